@@ -1,0 +1,3 @@
+"""ragdb: a RAG database inside PostgreSQL."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,26 @@
+-- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
+
+-- A SQLSTATE of class RG is our contract with callers: they match on it, never on the text.
+create or replace function ragdb.error_codes()
+returns table (sqlstate text, name text, wire_word text, http_status integer, meaning text)
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('RG400', 'InvalidArgument', 'bad_request', 400, 'an argument is null, of the wrong form or out of range'),
+    ('RG401', 'NotAuthorized', 'unauthorized', 401, 'the caller''s role lacks the right to the corpus'),
+    ('RG404', 'CorpusNotFound', 'not_found', 404, 'no corpus of that name is visible to the caller'),
+    ('RG405', 'DocumentNotFound', 'not_found', 404, 'the corpus has no such document or source'),
+    ('RG406', 'ChunkNotFound', 'not_found', 404, 'the corpus has no such chunk'),
+    ('RG407', 'TraceNotFound', 'not_found', 404, 'no trace of that id is visible to the caller'),
+    ('RG408', 'BlobNotFound', 'not_found', 404, 'no blob of that cid is visible to the caller'),
+    ('RG409', 'AlreadyExists', 'conflict', 409, 'something of that name exists already'),
+    ('RG410', 'InvalidFilter', 'bad_request', 400, 'a filter has an unknown operator or a value of the wrong type'),
+    ('RG411', 'InvalidName', 'bad_request', 400, 'a corpus name is not 1 to 64 of a-z, 0-9 and -'),
+    ('RG412', 'InvalidDocument', 'bad_request', 400, 'a document given to put_documents is incomplete or contradicts itself'),
+    ('RG413', 'TooLarge', 'bad_request', 400, 'a value is over the limit that the hint names'),
+    ('RG414', 'AppendOnly', 'conflict', 409, 'rows of this table may not be changed or removed'),
+    ('RG415', 'ModeNotAvailable', 'bad_request', 400, 'the corpus cannot be searched in the mode asked for')
+  ) as c (sqlstate, name, wire_word, http_status, meaning);
+end;
+comment on function ragdb.error_codes() is
+  'Lists every SQLSTATE of class RG with its class name in Python, its wire word, its HTTP status and its meaning.';
