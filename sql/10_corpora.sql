@@ -81,7 +81,7 @@ begin
             detail = 'no corpus of that name is visible to role ' || ragdb._quote(ragdb._caller()),
             hint = 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one';
   end if;
-  if v_has < case privilege when 'read' then 1 when 'write' then 2 else 3 end then
+  if v_has < (case privilege when 'read' then 1 when 'write' then 2 else 3 end) then
     raise exception 'role % has no % right to corpus %',
         ragdb._quote(ragdb._caller()), privilege, ragdb._quote(corpus)
       using errcode = 'RG401',
