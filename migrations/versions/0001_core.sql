@@ -90,7 +90,6 @@ create table ragdb.document_sources (
   uri text collate "C" not null,
   doc_no integer not null,
   source_name text collate "C" not null default '',
-  source text collate "C" not null,
   etag text,
   seen_at timestamptz not null,
   constraint document_sources_uri_is_unique_per_corpus primary key (corpus_id, uri),
@@ -98,7 +97,6 @@ create table ragdb.document_sources (
     references ragdb.documents on delete cascade
 );
 create index document_sources_by_document on ragdb.document_sources (corpus_id, doc_no);
-create index document_sources_by_source on ragdb.document_sources (corpus_id, source);
 
 create table ragdb.chunks (
   corpus_id integer not null,
