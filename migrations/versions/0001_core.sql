@@ -207,7 +207,7 @@ create table ragdb.retrieval_traces (
   rag text,
   retrieval_mode text not null
     constraint traces_retrieval_mode_is_known check (retrieval_mode in ('slice', 'global')),
-  rank_mode text not null
+  rank_mode text
     constraint traces_rank_mode_is_known
       check (rank_mode in ('lexical', 'semantic', 'hybrid', 'reference')),
   query_text text,
@@ -226,10 +226,12 @@ create table ragdb.retrieval_traces (
   is_admissible boolean not null default false,
   admissibility_shortfall boolean not null default false,
   shortfall_reason text,
-  limit_requested integer not null,
+  limit_requested integer,
   limit_returned integer not null,
   min_score float8,
   filters jsonb,
+  chunk_ids text[],
+  statistics text,
   result_hash text,
   corpus_version bigint not null,
   is_exact boolean not null,
@@ -241,6 +243,9 @@ create table ragdb.retrieval_traces (
   otel_span_id text,
   trace_hash bytea not null,
   trace_mac bytea,
+  -- a call that failed may have failed for want of either
+  constraint traces_success_has_its_arguments
+    check (error_code is not null or (rank_mode is not null and limit_requested is not null)),
   constraint traces_admissible_means_a_complete_slice check (
     not is_admissible or (retrieval_mode = 'slice' and slice_id is not null
       and anchor_chunk_id is not null and policy_id is not null and policy_params_hash is not null
