@@ -1,0 +1,69 @@
+"""Errors of ragdb. Generated from ragdb.error_codes() by `make client`. Do not edit.
+
+psycopg raises these classes itself, by SQLSTATE: `error.diag` carries message, detail and hint as
+the server sent them, and `except psycopg.DatabaseError` catches them too.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+
+class RagdbError(psycopg.DatabaseError, code="RG000"):
+    """Base of every error that ragdb raises."""
+
+
+class InvalidArgument(RagdbError, code="RG400"):
+    """An argument is null, of the wrong form or out of range."""
+
+
+class NotAuthorized(RagdbError, code="RG401"):
+    """The caller's role lacks the right to the corpus."""
+
+
+class CorpusNotFound(RagdbError, code="RG404"):
+    """No corpus of that name is visible to the caller."""
+
+
+class DocumentNotFound(RagdbError, code="RG405"):
+    """The corpus has no such document or source."""
+
+
+class ChunkNotFound(RagdbError, code="RG406"):
+    """The corpus has no such chunk."""
+
+
+class TraceNotFound(RagdbError, code="RG407"):
+    """No trace of that id is visible to the caller."""
+
+
+class BlobNotFound(RagdbError, code="RG408"):
+    """No blob of that cid is visible to the caller."""
+
+
+class AlreadyExists(RagdbError, code="RG409"):
+    """Something of that name exists already."""
+
+
+class InvalidFilter(RagdbError, code="RG410"):
+    """A filter has an unknown operator or a value of the wrong type."""
+
+
+class InvalidName(RagdbError, code="RG411"):
+    """A corpus name is not 1 to 64 of a-z, 0-9 and -."""
+
+
+class InvalidDocument(RagdbError, code="RG412"):
+    """A document given to put_documents is incomplete or contradicts itself."""
+
+
+class TooLarge(RagdbError, code="RG413"):
+    """A value is over the limit that the hint names."""
+
+
+class AppendOnly(RagdbError, code="RG414"):
+    """Rows of this table may not be changed or removed."""
+
+
+class ModeNotAvailable(RagdbError, code="RG415"):
+    """The corpus cannot be searched in the mode asked for."""

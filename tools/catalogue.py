@@ -1,0 +1,174 @@
+"""Reads the public surface of ragdb from PostgreSQL's catalogue: functions, their rows, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row, dict_row
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    type: str
+    default: str | None
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    arguments: list[Argument]
+    columns: list[Column]
+    """The columns of a row; empty for a scalar."""
+    row_type: str | None
+    """The composite type that the rows have, when it has a name of its own."""
+    returns: str
+    returns_set: bool
+    is_procedure: bool
+    comment: str
+    chapter: str
+    """The file of sql/ that defines it."""
+
+
+@dataclass(frozen=True)
+class ErrorCode:
+    sqlstate: str
+    name: str
+    wire_word: str
+    http_status: int
+    meaning: str
+
+
+FUNCTIONS = """
+select p.oid, p.proname as name, p.prokind = 'p' as is_procedure, p.proretset as returns_set,
+  coalesce(obj_description(p.oid, 'pg_proc'), '') as comment,
+  format_type(p.prorettype, null) as returns, t.typrelid, t.typname,
+  p.proargnames as names, p.proargmodes::text[] as modes, p.pronargs,
+  (select array_agg(format_type(a, null) order by n)
+    from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality x (a, n)) as types,
+  (select array_agg(pg_get_function_arg_default(p.oid, n) order by n)
+    from generate_series(1, p.pronargs) n) as defaults
+from pg_proc p join pg_type t on t.oid = p.prorettype
+where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\\_%%'
+  and p.prorettype <> 'trigger'::regtype
+order by p.proname, p.pronargs, p.oid
+"""
+
+# A row's column may be null when a column of that name may be null in some table of ours.
+NULLABLE = """
+select a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
+where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')
+  and a.attnum > 0 and not a.attisdropped
+group by a.attname having not bool_and(a.attnotnull)
+"""
+
+ATTRIBUTES = """
+select attname, format_type(atttypid, null) from pg_attribute
+where attrelid = %s and attnum > 0 and not attisdropped order by attnum
+"""
+
+
+def functions(connection: psycopg.Connection[Any]) -> list[Function]:
+    """Every public function, by name and number of arguments."""
+    nullable = {name for (name,) in connection.execute(NULLABLE)}
+    nullable |= {"bm25", "coverage"}  # of a hit; null where the lexical leg did not find the chunk
+    chapters = _chapters()
+
+    def columns(pairs: Any) -> list[Column]:
+        return [Column(name, kind, name in nullable) for name, kind in pairs]
+
+    found = []
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(FUNCTIONS).fetchall()
+    for row in rows:
+        names, types = row["names"] or [], row["types"] or []
+        modes = row["modes"] or ["i"] * len(names)
+        # the catalogue's argument modes: i in, o out, b inout, t a column of `returns table`
+        out = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "obt"]
+        given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
+        composite = row["typrelid"] != 0
+        if composite:
+            out = connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+        found.append(
+            Function(
+                name=row["name"],
+                arguments=[
+                    Argument(n, t, d)
+                    for (n, t), d in zip(given, row["defaults"] or [], strict=True)
+                ],
+                columns=columns(out) if composite or len(out) > 1 else [],
+                row_type=row["typname"] if composite else None,
+                returns=out[0][1] if len(out) == 1 else row["returns"],
+                returns_set=row["returns_set"],
+                is_procedure=row["is_procedure"],
+                comment=row["comment"],
+                chapter=chapters.get(row["name"], ""),
+            )
+        )
+    return found
+
+
+def error_codes(connection: psycopg.Connection[Any]) -> list[ErrorCode]:
+    """Every SQLSTATE of class RG."""
+    with connection.cursor(row_factory=class_row(ErrorCode)) as cursor:
+        return cursor.execute("select * from ragdb.error_codes() order by sqlstate").fetchall()
+
+
+def _chapters() -> dict[str, str]:
+    import re
+
+    found = {}
+    for file in sorted((ROOT / "sql").glob("*.sql")):
+        for name in re.findall(
+            r"^create or replace (?:function|procedure) ragdb\.(\w+)", file.read_text(), re.M
+        ):
+            found.setdefault(name, file.stem)
+    return found
+
+
+@contextmanager
+def scratch_database() -> Iterator[psycopg.Connection[Any]]:
+    """A database of the embedded server with the schema of this checkout, dropped afterwards."""
+    from ragdb import embedded, migrate
+
+    uri, name = embedded.start(), "ragdb_generate"
+    with psycopg.connect(uri, autocommit=True) as admin:
+        admin.execute(f"drop database if exists {name} with (force)")
+        admin.execute(
+            f"create database {name} template template0 encoding 'UTF8' "
+            "locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'"
+        )
+        try:
+            with psycopg.connect(uri, dbname=name) as connection:
+                migrate.install(connection)
+                yield connection
+        finally:
+            admin.execute(f"drop database {name} with (force)")
+
+
+def formatted(source: str) -> str:
+    """Python source as `ruff format` leaves it."""
+    return subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--line-length", "100", "-"],
+        input=source,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    ).stdout

@@ -1,0 +1,304 @@
+"""Writes ragdb/functions.py and ragdb/errors.py from the catalogue (`make client`).
+
+One method per public SQL function, with its name, its arguments in its order, and its comment.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections import defaultdict
+from typing import Any
+
+import psycopg
+
+from tools.catalogue import (
+    ROOT,
+    Argument,
+    ErrorCode,
+    Function,
+    error_codes,
+    formatted,
+    functions,
+    scratch_database,
+)
+
+TYPES = {
+    "bigint": "int",
+    "boolean": "bool",
+    "bytea": "bytes",
+    "date": "date",
+    "double precision": "float",
+    "integer": "int",
+    "interval": "timedelta",
+    "jsonb": "Any",
+    "numeric": "Decimal",
+    "real": "float",
+    "smallint": "int",
+    "text": "str",
+    "timestamp with time zone": "datetime",
+    "uuid": "UUID",
+}
+
+IMPORTS = {
+    "date": "from datetime import date",
+    "datetime": "from datetime import datetime",
+    "timedelta": "from datetime import timedelta",
+    "Decimal": "from decimal import Decimal",
+    "UUID": "from uuid import UUID",
+}
+
+
+def python_type(sql: str) -> str:
+    """The type of a value of an SQL type; a type that is not known here is an error."""
+    if sql.endswith("[]"):
+        return f"list[{TYPES[sql[:-2]]}]"
+    return TYPES[sql]
+
+
+def argument_type(argument: Argument) -> str:
+    kind = python_type(argument.type)
+    if kind.startswith("list["):
+        kind = kind.replace("list[", "Sequence[")
+    if kind == "UUID":
+        kind = "UUID | str"
+    optional = argument.default is not None and python_default(argument) == "None"
+    return f"{kind} | None" if optional and kind != "Any" else kind
+
+
+def python_default(argument: Argument) -> str:
+    """A default of SQL as a Python literal."""
+    value = re.sub(r"::[a-z ]+(\[\])?$", "", argument.default or "")
+    if value.lower() == "null":
+        return "None"
+    if value in ("true", "false"):
+        return value.title()
+    if re.fullmatch(r"-?\d+(\.\d+)?", value):
+        return value if python_type(argument.type) != "float" or "." in value else f"{value}.0"
+    if argument.type == "jsonb" and value == "'{}'":
+        # not a mutable default: the call wraps it
+        return "{}"
+    text = re.fullmatch(r"'(-?(?:[^']|'')*)'", value)
+    if text:
+        literal = text[1].replace("''", "'")
+        return literal if python_type(argument.type) in ("int", "float") else repr(literal)
+    raise ValueError(f"the default {argument.default} of {argument.name} is no literal")
+
+
+def camel(name: str) -> str:
+    return "".join(part.title() for part in name.split("_"))
+
+
+def row_name(function: Function) -> str:
+    return camel(function.row_type or f"{function.name}_row")
+
+
+def docstring(text: str, indent: int) -> str:
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    one = f'"""{text}"""'
+    if len(one) + indent <= 100 and not text.endswith('"'):
+        return one
+    first, *rest = textwrap.wrap(text, 97 - indent, break_long_words=False)
+    return '"""' + "\n".join([first, *rest]) + '\n"""'
+
+
+def constant(function: Function, number: int | None) -> str:
+    return f"_{function.name.upper()}" + ("" if number is None else f"_{number + 1}")
+
+
+def client(connection: psycopg.Connection[Any]) -> str:
+    """The source of ragdb/functions.py."""
+    by_name: dict[str, list[Function]] = defaultdict(list)
+    for function in functions(connection):
+        for argument in function.arguments:
+            if keyword.iskeyword(argument.name) or not argument.name:
+                raise ValueError(f"{function.name}: {argument.name!r} cannot be an argument")
+        by_name[function.name].append(function)
+
+    rows: dict[str, str] = {}
+    for group in by_name.values():
+        for function in group:
+            if function.columns:
+                rows[row_name(function)] = row_class(function)
+
+    calls = []
+    methods: dict[bool, list[str]] = {False: [], True: []}
+    for group in by_name.values():
+        names = [constant(f, None if len(group) == 1 else n) for n, f in enumerate(group)]
+        for name, function in zip(names, group, strict=True):
+            calls.append(call(name, function))
+        for is_async in methods:
+            methods[is_async].append(method(group, names, is_async))
+
+    body = "\n\n".join(
+        [
+            "\n\n".join(rows[name] for name in sorted(rows)),
+            "\n".join(calls),
+            'class Functions(Caller):\n    """Every public SQL function, as a method."""\n\n'
+            + textwrap.indent("\n".join(methods[False]), "    "),
+            "class AsyncFunctions(AsyncCaller):\n"
+            '    """Every public SQL function, as an asynchronous method."""\n\n'
+            + textwrap.indent("\n".join(methods[True]), "    "),
+        ]
+    )
+    typing = ["Any", *(["overload"] if "@overload" in body else [])]
+    head = [
+        '"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Sequence",
+        "from dataclasses import dataclass",
+    ]
+    dates = [n for n in ("date", "datetime", "timedelta") if re.search(rf"\b{n}\b", body)]
+    if dates:
+        head.append(f"from datetime import {', '.join(dates)}")
+    if re.search(r"\bDecimal\b", body):
+        head.append("from decimal import Decimal")
+    head.append(f"from typing import {', '.join(typing)}")
+    if re.search(r"\bUUID\b", body):
+        head.append("from uuid import UUID")
+    calls_import = ["AsyncCaller", "Call", "Caller", *(["choose"] if "choose(" in body else [])]
+    head += ["", f"from ragdb.calls import {', '.join(calls_import)}", "", ""]
+    return formatted("\n".join(head) + body + "\n")
+
+
+def row_class(function: Function) -> str:
+    fields = "\n".join(
+        f"    {c.name}: {python_type(c.type)}"
+        + (" | None" if c.nullable and c.type != "jsonb" else "")
+        for c in function.columns
+    )
+    what = (
+        f"A row of `{function.name}`."
+        if function.row_type is None
+        else (f"A row of type `ragdb.{function.row_type}`.")
+    )
+    return (
+        "@dataclass(frozen=True, slots=True)\n"
+        f'class {row_name(function)}:\n    """{what}"""\n\n{fields}\n'
+    )
+
+
+def call(name: str, function: Function) -> str:
+    types = ", ".join(f'"{a.name}": "{a.type}"' for a in function.arguments)
+    defaults = ", ".join(
+        f'"{a.name}": {python_default(a)}' for a in function.arguments if a.default is not None
+    )
+    procedure = ", procedure=True" if function.is_procedure else ""
+    given = f", {{{defaults}}}" if defaults else ""
+    return f'{name} = Call("{function.name}", {{{types}}}{given}{procedure})'
+
+
+def method(group: list[Function], constants: list[str], is_async: bool) -> str:
+    if len(group) == 1:
+        return one_method(group[0], constants[0], is_async)
+    first = group[0]
+    returned = {result(f) for f in group}
+    if len(returned) != 1:
+        raise ValueError(f"the overloads of {first.name} return different things")
+    awaited = "await " if is_async else ""
+    heads = [
+        "@overload\n" + head(f, is_async) + "\n" + textwrap.indent(docstring(f.comment, 8), "    ")
+        for f in group
+    ]
+    runner, row = how(first)
+    body = (
+        f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
+        f"-> {result(first)}:\n"
+        + textwrap.indent(docstring(first.comment, 8), "    ")
+        + f"\n    call, values = choose(({', '.join(constants)}), args, kwargs)\n"
+        f"    return {awaited}self.{runner}(call{row}, *values)\n"
+    )
+    return "\n".join([*heads, body])
+
+
+def one_method(function: Function, name: str, is_async: bool) -> str:
+    runner, row = how(function)
+    values = "".join(f", {a.name}" for a in function.arguments)
+    what = f"{'await ' if is_async else ''}self.{runner}({name}{row}{values})"
+    returns = result(function)
+    if returns == "None":
+        body = what
+    elif runner == "_value" and returns != "Any":
+        body = f"value: {returns} = {what}\n    return value"
+    else:
+        body = f"return {what}"
+    return (
+        head(function, is_async)
+        + "\n"
+        + textwrap.indent(docstring(function.comment, 8), "    ")
+        + f"\n    {body}\n"
+    )
+
+
+def head(function: Function, is_async: bool) -> str:
+    arguments = ["self"]
+    for argument in function.arguments:
+        text = f"{argument.name}: {argument_type(argument)}"
+        if argument.default is not None:
+            text += f" = {python_default(argument)}"
+        arguments.append(text)
+    prefix = "async " if is_async else ""
+    return f"{prefix}def {function.name}({', '.join(arguments)}) -> {result(function)}:"
+
+
+def result(function: Function) -> str:
+    if function.is_procedure or function.returns == "void":
+        return "None"
+    if function.columns:
+        name = row_name(function)
+        return f"list[{name}]" if function.returns_set else f"{name} | None"
+    kind = python_type(function.returns)
+    if function.returns_set:
+        return f"list[{kind}]"
+    # a scalar may be null where its comment says so
+    return f"{kind} | None" if kind != "Any" and "null" in function.comment else kind
+
+
+def how(function: Function) -> tuple[str, str]:
+    """The method of `Caller` that runs it, and the row class to pass."""
+    if result(function) == "None":
+        return "_run", ""
+    if function.columns:
+        return "_rows" if function.returns_set else "_row", f", {row_name(function)}"
+    return "_values" if function.returns_set else "_value", ""
+
+
+ERRORS = '''"""Errors of ragdb. Generated from ragdb.error_codes() by `make client`. Do not edit.
+
+psycopg raises these classes itself, by SQLSTATE: `error.diag` carries message, detail and hint as
+the server sent them, and `except psycopg.DatabaseError` catches them too.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+
+class RagdbError(psycopg.DatabaseError, code="RG000"):
+    """Base of every error that ragdb raises."""
+'''
+
+
+def errors(connection: psycopg.Connection[Any]) -> str:
+    """The source of ragdb/errors.py."""
+
+    def one(code: ErrorCode) -> str:
+        text = docstring(code.meaning[:1].upper() + code.meaning[1:] + ".", 4)
+        return f'\n\nclass {code.name}(RagdbError, code="{code.sqlstate}"):\n' + textwrap.indent(
+            text, "    "
+        )
+
+    return formatted(ERRORS + "\n".join(one(code) for code in error_codes(connection)) + "\n")
+
+
+def main() -> None:
+    with scratch_database() as connection:
+        (ROOT / "ragdb/functions.py").write_text(client(connection))
+        (ROOT / "ragdb/errors.py").write_text(errors(connection))
+
+
+if __name__ == "__main__":
+    main()
