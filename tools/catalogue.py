@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,7 +62,8 @@ select p.oid, p.proname as name, p.prokind = 'p' as is_procedure, p.proretset as
   format_type(p.prorettype, null) as returns, t.typrelid, t.typname,
   p.proargnames as names, p.proargmodes::text[] as modes, p.pronargs,
   (select array_agg(format_type(a, null) order by n)
-    from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality x (a, n)) as types,
+    from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality x (a, n)
+  ) as types,
   (select array_agg(pg_get_function_arg_default(p.oid, n) order by n)
     from generate_series(1, p.pronargs) n) as defaults
 from pg_proc p join pg_type t on t.oid = p.prorettype
@@ -131,9 +133,7 @@ def error_codes(connection: psycopg.Connection[Any]) -> list[ErrorCode]:
 
 
 def _chapters() -> dict[str, str]:
-    import re
-
-    found = {}
+    found: dict[str, str] = {}
     for file in sorted((ROOT / "sql").glob("*.sql")):
         for name in re.findall(
             r"^create or replace (?:function|procedure) ragdb\.(\w+)", file.read_text(), re.M
@@ -163,12 +163,14 @@ def scratch_database() -> Iterator[psycopg.Connection[Any]]:
 
 
 def formatted(source: str) -> str:
-    """Python source as `ruff format` leaves it."""
-    return subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--line-length", "100", "-"],
-        input=source,
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    ).stdout
+    """Python source without unused imports, as `ruff format` leaves it."""
+    for command in (["check", "--fix-only", "--select", "F401"], ["format"]):
+        source = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", "x.py", "-"],
+            input=source,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        ).stdout
+    return source

@@ -41,13 +41,20 @@ TYPES = {
     "uuid": "UUID",
 }
 
-IMPORTS = {
-    "date": "from datetime import date",
-    "datetime": "from datetime import datetime",
-    "timedelta": "from datetime import timedelta",
-    "Decimal": "from decimal import Decimal",
-    "UUID": "from uuid import UUID",
-}
+HEAD = '''"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, overload
+from uuid import UUID
+
+from ragdb.calls import AsyncCaller, Call, Caller, choose
+
+'''
 
 
 def python_type(sql: str) -> str:
@@ -142,26 +149,7 @@ def client(connection: psycopg.Connection[Any]) -> str:
             + textwrap.indent("\n".join(methods[True]), "    "),
         ]
     )
-    typing = ["Any", *(["overload"] if "@overload" in body else [])]
-    head = [
-        '"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Sequence",
-        "from dataclasses import dataclass",
-    ]
-    dates = [n for n in ("date", "datetime", "timedelta") if re.search(rf"\b{n}\b", body)]
-    if dates:
-        head.append(f"from datetime import {', '.join(dates)}")
-    if re.search(r"\bDecimal\b", body):
-        head.append("from decimal import Decimal")
-    head.append(f"from typing import {', '.join(typing)}")
-    if re.search(r"\bUUID\b", body):
-        head.append("from uuid import UUID")
-    calls_import = ["AsyncCaller", "Call", "Caller", *(["choose"] if "choose(" in body else [])]
-    head += ["", f"from ragdb.calls import {', '.join(calls_import)}", "", ""]
-    return formatted("\n".join(head) + body + "\n")
+    return formatted(HEAD + body + "\n")
 
 
 def row_class(function: Function) -> str:
