@@ -1,3 +1,31 @@
-"""ragdb: a RAG database inside PostgreSQL."""
+"""ragdb: a RAG database inside PostgreSQL.
+
+>>> import ragdb
+>>> db = ragdb.connect()
+>>> db.ingest("docs/", corpus="docs")
+>>> db.search("docs", "refunds")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragdb.client import AsyncDatabase, Database, aconnect, connect
+    from ragdb.errors import RagdbError
 
 __version__ = "0.1.0"
+__all__ = ["AsyncDatabase", "Database", "RagdbError", "__version__", "aconnect", "connect"]
+
+
+def __getattr__(name: str) -> Any:
+    # psycopg takes longer to import than `ragdb --help` may take
+    if name in ("AsyncDatabase", "Database", "aconnect", "connect"):
+        from ragdb import client
+
+        return getattr(client, name)
+    if name == "RagdbError":
+        from ragdb.errors import RagdbError
+
+        return RagdbError
+    raise AttributeError(f"module 'ragdb' has no attribute {name!r}")

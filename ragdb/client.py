@@ -1,0 +1,92 @@
+"""The Python client: one method per public SQL function, over a connection that it borrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from ragdb import __version__, settings
+from ragdb import errors as errors  # psycopg raises these once they are imported
+from ragdb.functions import AsyncFunctions, Functions
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ragdb.ingest import Options, Report
+
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+
+class Database(Functions):
+    """The functions of ragdb on a psycopg connection.
+
+    A connection of the caller keeps its own transactions: nothing here commits or rolls back.
+    `ragdb.connect` opens one in autocommit mode, where each call is a transaction of its own and
+    `with db.connection.transaction():` joins several.
+    """
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.connection.__exit__(kind, error, traceback)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
+        """Read files, folders and JSONL corpora into a corpus, making it when there is none.
+
+        Each batch of documents is one transaction, or a savepoint inside the caller's. A file that
+        fails does not stop the others: see `Report.failed`.
+        """
+        from ragdb.ingest import ingest
+
+        return ingest(self, paths, corpus=corpus, **options)
+
+
+class AsyncDatabase(AsyncFunctions):
+    """The same functions as coroutines, on a psycopg asynchronous connection."""
+
+    async def __aenter__(self) -> AsyncDatabase:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.connection.__aexit__(kind, error, traceback)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self.connection.close()
+
+
+def connect(dsn: str | None = None, **parameters: Any) -> Database:
+    """Connect to the database that `ragdb.settings` finds, starting the embedded one if need be.
+
+    `parameters` are libpq's, such as `application_name`. Raises psycopg.OperationalError.
+    """
+    parameters.setdefault("application_name", f"ragdb/{__version__}")
+    conninfo = settings.connection(dsn).conninfo
+    return Database(psycopg.connect(conninfo, autocommit=True, **parameters))
+
+
+async def aconnect(dsn: str | None = None, **parameters: Any) -> AsyncDatabase:
+    """The asynchronous `connect`."""
+    parameters.setdefault("application_name", f"ragdb/{__version__}")
+    conninfo = settings.connection(dsn).conninfo
+    connection = await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **parameters)
+    return AsyncDatabase(connection)
