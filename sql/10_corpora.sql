@@ -120,3 +120,222 @@ begin
 end $$;
 comment on function ragdb._lock_corpus(text, text) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns it. Raises RG400, RG401, RG404.';
+
+-- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
+create or replace function ragdb._uuid7(at timestamptz) returns uuid
+language sql volatile parallel safe
+begin atomic
+  select (pg_catalog.lpad(pg_catalog.to_hex(t.us / 1000), 12, '0') || '7'
+    || pg_catalog.lpad(pg_catalog.to_hex(t.us % 1000 * 4096 / 1000), 3, '0')
+    || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid
+  from (select (extract(epoch from _uuid7.at) * 1000000)::bigint as us) t;
+end;
+comment on function ragdb._uuid7(timestamptz) is
+  'Returns a new UUID of version 7 whose time is the given one, to a quarter of a microsecond.';
+
+comment on table ragdb.settings is
+  'Settings and counters of the whole database; only the owner writes it.';
+comment on column ragdb.settings.key is
+  'Name: allow_test_clock, corpora_created (the last corpus id given out) and those of later chapters.';
+comment on column ragdb.settings.value is 'Value of the setting.';
+
+comment on table ragdb.corpora is
+  'Named sets of documents, with how they are searched and their exact counters. A writer of a corpus holds its row.';
+comment on column ragdb.corpora.corpus_id is 'Number of the corpus; never given out again, so that old traces stay its own.';
+comment on column ragdb.corpora.name is 'Name, 1 to 64 of a-z, 0-9 and -.';
+comment on column ragdb.corpora.personal_of is 'Role whose corpus "personal" this is; null for a corpus that roles may share.';
+comment on column ragdb.corpora.title is 'Title for people.';
+comment on column ragdb.corpora.text_config is 'Text configuration of pg_catalog by which its texts and queries become lexemes.';
+comment on column ragdb.corpora.k1 is 'BM25 saturation of term frequency, 0 to 10.';
+comment on column ragdb.corpora.b is 'BM25 weight of length, 0 to 1.';
+comment on column ragdb.corpora.pivot is
+  'Length in lexemes at which BM25 neither rewards nor punishes; pinned until ragdb.optimize_corpus.';
+comment on column ragdb.corpora.record_query_text is
+  'What traces keep of a query: full, hash or none.';
+comment on column ragdb.corpora.version is 'Raised once by every transaction that writes to the corpus.';
+comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
+comment on column ragdb.corpora.documents is 'Documents of the corpus.';
+comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
+comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
+comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
+comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
+comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
+comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
+comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
+comment on column ragdb.corpora.created_at is 'When it was created.';
+comment on column ragdb.corpora.updated_at is 'Start of the transaction that wrote to it last.';
+
+comment on table ragdb.corpus_grants is
+  'Rights of roles to a corpus. A corpus with no row here is open to ragdb_reader and ragdb_writer.';
+comment on column ragdb.corpus_grants.corpus_id is 'The corpus.';
+comment on column ragdb.corpus_grants.role is 'Database role; its members have the right too.';
+comment on column ragdb.corpus_grants.privilege is 'The right: read, write (reads too) or admin (writes too).';
+
+-- A definer because nobody but the owner touches the tables.
+create or replace function ragdb.create_corpus(
+  corpus text, title text default null, text_config text default 'english',
+  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full'
+) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller text := ragdb._caller();
+  v_id integer;
+begin
+  if corpus is null or corpus !~ '^[a-z0-9-]{1,64}$' then
+    raise exception '% is not a corpus name', ragdb._quote(corpus)
+      using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
+            hint = 'write it in lower case, with - for every other character';
+  end if;
+  if text_config is null or not exists (select from pg_ts_config c
+      where c.cfgname = text_config and c.cfgnamespace = 'pg_catalog'::regnamespace) then
+    raise exception 'text configuration % is not one of PostgreSQL''s own', ragdb._quote(text_config)
+      using errcode = 'RG400', detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
+            hint = (select 'it is one of ' || string_agg(c.cfgname, ', ' order by c.cfgname)
+                    from pg_ts_config c where c.cfgnamespace = 'pg_catalog'::regnamespace);
+  end if;
+  if k1 is null or not k1 between 0 and 10 then
+    raise exception 'k1 is %, not 0 to 10', coalesce(k1::text, 'null')
+      using errcode = 'RG400', detail = 'k1 is how slowly a repeated word stops counting', hint = 'the default is 1.2';
+  end if;
+  if b is null or not b between 0 and 1 then
+    raise exception 'b is %, not 0 to 1', coalesce(b::text, 'null')
+      using errcode = 'RG400', detail = 'b is how much a chunk''s length counts', hint = 'the default is 0.75';
+  end if;
+  if record_query_text is null or record_query_text not in ('full', 'hash', 'none') then
+    raise exception 'record_query_text is %, not full, hash or none', ragdb._quote(record_query_text)
+      using errcode = 'RG400', detail = 'it is what traces keep of a query', hint = 'the default is full';
+  end if;
+  if corpus = 'system' and not pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+    raise exception 'role % may not create corpus "system"', ragdb._quote(v_caller)
+      using errcode = 'RG401', detail = 'it is made and filled by whoever installs ragdb', hint = 'use a corpus of your own';
+  end if;
+  if corpus not in ('personal', 'system') and not pg_has_role(v_caller, 'ragdb_writer', 'usage') then
+    raise exception 'role % may not create corpora', ragdb._quote(v_caller)
+      using errcode = 'RG401', detail = 'creating a corpus takes ragdb_writer',
+            hint = 'create "personal", which every role may, or ask for ragdb_writer';
+  end if;
+  insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
+    on conflict on constraint settings_key_is_unique do update set value = to_jsonb(s.value::integer + 1)
+    returning s.value::integer into v_id;
+  insert into ragdb.corpora (corpus_id, name, personal_of, title, text_config, k1, b, pivot,
+      record_query_text, created_at, updated_at)
+    values (v_id, corpus, case when corpus = 'personal' then v_caller end, title, text_config, k1, b,
+      -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
+      case text_config when 'simple' then 160 else 100 end, record_query_text, ragdb._now(), ragdb._now())
+    on conflict on constraint corpora_name_is_unique do nothing;
+  if not found then
+    raise exception 'corpus % exists already', ragdb._quote(corpus)
+      using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
+            hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
+  end if;
+end $$;
+comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
+  'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
+
+create or replace function ragdb.drop_corpus(corpus text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id integer := (ragdb._lock_corpus(corpus, 'admin')).corpus_id;
+  v_cids text[];
+begin
+  select array_agg(d.doc_cid) into v_cids from ragdb.documents d where d.corpus_id = v_id;
+  delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
+  delete from ragdb.lexemes l where l.corpus_id = v_id;
+  delete from ragdb.edges e where e.corpus_id = v_id;
+  delete from ragdb.document_links l where l.corpus_id = v_id;
+  delete from ragdb.chunks c where c.corpus_id = v_id;
+  delete from ragdb.documents d where d.corpus_id = v_id;
+  delete from ragdb.events e where e.corpus_id = v_id;
+  delete from ragdb.corpora c where c.corpus_id = v_id;
+  perform ragdb._drop_unused_blobs(v_cids);
+end $$;
+comment on function ragdb.drop_corpus(text) is
+  'Removes a corpus with its documents, index, grants and events; its traces stay. Raises RG400, RG401, RG404.';
+
+-- The personal corpora of other roles are not in it, for anybody.
+create or replace function ragdb.list_corpora()
+returns table (name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
+  language_majority text, drift float8, version bigint, created_at timestamptz, updated_at timestamptz)
+language sql stable parallel safe security definer
+begin atomic
+  select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
+    (select d.language from ragdb.documents d
+      where d.corpus_id = c.corpus_id and d.language is not null
+      group by d.language order by count(*) desc, d.language collate "C" limit 1),
+    c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
+    c.version, c.created_at, c.updated_at
+  from ragdb.corpora c
+  where ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+  order by c.name;
+end;
+comment on function ragdb.list_corpora() is
+  'Lists the corpora that the caller may read: counts, the language of most documents, and the drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).';
+
+create or replace function ragdb.corpus_info(corpus text)
+returns table (name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
+  language_majority text, drift float8, version bigint, created_at timestamptz, updated_at timestamptz,
+  text_config text, k1 float8, b float8, pivot float8, lexemes bigint, record_query_text text, privilege text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'read');
+begin
+  return query
+    select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot, v_corpus.lexeme_count,
+      v_corpus.record_query_text,
+      case ragdb._privilege(v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name)
+        when 1 then 'read' when 2 then 'write' else 'admin' end
+    from ragdb.list_corpora() l where l.name = v_corpus.name;
+end $$;
+comment on function ragdb.corpus_info(text) is
+  'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each occurrence counted) and the caller''s right to it. Raises RG400, RG404.';
+
+create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'admin');
+begin
+  if corpus in ('personal', 'system') then
+    raise exception 'corpus % cannot be granted', ragdb._quote(corpus)
+      using errcode = 'RG400',
+            detail = case corpus when 'personal' then 'it belongs to one role' else 'every reader may read it, only the installer writes it' end,
+            hint = 'put the documents into a corpus of another name';
+  end if;
+  if role is null or not exists (select from pg_roles r where r.rolname = role) then
+    raise exception 'role % does not exist', ragdb._quote(role)
+      using errcode = 'RG400', detail = 'a right is given to a database role', hint = 'create role makes one';
+  end if;
+  if privilege is null or privilege not in ('read', 'write', 'admin') then
+    raise exception 'privilege is %, not read, write or admin', ragdb._quote(privilege)
+      using errcode = 'RG400', detail = 'each of them includes the ones before it', hint = 'read is enough to search';
+  end if;
+  insert into ragdb.corpus_grants (corpus_id, role, privilege)
+    values (v_corpus.corpus_id, grant_corpus.role, grant_corpus.privilege)
+    on conflict on constraint corpus_grants_role_is_unique_per_corpus do update set privilege = excluded.privilege;
+end $$;
+comment on function ragdb.grant_corpus(text, text, text) is
+  'Gives a role the right read, write or admin to a corpus, in place of the right it had; the first grant closes the corpus to all other readers and writers. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'admin');
+begin
+  delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
+  if not found then
+    raise exception 'role % has no grant on corpus %', ragdb._quote(role), ragdb._quote(corpus)
+      using errcode = 'RG400', detail = 'there is nothing to revoke',
+            hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role that it is a member of';
+  end if;
+end $$;
+comment on function ragdb.revoke_corpus(text, text) is
+  'Takes a role''s right to a corpus away; without any grant left the corpus is open to every reader and writer again. Raises RG400, RG401, RG404.';
