@@ -19,7 +19,12 @@ begin atomic
     ('RG412', 'InvalidDocument', 'bad_request', 400, 'a document given to put_documents is incomplete or contradicts itself'),
     ('RG413', 'TooLarge', 'bad_request', 400, 'a value is over the limit that the hint names'),
     ('RG414', 'AppendOnly', 'conflict', 409, 'rows of this table may not be changed or removed'),
-    ('RG415', 'ModeNotAvailable', 'bad_request', 400, 'the corpus cannot be searched in the mode asked for')
+    ('RG415', 'ModeNotAvailable', 'bad_request', 400, 'the corpus cannot be searched in the mode asked for'),
+    ('RG416', 'EmbedderNotFound', 'not_found', 404, 'no embedder of that name is known, or it is bound to no provider'),
+    ('RG417', 'EmbedderMismatch', 'conflict', 409, 'a model, its weights or its dimensions are not those that the corpus is embedded by'),
+    ('RG418', 'InvalidEmbedding', 'bad_request', 400, 'an embedding has another width than its space, or is zero or not finite'),
+    ('RG419', 'InTransaction', 'bad_request', 400, 'a procedure that commits was called inside a transaction block'),
+    ('RG420', 'NoAnswer', 'timeout', 408, 'no worker answered in time')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is
