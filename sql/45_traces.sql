@@ -100,6 +100,71 @@ return '1970-01-01 00:00:00+00'::timestamptz + interval '1 millisecond' * (
   'x' || pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint;
 comment on function ragdb._uuid_time(uuid) is 'Returns the time in a uuid version 7, to the millisecond.';
 
+-- Tables
+
+comment on table ragdb.retrieval_traces is
+  'One row per retrieval, all about it but the text of its chunks. Append-only, one partition a month (UTC); read through ragdb.get_trace and ragdb.list_traces.';
+comment on column ragdb.retrieval_traces.corpus_id is 'Corpus that was searched; never given out again when the corpus is dropped.';
+comment on column ragdb.retrieval_traces.id is 'UUID of version 7: the query_id of a provenance.';
+comment on column ragdb.retrieval_traces.created_at is 'When it was recorded: the millisecond in the id.';
+comment on column ragdb.retrieval_traces.corpus is 'Name of the corpus at that time.';
+comment on column ragdb.retrieval_traces.retriever is 'Retriever of the contract that asked; null without one.';
+comment on column ragdb.retrieval_traces.rag is 'Rag node of the contract that asked; null without one.';
+comment on column ragdb.retrieval_traces.retrieval_mode is 'slice (only the chunks of a slice could be hits) or global.';
+comment on column ragdb.retrieval_traces.rank_mode is
+  'How hits were ranked: lexical, semantic, hybrid or reference. Null where a failed call named no such mode.';
+comment on column ragdb.retrieval_traces.query_text is 'The query; null unless corpora.record_query_text is full.';
+comment on column ragdb.retrieval_traces.query_hash is
+  'Sha256 (hex) of the query in UTF-8; null where corpora.record_query_text is none.';
+comment on column ragdb.retrieval_traces.query_embedding_hash is 'Sha256 (hex) of the query''s embedding; null without one.';
+comment on column ragdb.retrieval_traces.embedding_model is 'Model of the query''s embedding; null without one.';
+comment on column ragdb.retrieval_traces.slice_id is 'Slice that admitted the chunks; null in global mode, as are the columns up to admissibility_token.';
+comment on column ragdb.retrieval_traces.anchor_chunk_id is 'Chunk that the slice was built around.';
+comment on column ragdb.retrieval_traces.slice_chunk_count is 'Chunks of the slice.';
+comment on column ragdb.retrieval_traces.slice_edge_count is 'Edges of the slice.';
+comment on column ragdb.retrieval_traces.policy_id is 'Policy that the slice was built by.';
+comment on column ragdb.retrieval_traces.policy_params_hash is 'Hash of the policy''s parameters.';
+comment on column ragdb.retrieval_traces.schema_version is 'Version of the slice''s canonical form.';
+comment on column ragdb.retrieval_traces.graph_snapshot_hash is 'Hash of the content that the slice admitted.';
+comment on column ragdb.retrieval_traces.admissibility_token is 'Token that the slice was presented with.';
+comment on column ragdb.retrieval_traces.is_admissible is
+  'Whether the hits may serve as evidence: a complete slice, a token that verifies, and no shortfall.';
+comment on column ragdb.retrieval_traces.admissibility_shortfall is 'Whether the search could not look at every admitted chunk.';
+comment on column ragdb.retrieval_traces.shortfall_reason is 'Why it could not; null without a shortfall.';
+comment on column ragdb.retrieval_traces.limit_requested is 'Hits asked for (k); null where a failed call gave none.';
+comment on column ragdb.retrieval_traces.limit_returned is 'Hits returned: rows of retrieval_hits.';
+comment on column ragdb.retrieval_traces.min_score is 'Least score asked for, 0 to 1.';
+comment on column ragdb.retrieval_traces.filters is 'Metadata filter asked for; null without one.';
+comment on column ragdb.retrieval_traces.chunk_ids is 'Chunks that the call restricted the search to; null without such a list.';
+comment on column ragdb.retrieval_traces.statistics is 'Corpus whose term statistics were asked for; null for its own.';
+comment on column ragdb.retrieval_traces.result_hash is
+  'Sha256 (hex) of the ordered chunk ids, content hashes and scores: what the caller was given.';
+comment on column ragdb.retrieval_traces.corpus_version is 'Version of the corpus that was searched.';
+comment on column ragdb.retrieval_traces.is_exact is 'Whether no chunk was skipped by an approximate index; false for a failed call.';
+comment on column ragdb.retrieval_traces.elapsed_ms is 'Milliseconds of the search by the wall clock, recording left out.';
+comment on column ragdb.retrieval_traces.error_code is 'SQLSTATE of a failed retrieval; null for one that returned.';
+comment on column ragdb.retrieval_traces.client is 'Program that asked, as it named itself.';
+comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
+comment on column ragdb.retrieval_traces.otel_trace_id is 'OpenTelemetry trace it belongs to, 32 hex digits.';
+comment on column ragdb.retrieval_traces.otel_span_id is 'OpenTelemetry span it belongs to, 16 hex digits.';
+comment on column ragdb.retrieval_traces.trace_hash is
+  'Sha256 over every other column but trace_mac, and the hits; ragdb.verify_trace recomputes it.';
+comment on column ragdb.retrieval_traces.trace_mac is 'HMAC of trace_hash by a signing key; null while there is none.';
+
+comment on table ragdb.retrieval_hits is
+  'One row per hit of a retrieval. Append-only, in the same months as retrieval_traces; read through ragdb.trace_hits.';
+comment on column ragdb.retrieval_hits.corpus_id is 'Corpus of the trace.';
+comment on column ragdb.retrieval_hits.trace_id is 'The trace.';
+comment on column ragdb.retrieval_hits.created_at is 'The trace''s created_at.';
+comment on column ragdb.retrieval_hits.rank is 'Place in the result, from 1.';
+comment on column ragdb.retrieval_hits.chunk_id is 'The chunk, which may be gone by now.';
+comment on column ragdb.retrieval_hits.content_hash is 'Sha256 of the chunk''s text as it was.';
+comment on column ragdb.retrieval_hits.score is 'Score that ranked it, 0 to 1.';
+comment on column ragdb.retrieval_hits.lexical_score is 'Score of the lexical leg, 0 to 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.semantic_score is 'Score of the semantic leg, 0 to 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.lexical_rank is 'Place in the lexical leg, from 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.semantic_rank is 'Place in the semantic leg, from 1; null where it took no part.';
+
 -- Partitions
 
 create or replace function ragdb._refuse_change() returns trigger
@@ -269,3 +334,279 @@ begin
 end $$;
 comment on function ragdb.drop_traces_before(date) is
   'Drops the traces of whole months (UTC) that ended before a day, of every corpus, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+
+-- Recording
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.traced_hit') is null then
+    create type ragdb.traced_hit as (
+      trace_id uuid, rank integer, corpus text, chunk_id text, doc_cid text, source text, title text,
+      heading text[], page integer, start_offset integer, end_offset integer, text text,
+      citation jsonb, score float8, lexical_score float8, semantic_score float8,
+      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8,
+      content_hash text, metadata jsonb);
+  end if;
+end $$;
+comment on type ragdb.traced_hit is 'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
+
+-- The one way into both tables. The caller fills what it knows; identity, time, the hashes and what the
+-- corpus lets be kept of the query are decided here.
+create or replace function ragdb._record_trace(
+  corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[])
+returns uuid
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hits ragdb.retrieval_hits[];
+begin
+  if length(trace.client) > 200 then
+    raise exception 'client has % characters', length(trace.client)
+      using errcode = 'RG413', detail = 'client names the program that asked',
+            hint = 'give at most 200 characters';
+  end if;
+  if trace.otel_trace_id !~ '^[0-9a-f]{32}$' or trace.otel_span_id !~ '^[0-9a-f]{16}$' then
+    raise exception 'otel_trace_id or otel_span_id is not an id of OpenTelemetry'
+      using errcode = 'RG400', detail = 'a trace id is 32 lower-case hex digits, a span id is 16',
+            hint = 'leave both null when there is no span';
+  end if;
+  trace.id := ragdb._uuid7(ragdb._now());
+  trace.created_at := ragdb._uuid_time(trace.id);
+  trace.corpus_id := corpus.corpus_id;
+  trace.corpus := corpus.name;
+  trace.corpus_version := corpus.version;
+  trace.caller := ragdb._caller();
+  if corpus.record_query_text = 'full' then
+    trace.query_text := query;
+  end if;
+  if corpus.record_query_text <> 'none' then
+    trace.query_hash := encode(sha256(ragdb._utf8(query)), 'hex');
+  end if;
+  v_hits := array(
+    select row(trace.corpus_id, trace.id, trace.created_at, h.rank, h.chunk_id,
+      decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
+      h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
+    from unnest(hits) h);
+  trace.limit_returned := cardinality(v_hits);
+  trace.result_hash := ragdb._result_hash(v_hits);
+  trace.trace_hash := ragdb._trace_hash(trace, v_hits);
+  insert into ragdb.retrieval_traces values (trace.*);
+  insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
+  -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
+  perform set_config('ragdb.last_trace_id', trace.id::text, false);
+  return trace.id;
+end $$;
+comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
+  'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. Raises RG400, RG413.';
+
+-- Definer: it writes tables that are granted to nobody. The search and the corpus row are read by one
+-- statement, hence from one snapshot: corpus_version is the version that was searched.
+create or replace function ragdb.retrieve(
+  corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.traced_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_started timestamptz := clock_timestamp();
+  v_found record;
+  v_trace ragdb.retrieval_traces;
+begin
+  if current_setting('transaction_read_only')::boolean then
+    -- the standard code: clients that know it go to the primary
+    raise exception 'retrieve records a trace, and this transaction is read-only'
+      using errcode = 'read_only_sql_transaction',
+            detail = 'the server is a standby, or the transaction or role is set to read-only',
+            hint = 'ragdb.search() returns the same hits and records nothing';
+  end if;
+  select c as corpus, array(
+      select h from ragdb.search(corpus => retrieve.corpus, query => retrieve.query, k => retrieve.k,
+        mode => retrieve.mode, min_score => retrieve.min_score, filter => retrieve.filter,
+        chunk_ids => retrieve.chunk_ids, statistics => retrieve.statistics) h) as hits
+    into strict v_found
+    from ragdb._open_corpus(retrieve.corpus, 'read') c;
+  v_trace.retrieval_mode := 'global';
+  v_trace.rank_mode := coalesce(mode, 'lexical');
+  v_trace.limit_requested := k;
+  v_trace.min_score := min_score;
+  v_trace.filters := filter;
+  v_trace.chunk_ids := chunk_ids;
+  v_trace.statistics := statistics;
+  v_trace.is_admissible := false;
+  v_trace.admissibility_shortfall := false;
+  v_trace.is_exact := true;
+  v_trace.client := client;
+  v_trace.otel_trace_id := otel_trace_id;
+  v_trace.otel_span_id := otel_span_id;
+  v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
+  v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
+  return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
+end $$;
+comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, text, text, text) is
+  'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the one trace that is recorded in the same transaction; client (up to 200 characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.';
+
+create or replace function ragdb.last_trace_id() returns uuid
+language sql stable parallel safe
+return nullif(pg_catalog.current_setting('ragdb.last_trace_id', true), '')::uuid;
+comment on function ragdb.last_trace_id() is
+  'Returns the id of the trace that this session recorded last, also when the retrieval had no hits; null when it recorded none.';
+
+create or replace function ragdb.record_failure(
+  corpus text, query text, error_code text, elapsed_ms float8,
+  k integer default null, mode text default null, min_score float8 default null,
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns uuid
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'read');
+  v_trace ragdb.retrieval_traces;
+begin
+  if error_code is null or error_code !~ '^[0-9A-Z]{5}$' or error_code = '00000' then
+    raise exception 'error_code is %', ragdb._quote(error_code)
+      using errcode = 'RG400', detail = 'it is the SQLSTATE that the retrieval raised',
+            hint = 'five digits and capital letters, such as RG410 or 57014';
+  end if;
+  if elapsed_ms is null or not (elapsed_ms >= 0 and elapsed_ms < 'infinity') then
+    raise exception 'elapsed_ms is %', coalesce(elapsed_ms::text, 'null')
+      using errcode = 'RG400', detail = 'it is the time until the retrieval failed',
+            hint = 'give milliseconds, 0 or more';
+  end if;
+  v_trace.retrieval_mode := 'global';
+  -- what is not a mode cannot be recorded as one
+  v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
+  v_trace.limit_requested := k;
+  v_trace.min_score := min_score;
+  v_trace.filters := filter;
+  v_trace.chunk_ids := chunk_ids;
+  v_trace.statistics := statistics;
+  v_trace.is_admissible := false;
+  v_trace.admissibility_shortfall := false;
+  v_trace.is_exact := false;
+  v_trace.error_code := error_code;
+  v_trace.elapsed_ms := elapsed_ms;
+  v_trace.client := client;
+  v_trace.otel_trace_id := otel_trace_id;
+  v_trace.otel_span_id := otel_span_id;
+  return ragdb._record_trace(v_corpus, query, v_trace, '{}');
+end $$;
+comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text) is
+  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had, and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
+
+-- Reading
+
+-- The gate to a trace: who may read its corpus may read it.
+create or replace function ragdb._open_trace(trace_id uuid) returns ragdb.retrieval_traces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_created_at timestamptz := ragdb._uuid_time(trace_id);
+  v_trace ragdb.retrieval_traces;
+begin
+  if trace_id is null then
+    raise exception 'trace_id is null'
+      using errcode = 'RG400', detail = 'a trace is named by its id',
+            hint = 'ragdb.list_traces() lists them';
+  end if;
+  -- the time leaves one partition, the corpus its key
+  select t.* into v_trace
+    from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
+    where t.id = _open_trace.trace_id and t.created_at = v_created_at;
+  if not found or not exists (select from ragdb.corpora c where c.corpus_id = v_trace.corpus_id
+    and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0)
+  then
+    raise exception 'trace % does not exist', ragdb._quote(trace_id::text)
+      using errcode = 'RG407',
+            detail = 'no trace of that id is visible to role ' || ragdb._quote(ragdb._caller()),
+            hint = 'ragdb.list_traces() lists the latest';
+  end if;
+  return v_trace;
+end $$;
+comment on function ragdb._open_trace(uuid) is
+  'Returns a trace of a corpus that the caller may read. Raises RG400, RG407.';
+
+-- Definer, like the readers below it: the tables are granted to nobody.
+create or replace function ragdb.get_trace(trace_id uuid) returns ragdb.retrieval_traces
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return ragdb._open_trace(trace_id);
+end $$;
+comment on function ragdb.get_trace(uuid) is
+  'Returns one trace of a corpus that the caller may read. Raises RG400, RG407.';
+
+create or replace function ragdb.trace_hits(trace_id uuid) returns setof ragdb.retrieval_hits
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
+begin
+  return query select h.* from ragdb.retrieval_hits h
+    where h.corpus_id = v_trace.corpus_id and h.trace_id = v_trace.id
+      and h.created_at = v_trace.created_at
+    order by h.rank;
+end $$;
+comment on function ragdb.trace_hits(uuid) is
+  'Returns the hits of one trace, best first, without the text of the chunks. Raises RG400, RG407.';
+
+create or replace function ragdb.list_traces(
+  corpus text default null, since timestamptz default null, count integer default 50)
+returns setof ragdb.retrieval_traces
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpora integer[];
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'count is the number of traces returned at most',
+            hint = 'give 1 to 10000';
+  end if;
+  if corpus is not null then
+    v_corpora := array[(ragdb._open_corpus(corpus, 'read')).corpus_id];
+  else
+    v_corpora := array(select c.corpus_id from ragdb.corpora c
+      where ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0);
+  end if;
+  -- ids are in the order of time, so each corpus is one range of each partition's key, read backwards
+  return query
+    select t.* from unnest(v_corpora) c
+    cross join lateral (
+      select r.* from ragdb.retrieval_traces r
+      where r.corpus_id = c and r.created_at >= coalesce(list_traces.since, '-infinity')
+      order by r.id desc limit list_traces.count) t
+    order by t.id desc limit list_traces.count;
+end $$;
+comment on function ragdb.list_traces(text, timestamptz, integer) is
+  'Returns the latest traces, newest first, of one corpus or of all that the caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb.verify_trace(trace_id uuid)
+returns table (field text, is_intact boolean, stored text, recomputed text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
+  v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
+begin
+  return query
+    select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
+    from (values
+      ('trace_hash', encode(v_trace.trace_hash, 'hex'),
+        encode(ragdb._trace_hash(v_trace, v_hits), 'hex')),
+      ('result_hash', v_trace.result_hash, ragdb._result_hash(v_hits)),
+      ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
+      ('query_hash', v_trace.query_hash, case when v_trace.query_text is null then v_trace.query_hash
+        else encode(sha256(ragdb._utf8(v_trace.query_text)), 'hex') end)
+    ) as v (field, stored, recomputed);
+end $$;
+comment on function ragdb.verify_trace(uuid) is
+  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), result_hash, limit_returned and query_hash, is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
