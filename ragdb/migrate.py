@@ -170,8 +170,12 @@ def become_owner(connection: Connection) -> None:
 
 def load_code(connection: Connection) -> None:
     """Run every file of sql/ and stamp the schema."""
-    for text in chapters().values():
-        connection.execute(text)  # type: ignore[arg-type]
+    for name, text in chapters().items():
+        try:
+            connection.execute(text)  # type: ignore[arg-type]
+        except psycopg.Error as error:
+            error.add_note(f"while loading sql/{name}")
+            raise
     connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 

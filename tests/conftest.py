@@ -1,47 +1,196 @@
-"""Fixtures: one embedded server a run and version, one template database, a clone where needed."""
+"""Fixtures: one embedded server a run and version, a template database, clones of it, logins of every role.
+
+`db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what; `any_db` and
+`any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
+"""
 
 from __future__ import annotations
 
+import itertools
+import os
+import shutil
 import tempfile
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
+from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb import embedded, migrate
 
-TEMPLATE = "ragdb_template"
+Connection = psycopg.Connection[Any]
+Login = Callable[..., Connection]
+
+# Login roles of every test server, and the group each is in. `set role writer` works in any of its databases.
+LOGINS = {
+    "reader": "ragdb_reader",
+    "reader2": "ragdb_reader",
+    "writer": "ragdb_writer",
+    "writer2": "ragdb_writer",
+    "admin": "ragdb_admin",
+    "owner": "ragdb_owner",
+    "stranger": None,
+}
+
+
+class Server:
+    """An embedded server with a migrated template database, in the form that pytest-postgresql takes."""
+
+    user, port = "postgres", embedded.PORT
+    template = "ragdb_template"
+
+    def __init__(self, folder: Path, version: int) -> None:
+        self.folder, self.version = folder, version
+        self.uri = embedded.start(folder, version)
+        self._names = itertools.count()
+
+    def fill(self) -> None:
+        with psycopg.connect(self.uri, autocommit=True) as connection:
+            migrate.create_roles(connection)
+            for login, group in LOGINS.items():
+                membership = f"in role {group}" if group else ""
+                connection.execute(f'create role "{login}" login {membership}')
+            connection.execute(f"create database {self.template} template template0")
+        migrate.migrate(self.dsn(self.template))
+        with psycopg.connect(self.dsn(self.template)) as connection:
+            connection.execute(
+                "insert into ragdb.settings (key, value) values ('allow_test_clock', 'true')"
+            )
+
+    def dsn(self, database: str, **more: str) -> str:
+        return make_conninfo(self.uri, dbname=database, **more)
+
+    def database(self, template: str | None = template) -> DatabaseJanitor:
+        """A fresh database as a context: a clone of the template, or an empty one where that is None."""
+        return DatabaseJanitor(
+            user=self.user,
+            host=str(self.folder),
+            port=self.port,
+            dbname=f"t{next(self._names)}",
+            template_dbname=template,
+        )
+
+    @cached_property
+    def shared(self) -> str:
+        """DSN of the one database that all rolled-back tests use."""
+        database = self.database()
+        database.init()
+        return self.dsn(database.dbname)
+
+
+class RolledBack(psycopg.Connection[Any]):
+    """A connection to a database that other tests use too."""
+
+    def commit(self) -> NoReturn:
+        raise AssertionError("`db` is rolled back and shared; a test that commits takes `clone`")
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def running_server(version: int) -> Iterator[Server]:
+    """A server of the run's own, gone with its data after it."""
+    if os.environ.get("RAGDB_TEST_HOME"):
+        base = Path(os.environ["RAGDB_TEST_HOME"])
+    elif os.geteuid() == 0:
+        base = Path("/var/lib/ragdb-test")  # the server's user enters no home
+    else:
+        base = Path(tempfile.gettempdir())
+    base.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-"))
+    home.chmod(0o711)
+    folder = home / f"pg{version}"
+    try:
+        server = Server(folder, version)
+        server.fill()
+        yield server
+    finally:
+        embedded.stop(folder, version)
+        shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")
-def server() -> str:
-    """URI of the superuser on a PostgreSQL 18 with the template database."""
-    folder = Path("/var/lib/ragdb-test" if Path("/var/lib").exists() else tempfile.gettempdir())
-    uri = embedded.start(folder / uuid.uuid4().hex[:8], 18)
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute(
-            f"create database {TEMPLATE} template template0 encoding 'UTF8' "
-            "locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'"
-        )
-    with psycopg.connect(uri, dbname=TEMPLATE) as connection:
-        migrate.install(connection)
-    return uri
+def server18() -> Iterator[Server]:
+    with running_server(18) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def server16() -> Iterator[Server]:
+    with running_server(16) as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=["server18", "server16"], ids=["pg18", "pg16"])
+def any_version(request: pytest.FixtureRequest) -> Server:
+    """The server of each supported version in turn."""
+    found: Server = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session")
+def server(server18: Server) -> str:
+    """URI of the superuser on PostgreSQL 18."""
+    return server18.uri
 
 
 @pytest.fixture
-def clone(server: str) -> Iterator[str]:
-    """DSN of a fresh database of the test's own: for what commits, locks or migrates."""
-    name = "t" + uuid.uuid4().hex[:12]
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f"create database {name} template {TEMPLATE} strategy file_copy")
-        yield psycopg.conninfo.make_conninfo(server, dbname=name)
-        admin.execute(f"drop database {name} with (force)")
+def clone(server18: Server) -> Iterator[str]:
+    """DSN of the superuser on a fresh migrated database of the test's own."""
+    with server18.database() as database:
+        yield server18.dsn(database.dbname)
 
 
 @pytest.fixture
-def db(clone: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(clone) as connection:
+def any_clone(any_version: Server) -> Iterator[str]:
+    """`clone` on PostgreSQL 18 and 16."""
+    with any_version.database() as database:
+        yield any_version.dsn(database.dbname)
+
+
+@pytest.fixture
+def db(server18: Server) -> Iterator[Connection]:
+    """The superuser in a migrated database, in a transaction that is rolled back. `set role` to be another."""
+    with RolledBack.connect(server18.shared) as connection:
+        connection.execute("select")  # so that `with db.transaction()` is a savepoint
         yield connection
+
+
+@pytest.fixture
+def any_db(any_version: Server) -> Iterator[Connection]:
+    """`db` on PostgreSQL 18 and 16."""
+    with RolledBack.connect(any_version.shared) as connection:
+        connection.execute("select")
+        yield connection
+
+
+@pytest.fixture
+def login() -> Iterator[Login]:
+    """login(dsn, 'writer') connects to a clone as that role of LOGINS, and closes it after the test."""
+    with ExitStack() as stack:
+
+        def connect(dsn: str, role: str, **options: Any) -> Connection:
+            return stack.enter_context(psycopg.connect(dsn, user=role, **options))
+
+        yield connect
+
+
+@pytest.fixture
+def as_role(clone: str, login: Login) -> Callable[..., Connection]:
+    """as_role('writer') is a connection of that login to the test's clone."""
+    return lambda role, **options: login(clone, role, **options)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of the shared collections; the test is skipped where it is absent. Mark such tests `shared`."""
+    folder = Path(os.environ.get("RAGDB_SHARED", Path(__file__).parents[2] / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"RAGDB_SHARED: no folder {folder} with the shared collections")
+    return folder
