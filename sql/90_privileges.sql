@@ -1,0 +1,66 @@
+-- Who may call what. Everything is revoked from public; tables and private functions (`_…`) are granted to nobody,
+-- and public functions to the least role that may call them: a writer is a reader too, an admin a writer.
+-- A public function that is missing here can be called by nobody, and a test names it.
+
+revoke all on schema ragdb from public;
+grant usage on schema ragdb to ragdb_reader;
+revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+revoke all on all routines in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+
+do $$
+declare
+  v_grant record;
+begin
+  for v_grant in
+    select p.oid::regprocedure as routine, g.role
+    from (values
+      -- corpora
+      ('create_corpus', 'ragdb_writer'),
+      ('drop_corpus', 'ragdb_admin'),
+      ('list_corpora', 'ragdb_reader'),
+      ('corpus_info', 'ragdb_reader'),
+      ('grant_corpus', 'ragdb_writer'),
+      ('revoke_corpus', 'ragdb_writer'),
+      -- documents
+      ('put_blob', 'ragdb_writer'),
+      ('get_blob', 'ragdb_reader'),
+      ('put_document', 'ragdb_writer'),
+      ('put_documents', 'ragdb_writer'),
+      ('put_text', 'ragdb_writer'),
+      ('delete_document', 'ragdb_writer'),
+      ('delete_source', 'ragdb_writer'),
+      ('prune_sources', 'ragdb_writer'),
+      ('events_after', 'ragdb_reader'),
+      -- the lexical index
+      ('optimize_corpus', 'ragdb_writer'),
+      -- search
+      ('search', 'ragdb_reader'),
+      ('explain_search', 'ragdb_reader'),
+      ('highlight', 'ragdb_reader'),
+      -- traces
+      ('retrieve', 'ragdb_reader'),
+      ('record_failure', 'ragdb_reader'),
+      ('last_trace_id', 'ragdb_reader'),
+      ('list_traces', 'ragdb_reader'),
+      ('get_trace', 'ragdb_reader'),
+      ('trace_hits', 'ragdb_reader'),
+      ('verify_trace', 'ragdb_reader'),
+      ('maintain', 'ragdb_admin'),
+      ('drop_traces_before', 'ragdb_admin'),
+      -- the rest
+      ('error_codes', 'ragdb_reader')
+    ) as g (name, role)
+    join pg_catalog.pg_proc p
+      on p.proname = g.name and p.pronamespace = 'ragdb'::regnamespace
+  loop
+    execute format('grant execute on routine %s to %I', v_grant.routine, v_grant.role);
+  end loop;
+  -- the types of rows that functions return
+  for v_grant in
+    select c.reltype::regtype as row_type from pg_catalog.pg_class c
+    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'c'
+  loop
+    execute format('revoke all on type %s from public', v_grant.row_type);
+    execute format('grant usage on type %s to ragdb_reader', v_grant.row_type);
+  end loop;
+end $$;
