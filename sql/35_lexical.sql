@@ -1,0 +1,175 @@
+-- The lexical index: what a chunk's words weigh, and which chunks hold them.
+--
+-- One row a chunk: `impacts` maps term id to tf·(k1 + 1) / (tf + k1·(1 − b + b·length / pivot)), so that BM25
+-- is its inner product with the query's idf; `lexemes` carries the GIN index that finds the candidates. A lexeme
+-- there is written hex(corpus id).hex(term id): the posting lists of a corpus are its own, whatever lies beside it.
+
+comment on table ragdb.lexemes is
+  'Dictionary of a corpus: every lexeme with its number, the chunks that have it (df, exact) and the largest impact it may have (never too small).';
+comment on column ragdb.lexemes.corpus_id is 'The corpus.';
+comment on column ragdb.lexemes.lexeme is 'The lexeme as ragdb._lexemes writes it.';
+comment on column ragdb.lexemes.term_id is 'Number of the lexeme in its corpus; the index of ragdb.chunk_lexemes.impacts.';
+comment on column ragdb.lexemes.df is 'Chunks of the corpus that have the lexeme; 0 until the next ragdb.optimize_corpus once the last one is gone.';
+comment on column ragdb.lexemes.max_impact is 'Upper bound of the lexeme''s impacts, 0 to k1 + 1.';
+comment on table ragdb.chunk_lexemes is
+  'The lexical index, one row a chunk, derived from ragdb.chunks and ragdb.documents.';
+comment on column ragdb.chunk_lexemes.corpus_id is 'The corpus.';
+comment on column ragdb.chunk_lexemes.chunk_no is 'The chunk.';
+comment on column ragdb.chunk_lexemes.lexeme_count is 'Length of the chunk: its lexemes, each occurrence counted.';
+comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
+comment on column ragdb.chunk_lexemes.lexemes is 'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
+
+-- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
+-- bound when they are created. Both disappear into the statements that call them.
+create or replace function ragdb._sparse(entries text) returns sparsevec
+language sql immutable parallel safe
+return ('{' || coalesce(_sparse.entries, '') || '}/1000000000')::sparsevec;
+comment on function ragdb._sparse(text) is
+  'Makes a sparse vector of the entries "index:value,…", in any order.';
+
+create or replace function ragdb._inner_product(a sparsevec, b sparsevec) returns float8
+language sql immutable parallel safe
+return -(_inner_product.a <#> _inner_product.b);
+comment on function ragdb._inner_product(sparsevec, sparsevec) is
+  'Returns the inner product of two sparse vectors, computed in float4.';
+
+create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
+language sql immutable parallel safe
+return pg_catalog.to_hex(_token.corpus_id) || '.' || pg_catalog.to_hex(_token.term_id);
+comment on function ragdb._token(integer, integer) is
+  'Returns the word that stands for a term of a corpus in ragdb.chunk_lexemes.lexemes.';
+
+create or replace function ragdb._term_id(token text) returns integer
+language sql immutable parallel safe
+return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8, '0'))::bit(32)::integer;
+comment on function ragdb._term_id(text) is 'Returns the term id in a word made by ragdb._token.';
+
+create or replace function ragdb._searched_text(title text, heading text[], text text) returns text
+language sql immutable parallel safe
+return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
+  nullif(pg_catalog.array_to_string(_searched_text.heading, E'\n'), ''), _searched_text.text);
+comment on function ragdb._searched_text(text, text[], text) is
+  'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
+
+-- One statement, so that a text is analysed once and nothing is kept in between. Planned anew each time: only
+-- with the arrays in sight does the planner know how many rows they hold.
+create or replace function ragdb._index_chunks(corpus_id integer, chunk_nos integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
+  with analysed as materialized (
+    select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
+    from unnest(_index_chunks.chunk_nos) n (chunk_no)
+      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = n.chunk_no
+      join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+  ), measured as materialized (
+    select a.chunk_no, a.words,
+      (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
+    from analysed a
+  ), postings as materialized (
+    select m.chunk_no, w.lexeme collate "C" as lexeme,
+      case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
+      ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+        + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
+    from measured m, unnest(m.words) w
+  ), terms as materialized (
+    select t.lexeme, t.df, t.max_impact, l.term_id,
+      row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
+    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
+      left join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme
+  ), numbered as materialized (
+    select t.lexeme, t.df, t.max_impact, t.term_id is null as is_new,
+      coalesce(t.term_id, v_corpus.next_term_id + t.ordinal - 1) as term_id
+    from terms t
+  ), counted as (
+    insert into ragdb.lexemes as l (corpus_id, lexeme, term_id, df, max_impact)
+    select v_corpus.corpus_id, n.lexeme, n.term_id, n.df, n.max_impact from numbered n order by n.lexeme
+    on conflict on constraint lexemes_are_unique_per_corpus do update
+      set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
+  ), indexed as (
+    insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
+    select v_corpus.corpus_id, m.chunk_no, m.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
+    from measured m
+      left join (
+        select p.chunk_no, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
+          string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
+        from postings p join numbered n on n.lexeme = p.lexeme
+        group by p.chunk_no
+      ) g on g.chunk_no = m.chunk_no
+    order by m.chunk_no
+  )
+  update ragdb.corpora c
+    set chunks = c.chunks + (select count(*) from measured),
+      lexeme_count = c.lexeme_count + (select coalesce(sum(m.length), 0) from measured m),
+      next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
+    where c.corpus_id = v_corpus.corpus_id;
+end $$;
+comment on function ragdb._index_chunks(integer, integer[]) is
+  'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
+
+create or replace function ragdb._unindex_chunks(corpus_id integer, chunk_nos integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  with gone as (
+    delete from ragdb.chunk_lexemes x
+    where x.corpus_id = _unindex_chunks.corpus_id and x.chunk_no = any (_unindex_chunks.chunk_nos)
+    returning x.lexeme_count, x.lexemes
+  ), counted as (
+    update ragdb.lexemes l set df = l.df - t.df
+    from (select ragdb._term_id(w.lexeme) as term_id, count(*)::integer as df
+          from gone g, unnest(g.lexemes) w group by 1) t
+    where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id
+  )
+  update ragdb.corpora c
+    set chunks = c.chunks - (select count(*) from gone),
+      lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
+    where c.corpus_id = _unindex_chunks.corpus_id;
+end $$;
+comment on function ragdb._unindex_chunks(integer, integer[]) is
+  'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
+
+-- The pivot is pinned between two calls, so that putting a document never moves the score of another one.
+create or replace function ragdb.optimize_corpus(corpus text)
+returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._lock_corpus(optimize_corpus.corpus, 'write');
+  v_pivot float8 := v_corpus.pivot;
+  v_dropped integer;
+begin
+  if v_corpus.lexeme_count > 0 then
+    v_pivot := v_corpus.lexeme_count::float8 / v_corpus.chunks;
+    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
+  end if;
+  with weighed as materialized (
+    select x.chunk_no, ragdb._term_id(w.lexeme) as term_id,
+      ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+        + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as impact
+    from ragdb.chunk_lexemes x, unnest(x.lexemes) w
+    where x.corpus_id = v_corpus.corpus_id
+  ), bounded as (
+    update ragdb.lexemes l set max_impact = m.max_impact
+    from (select w.term_id, max(w.impact) as max_impact from weighed w group by w.term_id) m
+    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact
+  )
+  update ragdb.chunk_lexemes x set impacts = ragdb._sparse(g.impacts)
+  from (select w.chunk_no, string_agg(w.term_id || ':' || w.impact, ',') as impacts
+        from weighed w group by w.chunk_no) g
+  where v_pivot <> v_corpus.pivot and x.corpus_id = v_corpus.corpus_id and x.chunk_no = g.chunk_no;
+  delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
+  get diagnostics v_dropped = row_count;
+  return query select v_corpus.chunks, v_corpus.pivot, v_pivot, v_dropped;
+end $$;
+comment on function ragdb.optimize_corpus(text) is
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts and bounds and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
