@@ -230,6 +230,7 @@ begin
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
             hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
+  perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
   'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';

@@ -45,7 +45,7 @@ begin
       ('get_trace', 'ragdb_reader'),
       ('trace_hits', 'ragdb_reader'),
       ('verify_trace', 'ragdb_reader'),
-      ('maintain', 'ragdb_admin'),
+      ('maintain', 'ragdb_writer'),
       ('drop_traces_before', 'ragdb_admin'),
       -- the rest
       ('error_codes', 'ragdb_reader')

@@ -61,6 +61,7 @@ class Server:
             connection.execute(
                 "insert into ragdb.settings (key, value) values ('allow_test_clock', 'true')"
             )
+            connection.execute("select ragdb.maintain()")
 
     def dsn(self, database: str, **more: str) -> str:
         return make_conninfo(self.uri, dbname=database, **more)
