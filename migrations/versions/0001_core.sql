@@ -154,7 +154,9 @@ create index document_links_by_target on ragdb.document_links (corpus_id, target
 -- one row: the clock of events. Its row lock orders writers, so that a reader who has seen tick n has seen all before
 create table ragdb.event_clock (
   id boolean constraint event_clock_has_one_row primary key check (id),
-  lamport bigint not null
+  lamport bigint not null,
+  -- time of the last event's id; ids never go back, even when the machine's clock does
+  at timestamptz not null
 );
 
 create table ragdb.events (
