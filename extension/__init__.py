@@ -1,0 +1,65 @@
+"""Writes ragdb--X.sql out of migrations/ and sql/: `make extension`."""
+
+from pathlib import Path
+
+import ragdb
+from ragdb import migrate
+
+HEAD = """\
+-- Made from migrations/ and sql/ by `make extension`; edit those.
+\\echo use "create extension ragdb cascade" to load this file \\quit
+
+-- Roles are the whole server's; making them takes createrole, having them made before takes nothing.
+do $$
+begin
+{roles}
+end $$;
+
+-- All belongs to ragdb_owner, whoever installs.
+alter schema ragdb owner to ragdb_owner;
+set local role ragdb_owner;
+set local search_path = pg_catalog, @extschema:vector@;
+"""
+
+TAIL = """
+-- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run time
+-- by ragdb.maintain(): they are no members and are dumped whole.
+do $$
+declare
+  v_table regclass;
+begin
+  for v_table in
+    select c.oid from pg_catalog.pg_class c
+    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r' order by c.relname
+  loop
+    perform pg_catalog.pg_extension_config_dump(v_table, '');
+  end loop;
+end $$;
+"""
+
+
+def script() -> str:
+    """The text of the extension's script."""
+    roles = [
+        f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
+        f"    create role {role} nologin;\n"
+        + (f"    grant {lower} to {role};\n" if lower else "")
+        + "  end if;"
+        for role, lower in migrate.ROLES.items()
+    ]
+    # a role that makes another may give it away and not be it, until it gives it to itself
+    roles.append(
+        "  if not pg_catalog.pg_has_role('ragdb_owner', 'set') then\n"
+        "    execute format('grant ragdb_owner to %I with inherit false, set true', current_user);\n"
+        "  end if;"
+    )
+    parts = [HEAD.format(roles="\n".join(roles))]
+    parts += [f"\n---- migrations/versions/{n}.sql\n\n{t}" for n, t in migrate.revisions().items()]
+    parts += [f"\n---- sql/{name}\n\n{text}" for name, text in migrate.chapters().items()]
+    parts += [f"\ncomment on schema ragdb is '{migrate.stamp()}';\n", TAIL]
+    return "".join(parts)
+
+
+def path() -> Path:
+    """Where the script of this version lies in the source tree."""
+    return Path(__file__).with_name(f"ragdb--{ragdb.__version__}.sql")

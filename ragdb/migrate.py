@@ -129,8 +129,8 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if _is_extension(connection):
             _update_extension(connection)
             return
-        prepare(connection)
         connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
+        prepare(connection)
         become_owner(connection)
         drop_code(connection)
         environment.run_migrations()
@@ -211,8 +211,12 @@ def drop_code(connection: Connection) -> None:
         union select 'pg_trigger'::regclass, t.oid
           from pg_trigger t join code on code.classid = 'pg_trigger'::regclass and code.objid = t.tgparentid
       )
-      select distinct pg_describe_object(d.classid, d.objid, d.objsubid)
+      select distinct o.type || ' ' || o.identity
       from pg_depend d join part p on p.classid = d.refclassid and p.objid = d.refobjid
+        left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid,
+        -- a view depends through its rule
+        pg_identify_object(case when r.oid is null then d.classid else 'pg_class'::regclass end,
+          coalesce(r.ev_class, d.objid), case when r.oid is null then d.objsubid else 0 end) o
       where (d.classid, d.objid) not in (select classid, objid from part)
         and d.classid <> 'pg_init_privs'::regclass
       order by 1""").fetchall()  # fmt: skip
@@ -247,7 +251,7 @@ def prepare(connection: Connection) -> None:
     steps: list[tuple[str, bool]] = [
         (statement, facts["createrole"]) for statement in _missing_roles(connection)
     ]
-    me = sql.Identifier(facts["me"]).as_string(connection)
+    me = facts["me"]
     if not facts["can_be_owner"]:
         grant = f"grant {OWNER} to {me} with inherit false, set true"
         steps.append((grant, facts["createrole"] and facts["owner_is_missing"] or facts["admin_of_owner"]))
@@ -292,7 +296,7 @@ def _facts(connection: Connection) -> dict[str, Any]:
     with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
         row = cursor.execute(
             """
-            select current_user::text as me, current_database() as database, u.rolsuper as superuser,
+            select quote_ident(current_user) as me, current_database() as database, u.rolsuper as superuser,
               u.rolsuper or u.rolcreaterole as createrole,
               o.oid is null as owner_is_missing,
               coalesce(pg_has_role(o.oid, 'set'), u.rolsuper) as can_be_owner,

@@ -1,0 +1,3 @@
+from ragdb import extension
+
+extension.path().write_text(extension.script(), "utf-8")

@@ -1,0 +1,106 @@
+"""`ragdb migrate`, `alembic upgrade head` and `create extension ragdb` build the same schema."""
+
+from __future__ import annotations
+
+import re
+from difflib import unified_diff
+from typing import Any
+
+import psycopg
+import pytest
+from tests.conftest import Server
+from tests.schema.facts import facts
+
+import ragdb
+from ragdb import extension, migrate
+
+
+def facts_of(dsn: str) -> list[str]:
+    with psycopg.connect(dsn) as connection:
+        return facts(connection)
+
+
+def difference(one: list[str], other: list[str]) -> str:
+    return "\n".join(unified_diff(one, other, lineterm="", n=0))
+
+
+@pytest.mark.parametrize("way", ["alembic", "extension"])
+def test_every_way_builds_what_migrate_builds(make: Any, way: str) -> None:
+    migrated = facts_of(make("migrate"))
+    assert len(migrated) > 200
+    assert difference(migrated, facts_of(make(way))) == ""
+
+
+def test_a_fact_that_differs_is_seen(make: Any) -> None:
+    dsn = make("migrate")
+    before = facts_of(dsn)
+    for change in (
+        "alter table ragdb.chunks alter page set default 1",
+        "comment on function ragdb.error_codes() is 'Changed.'",
+        "grant execute on function ragdb._caller() to public",
+        "alter table ragdb.edges drop constraint edges_join_two_chunks",
+        "drop index ragdb.edges_by_child",
+    ):
+        with psycopg.connect(dsn) as connection:
+            connection.execute(change)  # type: ignore[call-overload]
+            assert difference(before, facts(connection)), change
+            connection.rollback()
+
+
+def test_migrating_twice_changes_nothing(make: Any) -> None:
+    dsn = make("migrate")
+    with psycopg.connect(dsn) as connection:
+        connection.execute("select ragdb.maintain()")  # partitions with triggers of their own
+    before = facts_of(dsn)
+    assert not migrate.migrate(dsn)
+    assert migrate.migrate(dsn, force=True)
+    assert difference(before, facts_of(dsn)) == ""
+
+
+def test_the_schema_is_born_empty(make: Any) -> None:
+    """Rows that the extension's script wrote would be there twice after a restore."""
+    with psycopg.connect(make("extension")) as connection:
+        tables = connection.execute(
+            "select oid::regclass::text from pg_class where relnamespace = 'ragdb'::regnamespace"
+            " and relkind in ('r', 'p')"
+        ).fetchall()
+        assert len(tables) > 10
+        for (table,) in tables:
+            assert connection.execute(f"select * from {table}").fetchall() == [], table
+
+
+def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> None:
+    dsn = make("extension")
+    before = facts_of(dsn)
+    assert not migrate.migrate(dsn, force=True)  # no newer version is installed
+    assert facts_of(dsn) == before
+    with psycopg.connect(dsn) as connection:
+        assert connection.execute("select to_regclass('ragdb.alembic_version')").fetchone() == (None,)
+
+
+def test_a_plain_login_that_may_be_the_owner_installs_the_extension(
+    make: Any, any_version: Server
+) -> None:
+    dsn = make("empty")
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("create extension vector")
+        connection.execute(f'grant create on database "{connection.info.dbname}" to owner')
+    with psycopg.connect(dsn, user="owner") as connection:
+        connection.execute("create extension ragdb")
+    with psycopg.connect(dsn) as connection:
+        owners = connection.execute(
+            "select distinct proowner::regrole::text from pg_proc"
+            " where pronamespace = 'ragdb'::regnamespace"
+        ).fetchall()
+    assert owners == [("ragdb_owner",)]
+    assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
+
+
+def test_the_checked_in_script_is_current() -> None:
+    assert extension.path().read_text() == extension.script(), "run `make extension`"
+
+
+def test_the_control_file_names_this_version() -> None:
+    control = extension.path().with_name("ragdb.control").read_text()
+    assert re.search(r"^default_version = '(.*)'$", control, re.M).group(1) == ragdb.__version__  # type: ignore[union-attr]
+    assert "superuser = false" in control

@@ -1,0 +1,140 @@
+"""What a migration does to a database that is in use, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import psycopg
+import pytest
+
+from ragdb import migrate
+from tests.conftest import Login, Server
+from tests.schema.facts import facts
+
+MIGRATE = "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])"
+
+
+def executes(dsn: str, *statements: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("view public.mine", "create view mine as select * from ragdb.error_codes()"),
+        (
+            "default value for public.mine.at",
+            "create table mine (at timestamptz default ragdb._now())",
+        ),
+        (
+            "function public.mine()",
+            "create function mine() returns timestamptz language sql return ragdb._now()",
+        ),
+        (
+            "table constraint mine_x_check on public.mine",
+            "create table mine (x text check (ragdb._quote(x) <> ''))",
+        ),
+        ("table column public.mine.x", "create table mine (x ragdb.hit)"),
+    ],
+)
+def test_an_upgrade_refuses_while_an_object_of_the_user_depends_on_ours(
+    any_clone: str, name: str, statement: str
+) -> None:
+    executes(any_clone, statement)
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+    with pytest.raises(migrate.InUse) as refused:
+        migrate.migrate(any_clone, force=True)
+    assert refused.value.objects == [name]
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+def test_an_upgrade_drops_what_left_sql_and_mends_what_was_changed(any_clone: str) -> None:
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+    executes(
+        any_clone,
+        "set role ragdb_owner",
+        "create function ragdb.left_sql() returns int language sql return 1",
+        "create view ragdb.left_too as select ragdb.left_sql() as one",
+        "create type ragdb.left_also as (a int)",
+        "create procedure ragdb.left_last() language sql begin atomic select * from ragdb.left_too; end",
+        "create or replace function ragdb._quote(value text) returns text language sql return 'edited'",
+        "grant select on ragdb.chunks to public",
+    )
+    migrate.migrate(any_clone, force=True)
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+def test_rows_survive_an_upgrade(any_clone: str) -> None:
+    executes(any_clone, "select ragdb.create_corpus('docs')", "select ragdb.maintain()")
+    migrate.migrate(any_clone, force=True)
+    with psycopg.connect(any_clone) as connection:
+        assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
+
+
+def test_a_plain_login_that_may_be_the_owner_migrates(any_version: Server, login: Login) -> None:
+    with any_version.database(template=None) as empty:
+        dsn = any_version.dsn(empty.dbname)
+        executes(
+            dsn,
+            "create extension vector",
+            "create role installer login",
+            "grant ragdb_owner to installer with inherit false, set true",
+            f'grant create on database "{empty.dbname}" to installer',
+        )
+        try:
+            assert migrate.migrate(any_version.dsn(empty.dbname, user="installer"))
+            assert migrate.migrate(any_version.dsn(empty.dbname, user="installer"), force=True)
+            with login(dsn, "owner") as connection:
+                assert connection.execute("select count(*) from ragdb.corpora").fetchone() == (0,)
+        finally:
+            executes(dsn, "drop owned by installer", "drop role installer")
+
+
+def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version: Server) -> None:
+    with any_version.database(template=None) as empty:
+        dsn = any_version.dsn(empty.dbname)
+        with psycopg.connect(dsn) as connection:
+            before = connection.execute("select oid, nspname from pg_namespace").fetchall()
+        plain = any_version.dsn(empty.dbname, user="stranger")
+        with pytest.raises(migrate.NotReady) as refused:
+            migrate.migrate(plain)
+        assert refused.value.statements == [
+            "grant ragdb_owner to stranger with inherit false, set true;",
+            "create extension vector schema public;",
+            "create schema ragdb authorization ragdb_owner;",
+        ]
+        with psycopg.connect(dsn) as connection:
+            assert connection.execute("select oid, nspname from pg_namespace").fetchall() == before
+        executes(dsn, *refused.value.statements)
+        try:
+            assert migrate.migrate(plain)
+        finally:
+            executes(dsn, "revoke ragdb_owner from stranger")
+
+
+def test_pgvector_may_be_in_any_schema(any_version: Server) -> None:
+    with any_version.database(template=None) as empty:
+        dsn = any_version.dsn(empty.dbname)
+        executes(dsn, 'create schema "else where"', 'create extension vector schema "else where"')
+        executes(dsn, "drop schema public cascade")
+        assert migrate.migrate(dsn)
+        assert migrate.migrate(dsn, force=True)
+
+
+def test_two_migrations_at_once_leave_one_schema(any_version: Server) -> None:
+    with any_version.database(template=None) as empty:
+        dsn = any_version.dsn(empty.dbname)
+        both = [
+            subprocess.Popen([sys.executable, "-c", MIGRATE, dsn], stderr=subprocess.PIPE)
+            for _ in range(2)
+        ]
+        assert [process.communicate()[1] for process in both] == [b"", b""]
+        with psycopg.connect(dsn) as connection:
+            assert migrate.is_current(connection)
