@@ -245,35 +245,32 @@ as $$
 declare
   v_parent text;
   v_default text;
-  v_is_moving boolean;
+  v_is_moving boolean := false;
   v_has_default boolean := to_regclass('ragdb.retrieval_hits_default') is not null;
   v_ahead date[] := array(
     select (date_trunc('month', ragdb._now() at time zone 'UTC') + make_interval(months => i))::date
     from generate_series(0, 3) i);
-  v_months date[];
+  v_months date[] := '{}';
   v_month date;
   v_made text[] := '{}';
 begin
-  if v_has_default
-    and to_regclass('ragdb.' || ragdb._partition_name('retrieval_hits', v_ahead[1])) is not null
-    and to_regclass('ragdb.' || ragdb._partition_name('retrieval_hits', v_ahead[4])) is not null
-  then
+  if v_has_default then
     execute 'select exists (select from ragdb.retrieval_traces_default)' into v_is_moving;
-    if not v_is_moving then
+    if not v_is_moving and not exists (select from unnest(v_ahead) m
+      where to_regclass('ragdb.' || ragdb._partition_name('retrieval_hits', m)) is null)
+    then
       return;
     end if;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  if to_regclass('ragdb.retrieval_traces_default') is not null then
+    execute 'select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
+      ' from ragdb.retrieval_traces_default t' into v_months;
+  end if;
+  v_is_moving := v_months <> '{}';
+  v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
   foreach v_parent in array array['retrieval_traces', 'retrieval_hits'] loop
-    v_months := v_ahead;
-    v_is_moving := false;
     v_default := ragdb._partition_name(v_parent, null);
-    if to_regclass('ragdb.' || v_default) is not null then
-      execute format('select coalesce(array_agg(distinct date_trunc(''month'','
-        ' created_at at time zone ''UTC'')::date), ''{}'') from ragdb.%I', v_default) into v_months;
-      v_is_moving := v_months <> '{}';
-      v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
-    end if;
     -- its rows may not be deleted, so a default partition with rows is replaced by a new one
     if v_is_moving then
       execute format('alter table ragdb.%I detach partition ragdb.%I', v_parent, v_default);

@@ -1,0 +1,258 @@
+"""Traces lie in one partition a month, which nobody can change and retention drops whole."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+Connection = psycopg.Connection[Any]
+
+PARENTS = ("retrieval_traces", "retrieval_hits")
+
+
+def partitions(db: Connection, parent: str = "retrieval_traces") -> list[str]:
+    rows = db.execute(
+        "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid"
+        " where i.inhparent = %s::regclass order by c.relname",
+        (f"ragdb.{parent}",),
+    )
+    return [name.removeprefix(f"{parent}_") for (name,) in rows]
+
+
+def pin(db: Connection, now: str) -> None:
+    db.execute("select set_config('ragdb.now', %s, true)", (now,))
+
+
+def failed(db: Connection, at: str) -> UUID:
+    """A trace without hits at a time; the shortest way to one."""
+    pin(db, at)
+    (trace_id,) = db.execute("select ragdb.record_failure('docs', 'q', '57014', 3)").fetchall()[0]
+    assert isinstance(trace_id, UUID)
+    return trace_id
+
+
+def home(db: Connection, trace_id: UUID) -> str:
+    rows = db.execute(
+        "select tableoid::regclass::text from ragdb.retrieval_traces where id = %s", (trace_id,)
+    ).fetchall()
+    return str(rows[0][0])
+
+
+@pytest.fixture
+def docs(any_db: Connection) -> Connection:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    return any_db
+
+
+def test_maintain_makes_this_month_three_ahead_and_a_default(any_db: Connection) -> None:
+    pin(any_db, "2031-11-30 12:00:00+00")
+    made = [name for (name,) in any_db.execute("select ragdb.maintain()")]
+    months = ["2031_11", "2031_12", "2032_01", "2032_02"]
+    assert made == [f"{parent}_{month}" for parent in PARENTS for month in months]
+    for parent in PARENTS:
+        assert {*months, "default"} <= set(partitions(any_db, parent))
+
+
+def test_maintain_twice_makes_nothing_and_takes_no_lock(clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.maintain()")
+        db.commit()
+        assert db.execute("select ragdb.maintain()").fetchall() == []
+        locks = db.execute(
+            "select locktype, mode from pg_locks where pid = pg_backend_pid()"
+            " and (locktype = 'advisory' or mode not in ('AccessShareLock', 'ExclusiveLock'))"
+        ).fetchall()
+    assert locks == []
+
+
+def test_the_month_is_utc_whatever_the_session_says(docs: Connection) -> None:
+    docs.execute("set local timezone = 'Pacific/Kiritimati'")
+    docs.execute("set local datestyle = 'german, dmy'")
+    pin(docs, "2031-10-31 23:59:59.999+00")  # November there for 14 hours
+    docs.execute("select ragdb.maintain()")
+    last = failed(docs, "2031-10-31 23:59:59.999+00")
+    first = failed(docs, "2031-11-01 00:00:00+00")
+    assert home(docs, last) == "ragdb.retrieval_traces_2031_10"
+    assert home(docs, first) == "ragdb.retrieval_traces_2031_11"
+
+
+def test_rows_of_the_default_move_when_their_month_is_made(docs: Connection) -> None:
+    early, late = failed(docs, "2035-05-15 00:00:00+00"), failed(docs, "2035-09-01 00:00:00+00")
+    assert home(docs, early) == home(docs, late) == "ragdb.retrieval_traces_default"
+    docs.execute("select ragdb.maintain()")
+    assert home(docs, early) == "ragdb.retrieval_traces_2035_05"
+    assert home(docs, late) == "ragdb.retrieval_traces_2035_09"
+    assert docs.execute("select count(*) from ragdb.retrieval_traces_default").fetchall() == [(0,)]
+    for trace_id in (early, late):
+        rows = docs.execute("select is_intact from ragdb.verify_trace(%s)", (trace_id,)).fetchall()
+        assert rows == [(True,)] * 4
+    unplaced = failed(docs, "2039-01-01 00:00:00+00")
+    with pytest.raises(psycopg.DatabaseError, match="refused"), docs.transaction():
+        docs.execute("delete from ragdb.retrieval_traces where id = %s", (unplaced,))
+
+
+def test_the_parents_carry_no_key_index_or_trigger(any_db: Connection) -> None:
+    found = any_db.execute(
+        """
+        select indexrelid::regclass::text from pg_index
+          where indrelid = any (%(parents)s::regclass[])
+        union all
+        select tgname from pg_trigger where tgrelid = any (%(parents)s::regclass[])
+        union all
+        select conname from pg_constraint
+          where conrelid = any (%(parents)s::regclass[]) and contype not in ('c', 'n')
+        """,
+        {"parents": [f"ragdb.{parent}" for parent in PARENTS]},
+    ).fetchall()
+    assert found == []
+
+
+def test_every_partition_has_its_key_and_its_triggers(any_db: Connection) -> None:
+    rows = any_db.execute(
+        """
+        select i.inhrelid::regclass::text,
+          (select pg_get_constraintdef(k.oid) from pg_constraint k
+            where k.conrelid = i.inhrelid and k.contype = 'p'),
+          array(select t.tgenabled::text from pg_trigger t where t.tgrelid = i.inhrelid)
+        from pg_inherits i where i.inhparent = any (%s::regclass[])
+        """,
+        ([f"ragdb.{parent}" for parent in PARENTS],),
+    ).fetchall()
+    assert len(rows) >= 10
+    for name, key, triggers in rows:
+        columns = "corpus_id, trace_id, rank" if "hits" in name else "corpus_id, id, created_at"
+        assert (key, triggers) == (f"PRIMARY KEY ({columns})", ["A", "A"]), name
+
+
+CHANGES = [
+    "update ragdb.{table} set created_at = created_at",
+    "update ragdb.{table} set created_at = created_at + interval '1 month'",
+    "delete from ragdb.{table}",
+    "truncate ragdb.{table}",
+    "truncate ragdb.{table} cascade",
+    "merge into ragdb.{table} t using (select 1) s on true when matched then delete",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("role", ["ragdb_owner", "postgres"])
+def test_the_owner_and_a_superuser_cannot_change_a_trace(
+    docs: Connection, role: str, change: str
+) -> None:
+    partition = home(docs, failed(docs, "2035-05-15 00:00:00+00")).removeprefix("ragdb.")
+    docs.execute(f"set role {role}")
+    if role == "postgres":  # who can switch ordinary triggers off
+        docs.execute("set local session_replication_role = replica")
+    for table in ("retrieval_traces", partition):
+        with pytest.raises(psycopg.DatabaseError) as caught, docs.transaction():
+            docs.execute(change.format(table=table))
+        assert caught.value.sqlstate == "RG414"
+
+
+@pytest.mark.parametrize("role", ["reader", "writer", "admin", "stranger"])
+@pytest.mark.parametrize("table", [*PARENTS, "retrieval_traces_default", "retrieval_hits_default"])
+def test_no_role_reaches_the_tables(any_db: Connection, role: str, table: str) -> None:
+    any_db.execute(f"set role {role}")
+    for statement in (
+        f"select from ragdb.{table}",
+        f"insert into ragdb.{table} (corpus_id) values (1)",
+        f"update ragdb.{table} set corpus_id = 1",
+        f"delete from ragdb.{table}",
+        f"truncate ragdb.{table}",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), any_db.transaction():
+            any_db.execute(statement)
+
+
+def test_retention_drops_whole_months_that_have_ended(docs: Connection) -> None:
+    for at in ("2020-01-31", "2020-02-01", "2020-02-28", "2020-04-01"):
+        failed(docs, f"{at} 10:00:00+00")
+    pin(docs, "2020-04-15 00:00:00+00")
+    docs.execute("set role admin")
+    dropped = docs.execute("select * from ragdb.drop_traces_before('2020-03-31')").fetchall()
+    docs.execute("reset role")
+    assert dropped == [(date(2020, 1, 1), 1, 0), (date(2020, 2, 1), 2, 0)]
+    for parent in PARENTS:
+        left = partitions(docs, parent)
+        assert not {"2020_01", "2020_02"} & set(left)
+        assert {"2020_04", "default"} <= set(left)
+    kept = docs.execute("select created_at::date from ragdb.list_traces('docs')").fetchall()
+    assert kept == [(date(2020, 4, 1),)]
+    assert docs.execute("select * from ragdb.drop_traces_before('2020-03-31')").fetchall() == []
+
+
+def test_a_month_that_has_not_ended_is_never_dropped(docs: Connection) -> None:
+    trace_id = failed(docs, "2020-04-01 00:00:00+00")
+    pin(docs, "2020-04-30 23:59:00+00")
+    docs.execute("select ragdb.drop_traces_before('2020-04-30')")
+    assert home(docs, trace_id) == "ragdb.retrieval_traces_2020_04"
+    for before in ("2020-05-01", "infinity", None):
+        with pytest.raises(psycopg.DatabaseError) as caught, docs.transaction():
+            docs.execute("select ragdb.drop_traces_before(%s::date)", (before,))
+        assert caught.value.sqlstate == "RG400"
+
+
+@pytest.mark.parametrize(
+    ("role", "function"),
+    [
+        ("reader", "maintain()"),
+        ("reader", "drop_traces_before('2020-01-01')"),
+        ("writer", "drop_traces_before('2020-01-01')"),
+    ],
+)
+def test_retention_is_for_admins(any_db: Connection, role: str, function: str) -> None:
+    any_db.execute(f"set role {role}")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        any_db.execute(f"select ragdb.{function}")
+
+
+def test_two_that_maintain_at_once_make_each_partition_once(clone: str) -> None:
+    with psycopg.connect(clone) as one, psycopg.connect(clone) as two:
+        for connection in (one, two):
+            pin(connection, "2040-01-01 00:00:00+00")
+        first = one.execute("select ragdb.maintain()").fetchall()
+        second: list[Any] = []
+        thread = threading.Thread(
+            target=lambda: second.extend(two.execute("select ragdb.maintain()").fetchall())
+        )
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive()  # it waits for the first
+        one.commit()
+        thread.join()
+        assert (len(first), second) == (8, [])
+
+
+def test_maintain_leaves_busy_tables_to_the_next_call(
+    clone: str, as_role: Callable[..., Connection]
+) -> None:
+    with psycopg.connect(clone) as admin:
+        admin.execute("alter function ragdb.maintain() set lock_timeout = '100ms'")
+    reader, writer = psycopg.connect(clone), as_role("writer")
+    said: list[str] = []
+    writer.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
+    with reader:
+        reader.execute("select count(*) from ragdb.retrieval_traces")
+        pin(writer, "2040-01-01 00:00:00+00")
+        assert writer.execute("select ragdb.maintain()").fetchall() == []
+        assert "next call" in said[0]
+        reader.rollback()
+        assert len(writer.execute("select ragdb.maintain()").fetchall()) == 8
+
+
+def test_reloading_the_code_keeps_partitions_append_only(clone: str) -> None:
+    from ragdb import migrate
+
+    migrate.migrate(clone, force=True)
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        failed(db, "2035-05-15 00:00:00+00")
+        with pytest.raises(psycopg.DatabaseError) as caught:
+            db.execute("delete from ragdb.retrieval_traces")
+    assert caught.value.sqlstate == "RG414"
