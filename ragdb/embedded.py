@@ -210,10 +210,12 @@ def _settings() -> dict[str, str]:
 def _launch(folder: Path, version: int) -> None:
     """Start the postmaster, waiting for what a killed one left."""
     log = folder / "startup.log"
-    options = f'-p {PORT} -k "{_socket_folder(folder)}"'
+    socket = _socket_folder(folder)
+    options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
         _disown(folder / "postmaster.pid")
+        _disown(socket / f".s.PGSQL.{PORT}.lock")
         log.unlink(missing_ok=True)
         done = _run(
             folder, version, "pg_ctl", "start", "-w", "-t", "600", "-s",
@@ -227,7 +229,7 @@ def _launch(folder: Path, version: int) -> None:
             if file.exists()
         )
         waited = time.monotonic() - began
-        leftover = "postmaster.pid" in said or "pre-existing shared memory" in said
+        leftover = "lock file" in said or "pre-existing shared memory" in said
         if not leftover or waited > 60:
             raise EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
         if waited > 10 and not spoken:

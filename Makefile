@@ -1,0 +1,36 @@
+# Everything runs in .venv, which `make venv` keeps in step with pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint extension bench nightly venv
+
+demo: venv
+	$(BIN)/ragdb demo
+
+test: venv
+	$(BIN)/pytest
+
+lint: venv
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# the extension's script, out of migrations/ and sql/
+extension: venv
+	$(BIN)/python -m ragdb.extension
+
+# what takes minutes: kills of the server, long random runs
+nightly: venv
+	$(BIN)/pytest -m nightly
+
+# each prints machine, versions, command and the peer's figure, and appends to bench/results.md
+bench: venv
+	for run in bench/*/run.py; do $(BIN)/python $$run || exit 1; done
+
+venv: .venv/made
+
+.venv/made: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $@

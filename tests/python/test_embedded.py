@@ -1,0 +1,194 @@
+"""The embedded server: started by anyone, by many at once, after a kill, whatever the caller's surroundings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ragdb import embedded, migrate
+
+DSN = "from ragdb import embedded; print(embedded.dsn())"
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A RAGDB_HOME of the module's own."""
+    base = "/var/lib" if os.geteuid() == 0 else None
+    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-home-"))
+    home.chmod(0o711)
+    yield home
+    embedded.stop(home / "pg18")
+    shutil.rmtree(home)
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "RAGDB_HOME": str(home),
+        # what a caller may have set, and must not matter
+        "LC_ALL": "C.UTF-8",
+        "PGPORT": "6543",
+        "PGDATABASE": "elsewhere",
+        "PGUSER": "nobody",
+        "PGTZ": "Asia/Tokyo",
+    }
+
+
+def value(dsn: str, query: str) -> object:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(query).fetchone()  # type: ignore[call-overload]
+    return row[0]
+
+
+@pytest.fixture(scope="module")
+def dsn(home: Path) -> str:
+    """What four processes that all start the server for the first time are told."""
+    began = time.monotonic()
+    callers = [
+        subprocess.Popen(
+            [sys.executable, "-c", DSN], env=environment(home), stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    told = {caller.communicate(timeout=60)[0].strip() for caller in callers}
+    print(f"first start, four at once: {time.monotonic() - began:.2f} s")
+    assert len(told) == 1
+    return told.pop()
+
+
+def test_processes_that_start_it_at_once_share_one_server(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        assert migrate.is_current(connection)
+
+
+def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn: str) -> None:
+    assert value(dsn, "select current_user::text") == "ragdb"
+    assert value(dsn, "select rolsuper or rolcreaterole from pg_roles where rolname = 'ragdb'") is False
+    assert value(dsn, "select count(*) from ragdb.corpora") == 0
+    assert value(dsn, "select has_database_privilege(current_database(), 'create, temporary')") is True
+
+
+def test_the_locale_is_never_the_callers(dsn: str) -> None:
+    locale = "select datlocprovider::text || ' ' || datcollate || ' ' || datlocale from pg_database where datname = 'ragdb'"
+    assert value(dsn, locale) == "b C C.UTF-8"
+    assert value(dsn, "show timezone") == "UTC"
+
+
+def test_what_is_acknowledged_is_on_disk(dsn: str) -> None:
+    for setting in ("fsync", "synchronous_commit", "full_page_writes", "data_checksums"):
+        assert value(dsn, f"show {setting}") == "on"
+
+
+def test_only_the_folders_user_reaches_it(dsn: str, home: Path) -> None:
+    assert value(dsn, "show listen_addresses") == ""
+    assert (home / "pg18").stat().st_mode & 0o777 == 0o700
+
+
+def test_neither_statements_nor_details_are_logged(dsn: str, home: Path) -> None:
+    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.Error):
+        connection.execute("insert into ragdb.settings values ('canary-1', null)")
+    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.Error):
+        connection.execute("select 'canary-2'::text from nowhere")
+    logs = "".join(log.read_text() for log in (home / "pg18/log").iterdir())
+    assert "nowhere" in logs
+    assert "canary" not in logs
+
+
+def test_a_second_call_finds_it_running(dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGDB_HOME", str(home))
+    before = embedded.status()
+    assert before is not None
+    assert embedded.dsn() == dsn
+    assert embedded.status() == before
+
+
+def test_a_current_database_needs_neither_alembic_nor_sqlalchemy(dsn: str, home: Path) -> None:
+    code = f"{DSN}; import sys; print(sorted({{'alembic', 'sqlalchemy', 'psutil', 'fasteners'}} & set(sys.modules)))"
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=environment(home), stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    assert out.splitlines() == [dsn, "[]"]
+
+
+def test_a_schema_older_than_the_package_is_migrated(dsn: str, home: Path) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute("comment on schema ragdb is 'older'")
+        connection.execute("drop function if exists ragdb.corpus_info(text)")
+    assert embedded.dsn(home / "pg18") == dsn
+    with psycopg.connect(dsn) as connection:
+        assert migrate.is_current(connection)
+        assert connection.execute("select to_regprocedure('ragdb.corpus_info(text)')").fetchone() != (None,)
+
+
+@pytest.mark.parametrize("backends", [False, True], ids=["postmaster", "everything"])
+def test_after_a_kill_it_starts_again_with_all_that_was_committed(
+    dsn: str, home: Path, backends: bool
+) -> None:
+    import psutil
+
+    found = embedded.status(home / "pg18")
+    assert found is not None
+    with psycopg.connect(dsn) as connection:
+        connection.execute("create table if not exists acknowledged (at timestamptz)")
+        connection.execute("insert into acknowledged values (now())")
+    before = value(dsn, "select count(*) from acknowledged")
+    children = psutil.Process(found.pid).children() if backends else []
+    for pid in [found.pid, *(child.pid for child in children)]:
+        os.kill(pid, signal.SIGKILL)
+    assert embedded.dsn(home / "pg18") == dsn
+    assert value(dsn, "select count(*) from acknowledged") == before
+
+
+def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) -> None:
+    """In a container whose first process reaps nothing, the number stays taken for ever."""
+    zombie = subprocess.Popen([sys.executable, "-c", ""])
+    time.sleep(0.2)
+    pid_file = home / "zombie.pid"
+    pid_file.write_text(f"{zombie.pid}\n/somewhere\nrest\n")
+    embedded._disown(pid_file)
+    assert pid_file.read_text() == f"{os.getpid()}\n/somewhere\nrest\n"
+    zombie.wait()
+
+
+def test_a_server_that_lives_keeps_its_number(home: Path) -> None:
+    pid_file = home / "living.pid"
+    pid_file.write_text(f"{os.getppid()}\nrest\n")
+    embedded._disown(pid_file)
+    assert pid_file.read_text() == f"{os.getppid()}\nrest\n"
+
+
+def test_a_folder_too_deep_for_a_socket_gets_a_short_one(home: Path) -> None:
+    deep = home / ("d" * 100) / "pg18"
+    superuser = embedded.start(deep)
+    found = embedded.status(deep)
+    assert found is not None
+    try:
+        assert found.socket.stat().st_mode & 0o777 == 0o700
+        assert value(superuser, "select 1") == 1
+    finally:
+        assert embedded.stop(deep)
+        found.socket.rmdir()
+
+
+def test_stopping_what_does_not_run_says_so(home: Path) -> None:
+    assert not embedded.stop(home / "nothing")
+
+
+def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None:
+    folder = home / "broken"
+    embedded.start(folder)
+    embedded.stop(folder)
+    with (folder / "postgresql.conf").open("a") as settings:
+        settings.write("shared_buffers = nonsense\n")
+    with pytest.raises(embedded.EmbeddedError, match="nonsense"):
+        embedded.start(folder)

@@ -1,0 +1,72 @@
+"""Which connection wins, in which forms it may be written, and what is shown of it."""
+
+from __future__ import annotations
+
+import os
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from ragdb import embedded, settings
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("PG") or name.endswith("DATABASE_URL"):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(embedded, "dsn", lambda: "host=embedded")
+
+
+def test_the_first_setting_of_the_order_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = settings.connection()
+    assert (found.conninfo, found.origin) == ("host=embedded", "embedded")
+    monkeypatch.setenv("PGHOST", "libpq")
+    found = settings.connection()
+    assert (found.conninfo, found.origin) == ("", "PGHOST")
+    for name in ("DATABASE_URL", "RAGDB_DATABASE_URL"):
+        monkeypatch.setenv(name, f"host={name}")
+        found = settings.connection()
+        assert (found.conninfo, found.origin) == (f"host={name}", name)
+    found = settings.connection("host=given")
+    assert (found.conninfo, found.origin) == ("host=given", "--dsn")
+
+
+def test_an_empty_setting_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "")
+    monkeypatch.setenv("PGHOST", "")
+    assert settings.connection("").origin == "embedded"
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgres://me:p%40ss@host:5433/db?sslmode=require",
+        "postgresql://me:p%40ss@host:5433/db?sslmode=require",
+        "postgresql+psycopg://me:p%40ss@host:5433/db?sslmode=require",
+        "host=host port=5433 user=me password=p@ss dbname=db sslmode=require",
+    ],
+)
+def test_every_form_means_the_same(dsn: str) -> None:
+    assert conninfo_to_dict(settings.connection(dsn).conninfo) == {
+        "host": "host",
+        "port": "5433",
+        "user": "me",
+        "password": "p@ss",
+        "dbname": "db",
+        "sslmode": "require",
+    }
+
+
+def test_what_is_shown_holds_no_password() -> None:
+    found = settings.connection("postgresql://me:secret@host/db?sslpassword=secret")
+    assert "secret" not in str(found) + repr(found)
+    assert "host=host" in str(found)
+    assert "from --dsn" in str(found)
+
+
+def test_what_libpq_cannot_read_is_refused_without_its_password() -> None:
+    with pytest.raises(psycopg.ProgrammingError) as refused:
+        settings.connection("postgresql://me:secret@host:notaport:1/db?nosuch=1")
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,64 @@
+"""The built package carries migrations/, sql/ and extension/, and installs the same schema."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ragdb import extension, migrate
+from tests.conftest import Server
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("ragdb", "sql", "migrations", "extension", "pyproject.toml", "README.md", "LICENSE")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with nothing but the installed wheel."""
+    source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for part in PARTS:  # built elsewhere: a build leaves folders behind that the next one picks up
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, source / part)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "--no-deps", "--no-build-isolation", "--target", site, source],
+        check=True,
+        env=os.environ | {"PIP_ROOT_USER_ACTION": "ignore"},
+    )
+    return site
+
+
+def run(site: Path, code: str, *args: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code, *args],
+        check=True,
+        cwd=site,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+
+
+def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
+    out = run(
+        site,
+        "from ragdb import migrate, extension; print(migrate.__file__, migrate.stamp(), extension.path())",
+    )
+    script = site / "ragdb/extension" / extension.path().name
+    assert out == f"{site / 'ragdb/migrate.py'} {migrate.stamp()} {script}\n"
+    assert script.is_file()
+    assert script.with_name("ragdb.control").is_file()
+
+
+def test_the_wheel_migrates(site: Path, server18: Server) -> None:
+    with server18.database(template=None) as empty:
+        dsn = server18.dsn(empty.dbname)
+        run(site, "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])", dsn)
+        with psycopg.connect(dsn) as connection:
+            assert migrate.is_current(connection)
