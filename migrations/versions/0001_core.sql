@@ -126,7 +126,7 @@ create table ragdb.edges (
   corpus_id integer not null,
   parent_no integer not null,
   child_no integer not null,
-  edge_type text not null
+  edge_type text collate "C" not null
     constraint edges_type_is_known check (edge_type in ('reply', 'branch', 'reference', 'default')),
   -- the child's, kept here so that the best children of a hub are one index range
   child_salience real not null default 0.5,
@@ -153,7 +153,8 @@ create index document_links_by_target on ragdb.document_links (corpus_id, target
 
 -- one row: the clock of events. Its row lock orders writers, so that a reader who has seen tick n has seen all before
 create table ragdb.event_clock (
-  id boolean constraint event_clock_has_one_row primary key check (id),
+  id boolean constraint event_clock_has_one_row primary key
+    constraint event_clock_row_is_true check (id),
   lamport bigint not null,
   -- time of the last event's id; ids never go back, even when the machine's clock does
   at timestamptz not null
