@@ -1,0 +1,164 @@
+"""Rules that hold for every object of schema ragdb, as queries on the catalogue."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Connection
+
+
+def broken_by(db: Connection, rule: str) -> str:
+    return "\n".join(name for (name,) in db.execute(RULES[rule]).fetchall())  # type: ignore[call-overload]
+
+
+# Each query lists what breaks the rule.
+RULES = {
+    "every function has a comment": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
+    "every table, view and type has a comment": """
+      select c.oid::regclass::text from pg_class c
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'c')
+        and c.relname <> 'alembic_version' and not c.relispartition
+        and coalesce(obj_description(c.oid, 'pg_class'), obj_description(c.reltype, 'pg_type'), '') = ''""",
+    "every column of a table or view has a comment": """
+      select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+        and c.relname <> 'alembic_version' and not c.relispartition
+        and a.attnum > 0 and not a.attisdropped and coalesce(col_description(c.oid, a.attnum), '') = ''""",
+    "a comment ends as a sentence, a function's begins as one": """
+      select d.description from pg_description d
+      where d.objoid in (select oid from pg_proc where pronamespace = 'ragdb'::regnamespace)
+          and d.description !~ '^[A-Z].*[.]$'
+        or d.objoid in (select oid from pg_class where relnamespace = 'ragdb'::regnamespace)
+          and d.description !~ '[.]$'""",
+    "every object belongs to ragdb_owner": """
+      select p.oid::regprocedure::text from pg_proc p
+        where p.pronamespace = 'ragdb'::regnamespace and p.proowner <> 'ragdb_owner'::regrole
+      union all select c.oid::regclass::text from pg_class c
+        where c.relnamespace = 'ragdb'::regnamespace and c.relowner <> 'ragdb_owner'::regrole
+      union all select t.oid::regtype::text from pg_type t
+        where t.typnamespace = 'ragdb'::regnamespace and t.typowner <> 'ragdb_owner'::regrole""",
+    "a function's path is pinned or its body bound": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is null and p.prokind = 'f'
+        and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
+    "a definer's path is pinned or its body bound": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.prosecdef and p.prosqlbody is null
+        and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
+    "no private function is a definer": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.prosecdef and p.proname like '\_%'""",
+    "what only reads is parallel safe": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.provolatile <> 'v' and p.proparallel <> 's'""",
+    "what writes is not parallel safe": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.proparallel = 's' and p.provolatile = 'v'
+        and p.prosrc ~* '(insert into|update|delete from) ragdb'""",
+    "nothing is granted to public": """
+      select 'schema' from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+        where n.nspname = 'ragdb' and a.grantee = 0
+      union all select p.oid::regprocedure::text
+        from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+        where p.pronamespace = 'ragdb'::regnamespace and a.grantee = 0
+      union all select c.oid::regclass::text
+        from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+        where c.relnamespace = 'ragdb'::regnamespace and a.grantee = 0
+      union all select t.oid::regtype::text
+        from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c',
+          aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) a
+        where t.typnamespace = 'ragdb'::regnamespace and a.grantee = 0""",
+    "private functions and tables are granted to nobody": r"""
+      select p.oid::regprocedure::text from pg_proc p, aclexplode(p.proacl) a
+        where p.pronamespace = 'ragdb'::regnamespace and p.proname like '\_%' and a.grantee <> p.proowner
+      union all select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
+        where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
+    "every public function can be called by a group": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\_%'
+        and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+        and not has_function_privilege('ragdb_admin', p.oid, 'execute')""",
+    "no default privileges open what is made later": """
+      select a.grantee::regrole::text from pg_default_acl d, aclexplode(d.defaclacl) a
+      where d.defaclrole = 'ragdb_owner'::regrole and a.grantee <> d.defaclrole""",
+    "strict is not how an argument is checked": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.proisstrict and p.proname not like '\_%'""",
+    "a partitioned parent carries no key, index, foreign key or trigger": """
+      select c.relname::text from pg_class c
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'p' and (
+        exists (select from pg_index i where i.indrelid = c.oid)
+        or exists (select from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f', 'x'))
+        or exists (select from pg_trigger t where t.tgrelid = c.oid))""",
+    "constraints are sentences of our own": r"""
+      select k.conname::text from pg_constraint k join pg_class c on c.oid = k.conrelid
+      where c.relnamespace = 'ragdb'::regnamespace and c.relname <> 'alembic_version'
+        and k.contype <> 'n' and k.conname ~ '_(pkey|key|fkey|check|excl)\d*$'""",
+    "every foreign key begins with the corpus": """
+      select k.conname::text from pg_constraint k
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+      where k.connamespace = 'ragdb'::regnamespace and k.contype = 'f' and a.attname <> 'corpus_id'
+        and exists (select from pg_attribute c where c.attrelid = k.confrelid and c.attname = 'corpus_id')""",
+    "foreign keys form no cycle": """
+      with recursive reach (start, at) as (
+        select conrelid, confrelid from pg_constraint
+          where connamespace = 'ragdb'::regnamespace and contype = 'f'
+        union
+        select r.start, k.confrelid from reach r join pg_constraint k on k.conrelid = r.at and k.contype = 'f')
+      select start::regclass::text from reach where start = at""",
+    "text keys are compared bytewise": """
+      select c.relname || '.' || a.attname
+      from pg_index i join pg_class c on c.oid = i.indrelid
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey::int2[])
+      where c.relnamespace = 'ragdb'::regnamespace and c.relname <> 'alembic_version'
+        and a.attcollation not in (0, '"C"'::regcollation)""",
+    "numbers in float expressions are float8": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is not null
+        and pg_get_function_sqlbody(p.oid) ~ '\d\.\d+::numeric\)::double'""",
+    "no sequence is part of an identity": """
+      select c.relname::text from pg_class c
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'S'""",
+    "no plpgsql text names a type or operator of pgvector": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is null
+        and p.prosrc ~ '<=>|<->|<#>|<\+>|\m(sparsevec|halfvec)\M'""",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule(any_db: Connection, rule: str) -> None:
+    assert broken_by(any_db, rule) == ""
+
+
+# One breach of each rule, where a breach can be made: the control that must turn red.
+BREACHES = {
+    "every function has a comment": "create function ragdb.f() returns int language sql return 1",
+    "every table, view and type has a comment": "create table ragdb.t (x int)",
+    "every column of a table or view has a comment": "create table ragdb.t (x int)",
+    "a comment ends as a sentence, a function's begins as one": "comment on table ragdb.chunks is 'no capital, no full stop'",
+    "every object belongs to ragdb_owner": "reset role; create table ragdb.t (x int)",
+    "a function's path is pinned or its body bound": "create function ragdb.f() returns int language sql as 'select 1'",
+    "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
+    "no private function is a definer": "create function ragdb._f() returns int language sql security definer return 1",
+    "what only reads is parallel safe": "create function ragdb.f() returns int language sql stable return 1",
+    "nothing is granted to public": "create function ragdb.f() returns int language sql return 1",
+    "private functions and tables are granted to nobody": "grant select on ragdb.chunks to ragdb_reader",
+    "every public function can be called by a group": "create function ragdb.f() returns int language sql return 1",
+    "no default privileges open what is made later": "alter default privileges in schema ragdb grant select on tables to ragdb_reader",
+    "a partitioned parent carries no key, index, foreign key or trigger": "create index on ragdb.retrieval_hits (corpus_id)",
+    "constraints are sentences of our own": "alter table ragdb.chunks add check (page > 0)",
+    "every foreign key begins with the corpus": "alter table ragdb.events add constraint a_sentence foreign key (chunks, corpus_id) references ragdb.documents (doc_no, corpus_id)",
+    "foreign keys form no cycle": "alter table ragdb.documents add constraint a_sentence foreign key (corpus_id, doc_no) references ragdb.chunks",
+    "text keys are compared bytewise": "create index on ragdb.corpora (title)",
+    "no sequence is part of an identity": "create sequence ragdb.s",
+}
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
+    any_db.execute("set role ragdb_owner")
+    any_db.execute(BREACHES[rule])  # type: ignore[call-overload]
+    assert broken_by(any_db, rule) != ""
