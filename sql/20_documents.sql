@@ -1,0 +1,768 @@
+-- Documents: what is stored of a file, how its chunks are named, the graph between chunks, and events.
+
+comment on table ragdb.blobs is 'Original bytes of documents, kept once for all corpora.';
+comment on column ragdb.blobs.cid is 'sha256: and the SHA-256 of the bytes in hex; the doc_cid of the document.';
+comment on column ragdb.blobs.bytes is 'The bytes.';
+comment on column ragdb.blobs.media_type is 'Media type of the bytes.';
+comment on column ragdb.blobs.size is 'Number of bytes.';
+
+comment on table ragdb.documents is 'One file, page or record of a corpus, whatever the number of places it is found at.';
+comment on column ragdb.documents.corpus_id is 'The corpus.';
+comment on column ragdb.documents.doc_no is 'Number of the document in its corpus.';
+comment on column ragdb.documents.doc_cid is 'Identity: sha256: and the SHA-256 of its bytes in hex.';
+comment on column ragdb.documents.title is 'Title; searched with every chunk.';
+comment on column ragdb.documents.language is 'Language code; that of the corpus''s text configuration when none was given.';
+comment on column ragdb.documents.media_type is 'Media type of the bytes.';
+comment on column ragdb.documents.metadata is 'What filters ask for.';
+comment on column ragdb.documents.chunking is 'How it was cut: chunker, strategy, max_tokens, overlap, unit.';
+comment on column ragdb.documents.external_id is 'Id that the caller gave it; its chunks are named after it.';
+comment on column ragdb.documents.source_name is 'Name of the contract''s source that its first source came from, or empty.';
+comment on column ragdb.documents.source is 'First of its sources in byte order; its chunks are named after it.';
+comment on column ragdb.documents.size_bytes is 'Number of bytes of the original.';
+comment on column ragdb.documents.pages is 'Number of pages, where it has pages.';
+comment on column ragdb.documents.chunks is 'Number of its chunks.';
+comment on column ragdb.documents.tokens is 'Tokens of its chunks.';
+comment on column ragdb.documents.event_id is 'Event of its last change.';
+comment on column ragdb.documents.created_at is 'When it was put first.';
+comment on column ragdb.documents.updated_at is 'When it was changed last.';
+
+comment on table ragdb.document_sources is 'Where documents were found; a document goes with its last source.';
+comment on column ragdb.document_sources.corpus_id is 'The corpus.';
+comment on column ragdb.document_sources.uri is 'Path, URL, or file and record ("corpus.jsonl#17").';
+comment on column ragdb.document_sources.doc_no is 'The document found there.';
+comment on column ragdb.document_sources.source_name is 'Name of the contract''s source, or empty.';
+comment on column ragdb.document_sources.etag is 'Version that the store gave the object.';
+comment on column ragdb.document_sources.seen_at is 'When this document was first found there.';
+
+comment on table ragdb.chunks is 'The unit of retrieval: a range of a document''s text.';
+comment on column ragdb.chunks.corpus_id is 'The corpus.';
+comment on column ragdb.chunks.chunk_no is 'Number of the chunk in its corpus; stays with it through changes around it.';
+comment on column ragdb.chunks.doc_no is 'The document.';
+comment on column ragdb.chunks.ordinal is 'Position in the document, from 0.';
+comment on column ragdb.chunks.chunk_id is 'Identity: the same text at the same source has the same id in every database.';
+comment on column ragdb.chunks.source is 'Source of the document, for display.';
+comment on column ragdb.chunks.heading is 'Headings above the start of the chunk, outermost first; searched with it.';
+comment on column ragdb.chunks.page is 'Page of its start, from 1.';
+comment on column ragdb.chunks.start_offset is 'First character in the document''s text, from 0.';
+comment on column ragdb.chunks.end_offset is 'Character after its last.';
+comment on column ragdb.chunks.token_count is 'Tokens of its text.';
+comment on column ragdb.chunks.content_hash is
+  'SHA-256 of its text in UTF-8 with CRLF and CR as LF and outer white space trimmed.';
+comment on column ragdb.chunks.citation is 'What a citation of it carries; null means {"uri": source}.';
+comment on column ragdb.chunks.text is 'Its text.';
+
+comment on table ragdb.edges is 'Typed links between chunks.';
+comment on column ragdb.edges.corpus_id is 'The corpus.';
+comment on column ragdb.edges.parent_no is 'Chunk that the edge leaves.';
+comment on column ragdb.edges.child_no is 'Chunk that it points to.';
+comment on column ragdb.edges.edge_type is
+  'default: next chunk; branch: chunk of the section, or head of a section below; reference: hyperlink; reply: answer in a conversation.';
+comment on column ragdb.edges.child_salience is 'Salience of the child, 0 to 1.';
+
+comment on table ragdb.document_links is 'Hyperlinks of chunks, as written; those whose target is in the corpus are edges too.';
+comment on column ragdb.document_links.corpus_id is 'The corpus.';
+comment on column ragdb.document_links.chunk_no is 'Chunk that holds the link.';
+comment on column ragdb.document_links.target is 'Path or URL it leads to, without fragment.';
+
+comment on table ragdb.event_clock is 'One row: the clock of events. Whoever writes an event holds it, so events are seen in order.';
+comment on column ragdb.event_clock.id is 'Always true.';
+comment on column ragdb.event_clock.lamport is 'Tick of the last event.';
+comment on column ragdb.event_clock.at is 'Time in the last event''s id.';
+
+comment on table ragdb.events is 'What happened to documents, for consumers that poll ragdb.events_after.';
+comment on column ragdb.events.lamport is 'Tick; without gaps for the reader who has seen the one before.';
+comment on column ragdb.events.event_id is 'UUID of version 7, in the order of the ticks.';
+comment on column ragdb.events.kind is 'rag.document.ingested.';
+comment on column ragdb.events.created_at is 'Wall clock.';
+comment on column ragdb.events.author is 'Role that did it.';
+comment on column ragdb.events.corpus_id is 'The corpus.';
+comment on column ragdb.events.corpus is 'Name of the corpus.';
+comment on column ragdb.events.doc_cid is 'The document.';
+comment on column ragdb.events.title is 'Title of the document then.';
+comment on column ragdb.events.language is 'Language of the document then.';
+comment on column ragdb.events.chunks is 'Chunks of the document then.';
+
+-- ── names and hashes ────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._content_hash(text text) returns bytea
+language sql immutable parallel safe
+return pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(
+  pg_catalog.replace(pg_catalog.replace(_content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'), E' \t\n\r\f\v'), 'UTF8'));
+comment on function ragdb._content_hash(text) is
+  'Returns the SHA-256 of a text''s canonical form: CRLF and CR as LF, outer white space (space and \t to \r) trimmed, UTF-8.';
+
+-- A list whose parts cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
+create or replace function ragdb._packed(part text) returns bytea
+language sql immutable parallel safe
+return pg_catalog.int4send(pg_catalog.octet_length(_packed.part)) || pg_catalog.convert_to(_packed.part, 'UTF8');
+comment on function ragdb._packed(text) is
+  'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
+
+create or replace function ragdb._slug(name text) returns text
+language sql immutable parallel safe
+return coalesce(nullif(pg_catalog.btrim(pg_catalog.right(pg_catalog.regexp_replace(
+  pg_catalog.lower(_slug.name collate "C"), '[^a-z0-9]+', '-', 'g'), 64), '-'), ''), 'document');
+comment on function ragdb._slug(text) is
+  'Returns the readable part of a chunk id: lower-case ASCII letters and digits, - for the rest, the last 64 characters.';
+
+create or replace function ragdb._chunk_id(corpus text, source_name text, source text, content_hash bytea, n bigint)
+returns text
+language sql immutable parallel safe
+return ragdb._slug(pg_catalog.concat_ws('/', nullif(_chunk_id.source_name, ''), _chunk_id.source)) || ':'
+  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb._packed('ragdb-chunk-1') || ragdb._packed(_chunk_id.corpus)
+    || ragdb._packed(_chunk_id.source_name) || ragdb._packed(_chunk_id.source)
+    || ragdb._packed(pg_catalog.encode(_chunk_id.content_hash, 'hex')) || ragdb._packed(_chunk_id.n::text)), 'hex'), 24);
+comment on function ragdb._chunk_id(text, text, text, bytea, bigint) is
+  'Returns the id of a chunk from its corpus, source and content; n is how many chunks before it in its document have that content.';
+
+create or replace function ragdb._language(text_config text) returns text
+language sql immutable parallel safe
+return case _language.text_config
+  when 'arabic' then 'ar' when 'armenian' then 'hy' when 'basque' then 'eu' when 'catalan' then 'ca'
+  when 'danish' then 'da' when 'dutch' then 'nl' when 'english' then 'en' when 'estonian' then 'et'
+  when 'finnish' then 'fi' when 'french' then 'fr' when 'german' then 'de' when 'greek' then 'el'
+  when 'hindi' then 'hi' when 'hungarian' then 'hu' when 'indonesian' then 'id' when 'irish' then 'ga'
+  when 'italian' then 'it' when 'lithuanian' then 'lt' when 'nepali' then 'ne' when 'norwegian' then 'no'
+  when 'portuguese' then 'pt' when 'romanian' then 'ro' when 'russian' then 'ru' when 'serbian' then 'sr'
+  when 'spanish' then 'es' when 'swedish' then 'sv' when 'tamil' then 'ta' when 'turkish' then 'tr'
+  when 'yiddish' then 'yi' end;
+comment on function ragdb._language(text) is
+  'Returns the language code that a text configuration is for; null for simple.';
+
+-- ── writing ─────────────────────────────────────────────────────────────────────────────────────────
+
+-- Everything is looked at before anything is written: a constraint's own message would print the row.
+create or replace function ragdb._check_documents(documents jsonb) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if documents is null or jsonb_typeof(documents) <> 'array' then
+    raise exception 'documents is not an array'
+      using errcode = 'RG412', detail = 'put_documents takes a JSON array of documents',
+            hint = 'one document goes in an array of one';
+  end if;
+  if jsonb_array_length(documents) > 10000 then
+    raise exception '% documents in one call', jsonb_array_length(documents)
+      using errcode = 'RG413', detail = 'a call is one transaction', hint = 'put at most 10000 documents in a call';
+  end if;
+  select b.n - 1 as position, b.problem into v_bad from (
+    select d.n, case
+      when jsonb_typeof(d.v) <> 'object' then 'it must be an object'
+      when (d.v ->> 'doc_cid' ~ '^sha256:[0-9a-f]{64}$') is not true then '"doc_cid" must be sha256: and 64 hex digits'
+      when coalesce(jsonb_typeof(d.v -> 'uri'), '') <> 'string' or octet_length(d.v ->> 'uri') not between 1 and 2000
+        then '"uri" must be a text of 1 to 2000 bytes'
+      when coalesce(jsonb_typeof(d.v -> 'source_name'), 'null') not in ('string', 'null')
+        or octet_length(d.v ->> 'source_name') > 200 then '"source_name" must be a text of at most 200 bytes'
+      when coalesce(jsonb_typeof(d.v -> 'title'), 'null') not in ('string', 'null')
+        or octet_length(d.v ->> 'title') > 10000 then '"title" must be a text of at most 10000 bytes, or null'
+      when coalesce(jsonb_typeof(d.v -> 'language'), 'null') not in ('string', 'null')
+        or octet_length(d.v ->> 'language') not between 1 and 64 then '"language" must be a text of 1 to 64 bytes, or null'
+      when coalesce(jsonb_typeof(d.v -> 'media_type'), '') <> 'string'
+        or octet_length(d.v ->> 'media_type') not between 1 and 200 then '"media_type" must be a text of 1 to 200 bytes'
+      when coalesce(jsonb_typeof(d.v -> 'metadata'), 'null') not in ('object', 'null') then '"metadata" must be an object'
+      when coalesce(jsonb_typeof(d.v -> 'external_id'), 'null') not in ('string', 'null')
+        or octet_length(d.v ->> 'external_id') not between 1 and 500
+        then '"external_id" must be a text of 1 to 500 bytes, or null'
+      when jsonb_typeof(d.v -> 'size_bytes') is distinct from 'number' or d.v ->> 'size_bytes' !~ '^[0-9]{1,15}$'
+        then '"size_bytes" must be a whole number of at most 15 digits'
+      when coalesce(jsonb_typeof(d.v -> 'pages'), 'null') not in ('number', 'null') or d.v ->> 'pages' !~ '^[0-9]{1,9}$'
+        then '"pages" must be a whole number of at most 9 digits, or null'
+      when coalesce(jsonb_typeof(d.v -> 'etag'), 'null') not in ('string', 'null')
+        or octet_length(d.v ->> 'etag') > 1000 then '"etag" must be a text of at most 1000 bytes, or null'
+      when jsonb_typeof(d.v -> 'chunking') is distinct from 'object'
+        then '"chunking" must be an object that says how the text was cut'
+      when jsonb_typeof(d.v -> 'chunks') is distinct from 'array' then '"chunks" must be an array'
+      when coalesce(jsonb_typeof(d.v -> 'links'), 'null') not in ('array', 'null') then '"links" must be an array'
+      else (
+        select ragdb._quote(k) || ' is no field of a document' from jsonb_object_keys(d.v) k
+        where k not in ('doc_cid', 'uri', 'source_name', 'title', 'language', 'media_type', 'metadata', 'external_id',
+          'size_bytes', 'pages', 'etag', 'chunking', 'chunks', 'links') limit 1)
+    end as problem
+    from jsonb_array_elements(documents) with ordinality d (v, n)
+  ) b where b.problem is not null order by b.n limit 1;
+  if found then
+    raise exception 'document %: %', v_bad.position, v_bad.problem
+      using errcode = 'RG412', detail = 'documents count from 0; nothing was written',
+            hint = 'ragdb.put_documents is described in docs/reference.md';
+  end if;
+  select b.n - 1 as position, b.ordinal - 1 as ordinal, b.problem into v_bad from (
+    select d.n, c.n as ordinal, case
+      when jsonb_typeof(c.v) <> 'object' then 'it must be an object'
+      when coalesce(jsonb_typeof(c.v -> 'text'), '') <> 'string' or btrim(c.v ->> 'text', E' \t\n\r\f\v') = ''
+        then '"text" must be a text with something in it'
+      when jsonb_typeof(c.v -> 'start') is distinct from 'number' or c.v ->> 'start' !~ '^[0-9]{1,9}$'
+        then '"start" must be a whole number of at most 9 digits'
+      when jsonb_typeof(c.v -> 'end') is distinct from 'number' or c.v ->> 'end' !~ '^[0-9]{1,9}$'
+        then '"end" must be a whole number of at most 9 digits'
+      when (c.v ->> 'end')::integer - (c.v ->> 'start')::integer <> length(c.v ->> 'text')
+        then '"end" minus "start" must be the length of "text", ' || length(c.v ->> 'text') || ' characters'
+      when jsonb_typeof(c.v -> 'tokens') is distinct from 'number' or c.v ->> 'tokens' !~ '^[0-9]{1,9}$'
+        then '"tokens" must be a whole number of at most 9 digits'
+      when coalesce(jsonb_typeof(c.v -> 'page'), 'null') not in ('number', 'null') or c.v ->> 'page' !~ '^[1-9][0-9]{0,8}$'
+        then '"page" must be a whole number from 1, or null'
+      when coalesce(jsonb_typeof(c.v -> 'heading'), 'null') not in ('array', 'null')
+        or jsonb_typeof(c.v -> 'heading') = 'array' and (
+          jsonb_array_length(c.v -> 'heading') > 100
+          or exists (select from jsonb_array_elements(c.v -> 'heading') h where jsonb_typeof(h) <> 'string'))
+        then '"heading" must be an array of at most 100 texts'
+      else (
+        select ragdb._quote(k) || ' is no field of a chunk' from jsonb_object_keys(c.v) k
+        where k not in ('text', 'start', 'end', 'tokens', 'page', 'heading') limit 1)
+    end as problem
+    from jsonb_array_elements(documents) with ordinality d (v, n),
+      jsonb_array_elements(d.v -> 'chunks') with ordinality c (v, n)
+  ) b where b.problem is not null order by b.n, b.ordinal limit 1;
+  if found then
+    raise exception 'chunk % of document %: %', v_bad.ordinal, v_bad.position, v_bad.problem
+      using errcode = 'RG412', detail = 'chunks and documents count from 0; nothing was written',
+            hint = 'offsets are characters, and text is exactly what lies between them';
+  end if;
+  select d.n - 1 as position, l.n - 1 as ordinal into v_bad
+    from jsonb_array_elements(documents) with ordinality d (v, n),
+      jsonb_array_elements(nullif(d.v -> 'links', 'null')) with ordinality l (v, n)
+    where (jsonb_typeof(l.v -> 'target') = 'string' and jsonb_typeof(l.v -> 'chunk') = 'number'
+      and l.v ->> 'chunk' ~ '^[0-9]{1,9}$'
+      and (l.v ->> 'chunk')::integer < jsonb_array_length(d.v -> 'chunks')) is not true
+    order by d.n, l.n limit 1;
+  if found then
+    raise exception 'link % of document %: it must have "target", a text, and "chunk", the position of a chunk',
+        v_bad.ordinal, v_bad.position
+      using errcode = 'RG412', detail = 'links, chunks and documents count from 0; nothing was written',
+            hint = 'give the chunk that holds the link, and its target without the fragment';
+  end if;
+  select d.v ->> 'uri' as uri, min(d.n) - 1 as one, max(d.n) - 1 as other into v_bad
+    from jsonb_array_elements(documents) with ordinality d (v, n)
+    group by d.v ->> 'uri' having count(*) > 1 order by 2 limit 1;
+  if found then
+    raise exception 'documents % and % have the same uri %', v_bad.one, v_bad.other, ragdb._quote(v_bad.uri)
+      using errcode = 'RG409', detail = 'one source has one document; nothing was written',
+            hint = 'name a record of a file as file#record, and put each once';
+  end if;
+end $$;
+comment on function ragdb._check_documents(jsonb) is
+  'Raises RG409, RG412 or RG413 with the position and the field when documents are not what ragdb.put_documents takes.';
+
+create or replace function ragdb._drop_unused_blobs(cids text[]) returns void
+language sql
+begin atomic
+  delete from ragdb.blobs b where b.cid = any (_drop_unused_blobs.cids)
+    and not exists (select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
+      where d.doc_cid = b.cid);
+end;
+comment on function ragdb._drop_unused_blobs(text[]) is 'Removes those of the given blobs that no document has.';
+
+-- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
+create or replace function ragdb._link_chunks(
+  corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
+  link_doc_nos integer[], link_ordinals integer[], link_targets text[], kept integer[], uris text[]
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_id integer := _link_chunks.corpus_id;
+begin
+  with chunk as materialized (
+    select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
+    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+  ), heads as materialized (
+    select distinct on (c.doc_no, c.heading) c.chunk_no, c.doc_no, c.heading
+    from chunk c where cardinality(c.heading) > 0 order by c.doc_no, c.heading, c.ordinal
+  ), desired as materialized (
+    select c.chunk_no as parent_no, lead(c.chunk_no) over (partition by c.doc_no order by c.ordinal) as child_no,
+      'default' as edge_type
+    from chunk c
+    union all
+    select h.chunk_no, c.chunk_no, 'branch'
+    from heads h join chunk c on c.doc_no = h.doc_no and c.heading = h.heading where c.chunk_no <> h.chunk_no
+    union all
+    (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
+    from heads h cross join lateral generate_series(1, cardinality(h.heading) - 1) n
+      join heads a on a.doc_no = h.doc_no and a.heading = h.heading[1:n]
+    order by h.chunk_no, n desc)
+  ), gone as (
+    delete from ragdb.edges e using unnest(kept) k (chunk_no)
+    where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
+      and not exists (select from desired d
+        where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
+  )
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select v_id, d.parent_no, d.child_no, d.edge_type from desired d where d.child_no is not null
+    order by d.parent_no, d.child_no
+    on conflict on constraint edges_are_unique do nothing;
+
+  with desired as materialized (
+    select k.chunk_no, l.target
+    from unnest(link_doc_nos, link_ordinals, link_targets) l (doc_no, ordinal, target)
+      join unnest(chunk_nos, doc_nos, ordinals) k (chunk_no, doc_no, ordinal)
+        on k.doc_no = l.doc_no and k.ordinal = l.ordinal
+  ), gone as (
+    delete from ragdb.document_links l using unnest(kept) k (chunk_no)
+    where l.corpus_id = v_id and l.chunk_no = k.chunk_no
+      and not exists (select from desired d where d.chunk_no = l.chunk_no and d.target = l.target)
+  )
+  insert into ragdb.document_links (corpus_id, chunk_no, target)
+    select v_id, d.chunk_no, d.target from desired d order by d.chunk_no, d.target
+    on conflict on constraint document_links_are_unique do nothing;
+
+  with again as materialized (
+    select k.chunk_no from unnest(kept) k (chunk_no)
+    union
+    select k.chunk_no from unnest(chunk_nos) k (chunk_no)
+      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = k.chunk_no
+    union
+    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri
+  ), desired as materialized (
+    select distinct l.chunk_no as parent_no, c.chunk_no as child_no
+    from again a
+      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = a.chunk_no
+      join ragdb.document_sources s on s.corpus_id = v_id and s.uri = l.target
+      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = s.doc_no and c.ordinal = 0
+    where l.chunk_no <> c.chunk_no
+  ), gone as (
+    delete from ragdb.edges e using again a
+    where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
+      and not exists (select from desired d where d.parent_no = e.parent_no and d.child_no = e.child_no)
+  )
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select v_id, d.parent_no, d.child_no, 'reference' from desired d order by d.parent_no, d.child_no
+    on conflict on constraint edges_are_unique do nothing;
+end $$;
+comment on function ragdb._link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[], integer[], text[], integer[], text[]) is
+  'Makes the edges and links of the given chunks what they shall be, and resolves links to the given uris again.';
+
+-- The one function that writes documents. It works out which documents a call touches, what they and their
+-- chunks shall be, and changes only what differs: a row that stays keeps its number, its vector and its edges.
+--
+-- The first source of a document, in byte order, decides its title, language, metadata and chunking and names its
+-- chunks, so that the order in which files arrive decides nothing.
+create or replace function ragdb._write_documents(
+  corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[]
+) returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+  ingest_event_id uuid, was_duplicate boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_id integer := corpus.corpus_id;
+  v_now timestamptz := ragdb._now();
+  v_caller text := ragdb._caller();
+  v_language text := ragdb._language(corpus.text_config);
+  -- documents touched: number, cid, title before, position of the input that decides, and what becomes of it
+  d_no integer[];
+  d_cid text[];
+  d_old_title text[];
+  d_position integer[];
+  d_uri text[];
+  d_source_name text[];
+  d_state text[];
+  v_new_docs integer;
+  v_documents integer;
+  v_tokens bigint;
+  v_bytes bigint;
+  v_moved text[];
+  -- chunks that there shall be, in the order of their documents
+  k_no integer[];
+  k_doc integer[];
+  k_ordinal integer[];
+  k_id text[];
+  k_source text[];
+  k_heading jsonb[];
+  k_page integer[];
+  k_start integer[];
+  k_end integer[];
+  k_tokens integer[];
+  k_hash bytea[];
+  k_n bigint[];
+  k_text text[];
+  v_kept integer[];
+  v_gone integer[] := '{}';
+  v_reindexed integer[] := '{}';
+  -- hyperlinks that there shall be
+  l_doc integer[];
+  l_ordinal integer[];
+  l_target text[];
+  v_duplicate text;
+  v_tick bigint;
+  v_at timestamptz;
+  v_event uuid;
+begin
+  with input as materialized (
+    select (d.n - 1)::integer as position, d.v ->> 'doc_cid' as doc_cid, d.v ->> 'uri' as uri,
+      coalesce(d.v ->> 'source_name', '') as source_name, d.v ->> 'title' as title,
+      coalesce(d.v ->> 'language', v_language) as language, d.v ->> 'media_type' as media_type,
+      coalesce(nullif(d.v -> 'metadata', 'null'), '{}') as metadata, d.v -> 'chunking' as chunking,
+      d.v ->> 'external_id' as external_id
+    from jsonb_array_elements(documents) with ordinality d (v, n)
+  ), left_uris as materialized (
+    select i.uri from input i union select unnest(gone_uris)
+  ), touched as (
+    select s.doc_no from left_uris u join ragdb.document_sources s on s.corpus_id = v_id and s.uri = u.uri
+    union
+    select d.doc_no from input i join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.doc_cid
+  ), old as materialized (
+    select d.* from touched t join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
+  ), sources as (
+    select o.doc_cid, s.uri, s.source_name, null as position
+    from old o join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = o.doc_no
+      left join left_uris u on u.uri = s.uri
+    where u.uri is null
+    union all
+    select i.doc_cid, i.uri, i.source_name, i.position from input i
+  ), firsts as (
+    select distinct on (s.doc_cid) s.doc_cid, s.uri, s.source_name, s.position
+    from sources s order by s.doc_cid, s.uri collate "C"
+  ), decided as (
+    select coalesce(o.doc_no, corpus.next_doc_no - 1
+          + (row_number() over (partition by o.doc_no is null order by f.position))::integer) as doc_no,
+      coalesce(o.doc_cid, f.doc_cid) as doc_cid, o.title, f.position, f.uri, f.source_name,
+      case
+        when f.doc_cid is null then 'gone'
+        when o.doc_no is null then 'new'
+        when f.position is not null and (force
+          or (o.title, o.language, o.media_type, o.metadata, o.chunking, o.external_id)
+            is distinct from (i.title, i.language, i.media_type, i.metadata, i.chunking, i.external_id)) then 'written'
+        when (o.source, o.source_name) is distinct from (f.uri, f.source_name) then 'renamed'
+        else 'same'
+      end as state
+    from old o full join firsts f on f.doc_cid = o.doc_cid left join input i on i.position = f.position
+  )
+  select array_agg(x.doc_no order by x.doc_no), array_agg(x.doc_cid order by x.doc_no),
+    array_agg(x.title order by x.doc_no), array_agg(x.position order by x.doc_no),
+    array_agg(x.uri order by x.doc_no), array_agg(x.source_name order by x.doc_no),
+    array_agg(x.state order by x.doc_no), count(*) filter (where x.state = 'new')
+  into d_no, d_cid, d_old_title, d_position, d_uri, d_source_name, d_state, v_new_docs
+  from decided x;
+
+  select coalesce(-count(*), 0), coalesce(-sum(d.tokens), 0), coalesce(-sum(d.size_bytes), 0)
+    into v_documents, v_tokens, v_bytes
+    from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
+
+  -- documents and their sources
+  insert into ragdb.documents (corpus_id, doc_no, doc_cid, title, language, media_type, metadata, chunking, external_id,
+      source_name, source, size_bytes, pages, chunks, tokens, event_id, created_at, updated_at)
+    select v_id, x.doc_no, x.doc_cid, i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
+      coalesce(nullif(i.v -> 'metadata', 'null'), '{}'), i.v -> 'chunking', i.v ->> 'external_id', x.source_name, x.uri,
+      (i.v ->> 'size_bytes')::bigint, (i.v ->> 'pages')::integer, jsonb_array_length(i.v -> 'chunks'),
+      (select coalesce(sum((c ->> 'tokens')::bigint), 0) from jsonb_array_elements(i.v -> 'chunks') c),
+      -- until its event has an id, below
+      '00000000-0000-0000-0000-000000000000', v_now, v_now
+    from unnest(d_no, d_cid, d_position, d_uri, d_source_name, d_state) x (doc_no, doc_cid, position, uri, source_name, state)
+      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1
+    where x.state in ('new', 'written')
+    order by x.doc_no
+    on conflict on constraint documents_number_is_unique_per_corpus do update
+      set (title, language, media_type, metadata, chunking, external_id, source_name, source, size_bytes, pages, chunks,
+          tokens, updated_at)
+        = (excluded.title, excluded.language, excluded.media_type, excluded.metadata, excluded.chunking,
+          excluded.external_id, excluded.source_name, excluded.source, excluded.size_bytes, excluded.pages, excluded.chunks,
+          excluded.tokens, excluded.updated_at);
+  update ragdb.documents d set source = x.uri, source_name = x.source_name, updated_at = v_now
+    from unnest(d_no, d_uri, d_source_name, d_state) x (doc_no, uri, source_name, state)
+    where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'renamed';
+  delete from ragdb.document_sources s using unnest(gone_uris) u (uri) where s.corpus_id = v_id and s.uri = u.uri;
+  with put as (
+    insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, etag, seen_at)
+      select v_id, i.v ->> 'uri', x.doc_no, coalesce(i.v ->> 'source_name', ''), i.v ->> 'etag', v_now
+      from jsonb_array_elements(documents) i (v) join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+      order by 2
+      on conflict on constraint document_sources_uri_is_unique_per_corpus do update
+        set doc_no = excluded.doc_no, source_name = excluded.source_name, etag = excluded.etag,
+          seen_at = case s.doc_no when excluded.doc_no then s.seen_at else excluded.seen_at end
+        where (s.doc_no, s.source_name, s.etag) is distinct from (excluded.doc_no, excluded.source_name, excluded.etag)
+      returning uri
+  )
+  select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;
+
+  -- the chunks that there shall be: those given for a document that is written, its own for one that is renamed
+  with desired as (
+    select x.doc_no, (c.n - 1)::integer as ordinal, coalesce(nullif(c.v -> 'heading', 'null'), '[]') as heading,
+      (c.v ->> 'page')::integer as page, (c.v ->> 'start')::integer as start_offset, (c.v ->> 'end')::integer as end_offset,
+      (c.v ->> 'tokens')::integer as token_count, ragdb._content_hash(c.v ->> 'text') as content_hash, c.v ->> 'text' as text
+    from unnest(d_no, d_position, d_state) x (doc_no, position, state)
+      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1,
+      jsonb_array_elements(i.v -> 'chunks') with ordinality c (v, n)
+    where x.state in ('new', 'written')
+    union all
+    select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text
+    from unnest(d_no, d_state) x (doc_no, state)
+      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
+    where x.state = 'renamed'
+  ), counted as (
+    select x.*, row_number() over (partition by x.doc_no, x.content_hash order by x.ordinal) - 1 as n from desired x
+  ), named as (
+    select x.*, d.source, case
+        when d.external_id is null then ragdb._chunk_id(corpus.name, d.source_name, d.source, x.content_hash, x.n)
+        when d.chunks = 1 then d.external_id
+        else d.external_id || '#' || x.ordinal + 1
+      end as chunk_id
+    from counted x join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
+    order by x.doc_no, x.ordinal
+  )
+  select array_agg(x.doc_no), array_agg(x.ordinal), array_agg(x.chunk_id), array_agg(x.source), array_agg(x.heading),
+    array_agg(x.page), array_agg(x.start_offset), array_agg(x.end_offset), array_agg(x.token_count),
+    array_agg(x.content_hash), array_agg(x.n), array_agg(x.text)
+  into k_doc, k_ordinal, k_id, k_source, k_heading, k_page, k_start, k_end, k_tokens, k_hash, k_n, k_text
+  from named x;
+  select array_agg(x.doc_no), array_agg(x.ordinal), array_agg(x.target) into l_doc, l_ordinal, l_target
+  from (
+    select x.doc_no, (l.v ->> 'chunk')::integer as ordinal, l.v ->> 'target' as target
+    from unnest(d_no, d_position, d_state) x (doc_no, position, state)
+      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1,
+      jsonb_array_elements(nullif(i.v -> 'links', 'null')) l (v)
+    -- a target that no uri can equal needs no row
+    where x.state in ('new', 'written') and octet_length(l.v ->> 'target') <= 2000
+    union
+    select c.doc_no, c.ordinal, l.target
+    from unnest(d_no, d_state) x (doc_no, state)
+      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
+      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = c.chunk_no
+    where x.state = 'renamed'
+  ) x;
+
+  select k.chunk_id into v_duplicate from unnest(k_id) k (chunk_id) group by 1 having count(*) > 1 limit 1;
+  if not found then
+    select c.chunk_id into v_duplicate
+      from unnest(k_id) k (chunk_id) join ragdb.chunks c on c.corpus_id = v_id and c.chunk_id = k.chunk_id
+      where c.doc_no not in (select x.doc_no from unnest(d_no, d_state) x (doc_no, state) where x.state <> 'same') limit 1;
+  end if;
+  if found then
+    raise exception 'two documents want the chunk id %', ragdb._quote(v_duplicate)
+      using errcode = 'RG409', detail = 'an external id names one document of a corpus; nothing was written',
+            hint = 'give every document an external_id of its own, or none; or delete the document that has it';
+  end if;
+
+  -- which rows stay: first those with the same id, then those with the same content in a document that is renamed
+  with existing as materialized (
+    select c.chunk_no, c.doc_no, c.chunk_id, c.content_hash,
+      row_number() over (partition by c.doc_no, c.content_hash order by c.ordinal) - 1 as n
+    from unnest(d_no, d_state) x (doc_no, state)
+      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
+    where x.state in ('written', 'renamed', 'gone')
+  ), desired as materialized (
+    select * from unnest(k_doc, k_id, k_hash, k_n) with ordinality k (doc_no, chunk_id, content_hash, n, i)
+  ), same_id as materialized (
+    select d.i, e.chunk_no from desired d join existing e on e.chunk_id = d.chunk_id
+  ), same_content as materialized (
+    select d.i, e.chunk_no
+    from desired d join existing e on (e.doc_no, e.content_hash, e.n) = (d.doc_no, d.content_hash, d.n)
+    where d.i not in (select s.i from same_id s) and e.chunk_no not in (select s.chunk_no from same_id s)
+  ), stays as (
+    select * from same_id union all select * from same_content
+  )
+  select array_agg(s.chunk_no order by d.i), array_agg(s.chunk_no) filter (where s.chunk_no is not null),
+    (select coalesce(array_agg(e.chunk_no), '{}') from existing e where e.chunk_no not in (select chunk_no from stays))
+  into k_no, v_kept, v_gone
+  from desired d left join stays s on s.i = d.i;
+
+  -- of those that stay, the ones that are searched by something else than before
+  if v_kept is not null then
+    select coalesce(array_agg(c.chunk_no), '{}') into v_reindexed
+    from unnest(k_no, k_doc, k_heading, k_text) k (chunk_no, doc_no, heading, text)
+      join ragdb.chunks c on c.corpus_id = v_id and c.chunk_no = k.chunk_no
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.doc_no
+      join unnest(d_no, d_old_title) o (doc_no, title) on o.doc_no = c.doc_no
+    where force or d.title is distinct from o.title or to_jsonb(c.heading) <> k.heading or c.text <> k.text;
+  end if;
+  if cardinality(v_gone || v_reindexed) > 0 then
+    perform ragdb._unindex_chunks(v_id, v_gone || v_reindexed);
+  end if;
+  delete from ragdb.chunks c using unnest(v_gone) g (chunk_no) where c.corpus_id = v_id and c.chunk_no = g.chunk_no;
+  if v_kept is not null then
+    update ragdb.chunks c
+    set doc_no = k.doc_no, ordinal = k.ordinal, chunk_id = k.chunk_id, source = k.source, page = k.page,
+      heading = array(select jsonb_array_elements_text(k.heading)), start_offset = k.start_offset,
+      end_offset = k.end_offset, token_count = k.token_count, content_hash = k.content_hash, text = k.text
+    from unnest(k_no, k_doc, k_ordinal, k_id, k_source, k_heading, k_page, k_start, k_end, k_tokens, k_hash, k_text)
+      k (chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset, token_count, content_hash, text)
+    where c.corpus_id = v_id and c.chunk_no = k.chunk_no
+      and (c.doc_no, c.ordinal, c.chunk_id, c.source, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count,
+          c.content_hash, c.text)
+        is distinct from (k.doc_no, k.ordinal, k.chunk_id, k.source, k.heading, k.page, k.start_offset, k.end_offset,
+          k.token_count, k.content_hash, k.text);
+  end if;
+  -- numbers for the new ones
+  select array_agg(coalesce(k.chunk_no, corpus.next_chunk_no - 1 + k.nth) order by k.i) into k_no
+  from (select k.*, (row_number() over (partition by k.chunk_no is null order by k.i))::integer as nth
+        from unnest(k_no) with ordinality k (chunk_no, i)) k;
+  insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset,
+      token_count, content_hash, text)
+    select v_id, k.chunk_no, k.doc_no, k.ordinal, k.chunk_id, k.source, array(select jsonb_array_elements_text(k.heading)), k.page,
+      k.start_offset, k.end_offset, k.token_count, k.content_hash, k.text
+    from unnest(k_no, k_doc, k_ordinal, k_id, k_source, k_heading, k_page, k_start, k_end, k_tokens, k_hash, k_text)
+      k (chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset, token_count, content_hash, text)
+    where k.chunk_no >= corpus.next_chunk_no
+    order by k.chunk_no;
+  delete from ragdb.documents d using unnest(d_no, d_state) x (doc_no, state)
+    where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'gone';
+
+  perform ragdb._link_chunks(v_id, k_no, k_doc, k_ordinal, k_heading, l_doc, l_ordinal, l_target, coalesce(v_kept, '{}'), v_moved
+    || coalesce((select array_agg(s.uri) from unnest(d_no, d_state) x (doc_no, state)
+        join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = x.doc_no where x.state <> 'same'), '{}'));
+
+  select v_documents + count(*), v_tokens + coalesce(sum(d.tokens), 0), v_bytes + coalesce(sum(d.size_bytes), 0)
+    into v_documents, v_tokens, v_bytes
+    from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
+  update ragdb.corpora c
+    set documents = c.documents + v_documents, token_count = c.token_count + v_tokens, size_bytes = c.size_bytes + v_bytes,
+      next_doc_no = c.next_doc_no + v_new_docs,
+      next_chunk_no = greatest(c.next_chunk_no, coalesce((select max(k) from unnest(k_no) k), 0) + 1)
+    where c.corpus_id = v_id;
+  v_reindexed := v_reindexed || array(select k from unnest(k_no) k where k >= corpus.next_chunk_no);
+  if cardinality(v_reindexed) > 0 then
+    perform ragdb._index_chunks(v_id, v_reindexed);
+  end if;
+  perform ragdb._drop_unused_blobs((select array_agg(x.doc_cid) from unnest(d_cid, d_state) x (doc_cid, state) where x.state = 'gone'));
+
+  -- events last: the clock's row is held to the end of the transaction, and everybody who writes waits for it
+  if exists (select from unnest(d_position, d_state) x (position, state)
+      where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null) then
+    insert into ragdb.event_clock as t (id, lamport, at)
+      values (true, 0, v_now)
+      on conflict on constraint event_clock_has_one_row do update set at = greatest(ragdb._now(), t.at)
+      returning t.lamport, t.at into v_tick, v_at;
+    with happened as (
+      select x.doc_no, (row_number() over (order by x.position))::integer as nth
+      from unnest(d_no, d_position, d_state) x (doc_no, position, state)
+      where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null
+    ), written as (
+      insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
+      select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now, v_caller,
+        v_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
+      from happened h join ragdb.documents d on d.corpus_id = v_id and d.doc_no = h.doc_no
+      order by h.nth
+      returning lamport, event_id, doc_cid
+    ), ticked as (
+      update ragdb.event_clock t set lamport = v_tick + n, at = v_at + n * interval '1 microsecond'
+      from (select count(*) as n from happened) h
+    ), noted as (
+      update ragdb.documents d set event_id = w.event_id
+      from written w where d.corpus_id = v_id and d.doc_cid = w.doc_cid
+    )
+    select w.event_id into v_event from written w order by w.lamport desc limit 1;
+    perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+  end if;
+
+  return query
+    select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
+      x.state = 'same' or x.position is distinct from i.n - 1
+    from jsonb_array_elements(documents) with ordinality i (v, n)
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
+      join unnest(d_no, d_position, d_state) x (doc_no, position, state) on x.doc_no = d.doc_no
+    order by i.n;
+end $$;
+comment on function ragdb._write_documents(ragdb.corpora, jsonb, boolean, text[]) is
+  'Puts checked documents and takes sources away, changing only what differs; the caller holds the corpus lock. Raises RG409.';
+
+-- A definer, as all that follow, because nobody but the owner touches the tables.
+create or replace function ragdb.put_documents(corpus text, documents jsonb, force boolean default false)
+returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+  ingest_event_id uuid, was_duplicate boolean, ms float8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_began timestamptz := clock_timestamp();
+  v_corpus ragdb.corpora := ragdb._open_corpus(put_documents.corpus, 'write');
+  v_language text := ragdb._language(v_corpus.text_config);
+begin
+  perform ragdb._check_documents(documents);
+  if force is null then
+    raise exception 'force is null'
+      using errcode = 'RG400', detail = 'it says whether documents that are there already are written again', hint = 'the default is false';
+  end if;
+  -- where all of it is there already, nothing is written: not even the corpus row is locked
+  if not force then
+    return query
+      select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true,
+        extract(epoch from clock_timestamp() - v_began)::float8 * 1000
+      from jsonb_array_elements(documents) with ordinality i (v, n)
+        join ragdb.documents d on d.corpus_id = v_corpus.corpus_id and d.doc_cid = i.v ->> 'doc_cid'
+      where not exists (
+        select from jsonb_array_elements(documents) i (v)
+          left join ragdb.document_sources s on s.corpus_id = v_corpus.corpus_id and s.uri = i.v ->> 'uri'
+          left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
+        where d.doc_cid is distinct from i.v ->> 'doc_cid'
+          or (s.source_name, s.etag) is distinct from (coalesce(i.v ->> 'source_name', ''), i.v ->> 'etag')
+          or d.source = s.uri
+            and (d.title, d.language, d.media_type, d.metadata, d.chunking, d.external_id) is distinct from
+              (i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
+                coalesce(nullif(i.v -> 'metadata', 'null'), '{}'), i.v -> 'chunking', i.v ->> 'external_id'))
+      order by i.n;
+    if found then
+      return;
+    end if;
+  end if;
+  if jsonb_array_length(documents) = 0 then
+    return;
+  end if;
+  v_corpus := ragdb._lock_corpus(put_documents.corpus, 'write');
+  return query
+    select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
+    from ragdb._write_documents(v_corpus, documents, force, '{}') w;
+end $$;
+comment on function ragdb.put_documents(text, jsonb, boolean) is
+  'Stores documents with their chunks, at most 10000, in one transaction and returns a row for each: its position from 0, its identity, chunks, tokens and event, whether it was there already, and the milliseconds of the whole call. What is there already is not written again unless force is true. A document is {"doc_cid", "uri", "media_type", "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name", "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.';
+
+create or replace function ragdb.put_document(
+  corpus text, cid text, uri text, chunks jsonb, chunking jsonb, title text default null, language text default null,
+  media_type text default 'text/plain', metadata jsonb default '{}', external_id text default null,
+  source_name text default '', size_bytes bigint default null, pages integer default null, etag text default null,
+  links jsonb default '[]', force boolean default false
+) returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+  ingest_event_id uuid, was_duplicate boolean, ms float8)
+language sql
+begin atomic
+  select * from ragdb.put_documents(put_document.corpus, jsonb_build_array(jsonb_build_object(
+    'doc_cid', put_document.cid, 'uri', put_document.uri, 'chunks', put_document.chunks, 'chunking', put_document.chunking,
+    'title', put_document.title, 'language', put_document.language, 'media_type', put_document.media_type,
+    'metadata', put_document.metadata, 'external_id', put_document.external_id,
+    'source_name', put_document.source_name, 'pages', put_document.pages, 'etag', put_document.etag,
+    'links', put_document.links, 'size_bytes', coalesce(put_document.size_bytes,
+      (select sum(octet_length(c ->> 'text')) from jsonb_array_elements(
+        case jsonb_typeof(put_document.chunks) when 'array' then put_document.chunks end) c), 0))),
+    put_document.force);
+end;
+comment on function ragdb.put_document(text, text, text, jsonb, jsonb, text, text, text, jsonb, text, text, bigint, integer, text, jsonb, boolean) is
+  'Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its chunks. Raises RG400, RG401, RG404, RG409, RG412.';
+
+create or replace function ragdb.put_text(
+  corpus text, source text, text text, title text default null, language text default null, metadata jsonb default '{}',
+  external_id text default null, strategy text default 'paragraph', max_tokens integer default 240,
+  overlap integer default 48, unit text default 'token', media_type text default 'text/plain', force boolean default false
+) returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+  ingest_event_id uuid, was_duplicate boolean, ms float8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_bytes bytea := convert_to(text, 'UTF8');
+begin
+  if text is null then
+    raise exception 'text is null'
+      using errcode = 'RG400', detail = 'an empty text is a document without chunks, null is no document', hint = 'pass a text';
+  end if;
+  return query
+    select p.* from ragdb.put_document(
+      corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
+      chunks => (
+        select coalesce(jsonb_agg(jsonb_build_object('text', c.content, 'start', c.start_offset,
+          'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
+        from ragdb._chunk_text(text, strategy, max_tokens, overlap, unit) c),
+      chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy, 'max_tokens', max_tokens,
+        'overlap', overlap, 'unit', rtrim(unit, 's')),
+      title => title, language => language, media_type => media_type, metadata => metadata, external_id => external_id,
+      size_bytes => octet_length(v_bytes)::bigint, force => force) p;
+end $$;
+comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, text, integer, integer, text, text, boolean) is
+  'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.';
