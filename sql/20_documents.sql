@@ -754,7 +754,7 @@ begin
   end if;
   return query
     select p.* from ragdb.put_document(
-      corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
+      corpus => corpus, cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
       chunks => (
         select coalesce(jsonb_agg(jsonb_build_object('text', c.content, 'start', c.start_offset,
           'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
