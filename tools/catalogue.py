@@ -57,7 +57,8 @@ class ErrorCode:
 
 
 FUNCTIONS = """
-select p.oid, p.proname as name, p.prokind = 'p' as is_procedure, p.proretset as returns_set,
+select p.oid, p.proname as name, p.prokind = 'p' as is_procedure,
+  p.proretset and p.prorows <> 1 as returns_set,
   coalesce(obj_description(p.oid, 'pg_proc'), '') as comment,
   format_type(p.prorettype, null) as returns, t.typrelid, t.typname,
   p.proargnames as names, p.proargmodes::text[] as modes, p.pronargs,

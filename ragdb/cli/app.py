@@ -1,0 +1,244 @@
+"""What every verb shares: flags, the connection, errors as messages, exit codes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragdb.client import Database
+
+OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+FORMATS = ("table", "json", "ndjson", "csv")
+
+Dsn = Annotated[
+    str | None,
+    typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output."),
+]
+Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No log on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is done, and where.")]
+NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.", hidden=True)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.", hidden=True)]
+
+SHARED: dict[str, Any] = {
+    "dsn": (Dsn, None),
+    "format": (Format, None),
+    "json": (Json, False),
+    "quiet": (Quiet, False),
+    "verbose": (Verbose, False),
+    "no_progress": (NoProgress, False),
+    "yes": (Yes, False),
+}
+
+
+class Failure(Exception):
+    """An error with its exit code, shown as message, detail and hint."""
+
+    def __init__(
+        self, message: str, *, code: int = USAGE, detail: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.detail, self.hint = code, detail, hint
+
+
+@dataclass
+class Session:
+    """The flags of one run, and what they give: a connection, a place for data, a log."""
+
+    verb: str = ""
+    dsn: str | None = None
+    format: str = "table"
+    quiet: bool = False
+    verbose: bool = False
+    progress: bool = True
+    yes: bool = False
+
+    def connect(self) -> Database:
+        """The database of the flags and the environment; `-v` says which setting named it."""
+        import ragdb
+        from ragdb import settings
+
+        target = settings.connection(self.dsn)
+        self.debug(f"database: {target}")
+        return ragdb.connect(
+            target.conninfo, application_name=f"ragdb/{ragdb.__version__} {self.verb}"
+        )
+
+    @functools.cached_property
+    def out(self) -> Console:
+        """Where data goes."""
+        return _console(sys.stdout)
+
+    @functools.cached_property
+    def err(self) -> Console:
+        """Where progress and the log go."""
+        return _console(sys.stderr)
+
+    def note(self, text: str) -> None:
+        """A line of log, for people."""
+        if not self.quiet:
+            self._say(text)
+
+    def debug(self, text: str) -> None:
+        """A line of log under --verbose."""
+        if self.verbose:
+            self._say(text)
+
+    def confirm(self, question: str) -> None:
+        """Go on only when the person at the terminal, or --yes, says so."""
+        if self.yes:
+            return
+        if not sys.stdin.isatty():
+            raise Failure(question, hint="there is nobody to ask: give --yes")
+        if not typer.confirm(question, err=True):
+            raise Failure("nothing was done", code=NEGATIVE)
+
+    def _say(self, text: str) -> None:
+        from ragdb.cli.output import clean
+
+        print(clean(text), file=sys.stderr)
+
+
+def _console(file: Any) -> Console:
+    from rich.console import Console
+
+    # 80 columns are rich's guess where there is no terminal, and would wrap every path
+    width = None if file.isatty() or "COLUMNS" in os.environ else 120
+    return Console(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
+
+
+def verb(app: typer.Typer, name: str, **settings: Any) -> Callable[[Any], Any]:
+    """Register a verb: `function(session, …)`, whose flags are its own and the shared ones."""
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        shared = [
+            inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d)
+            for n, (a, d) in SHARED.items()
+        ]
+        context = inspect.Parameter(
+            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+        )
+
+        def run(context: typer.Context, **given: Any) -> None:
+            flags = {n: given.pop(n) or (context.obj or {}).get(n) for n in SHARED}
+            chosen = "json" if flags["json"] else flags["format"] or "table"
+            if chosen not in FORMATS:
+                raise typer.BadParameter(f"{chosen!r} is none of {', '.join(FORMATS)}")
+            session = Session(
+                verb=name,
+                dsn=flags["dsn"],
+                format=chosen,
+                quiet=bool(flags["quiet"]),
+                verbose=bool(flags["verbose"]),
+                progress=not flags["no_progress"] and not flags["quiet"] and sys.stderr.isatty(),
+                yes=bool(flags["yes"]),
+            )
+            raise typer.Exit(guarded(session, lambda: function(session, **given)))
+
+        parameters = [context, *(p.replace(kind=p.KEYWORD_ONLY) for p in own), *shared]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__doc__ = function.__doc__
+        app.command(name, **settings)(run)
+        return function
+
+    return register
+
+
+def guarded(session: Session, action: Callable[[], int | None]) -> int:
+    """Run, and turn what is known to go wrong into a message and an exit code."""
+    try:
+        code = action() or OK
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        session.note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader of a pipe has seen enough; nothing more may be written to it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except typer.Exit:
+        raise
+    except Exception as error:
+        failure = explain(error)
+        if failure is None:
+            raise
+        show(failure)
+        if session.verbose:
+            import traceback
+
+            traceback.print_exception(error, file=sys.stderr)
+        return failure.code
+
+
+def explain(error: Exception) -> Failure | None:
+    """What a known error says to a user; None for one that is a bug of ours."""
+    if isinstance(error, Failure):
+        return error
+    import psycopg
+
+    from ragdb.embedded import EmbeddedError
+    from ragdb.errors import NotAuthorized, RagdbError
+    from ragdb.ingest import IngestError
+
+    if isinstance(error, IngestError):
+        return Failure(str(error), hint=error.hint)
+    if isinstance(error, RagdbError):
+        return Failure(
+            f"{error.diag.message_primary} ({error.sqlstate})",
+            code=DATABASE if isinstance(error, NotAuthorized) else USAGE,
+            detail=error.diag.message_detail,
+            hint=error.diag.message_hint,
+        )
+    if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
+        return Failure(
+            str(error.diag.message_primary),
+            code=DATABASE,
+            hint="`ragdb init` installs or upgrades the schema of this database",
+        )
+    if isinstance(error, psycopg.Error):
+        state = f" ({error.sqlstate})" if error.sqlstate else ""
+        message = error.diag.message_primary or str(error).strip()
+        return Failure(
+            message + state,
+            code=DATABASE,
+            detail=error.diag.message_detail,
+            hint=error.diag.message_hint
+            or ("`ragdb doctor` looks for the cause" if not error.sqlstate else None),
+        )
+    if isinstance(error, EmbeddedError):
+        return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+        return Failure(f"{error.filename}: {error.strerror}")
+    return None
+
+
+def show(failure: Failure) -> None:
+    """Print an error on stderr."""
+    from ragdb.cli.output import clean
+
+    print(clean(f"ragdb: {failure}"), file=sys.stderr)
+    for label, text in (("detail", failure.detail), ("hint", failure.hint)):
+        if text:
+            print(clean(f"  {label}: {text}"), file=sys.stderr)
+
+
+def fail(message: str, **how: Any) -> NoReturn:
+    """Stop with a message."""
+    raise Failure(message, **how)

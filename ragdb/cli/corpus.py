@@ -1,0 +1,106 @@
+"""`ragdb corpus`: make, list, share and drop corpora."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import Session, verb
+
+Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="List, show, create, share, optimize and drop corpora.")
+    app.add_typer(group, name="corpus", no_args_is_help=True)
+    for name, function in (
+        ("ls", ls),
+        ("show", show),
+        ("create", create),
+        ("drop", drop),
+        ("optimize", optimize),
+        ("grant", grant),
+        ("revoke", revoke),
+    ):
+        verb(group, name)(function)
+
+
+def ls(session: Session) -> None:
+    """List the corpora that you may read."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_corpora(),
+            ["name", "documents", "chunks", "size_bytes", "language_majority", "title"],
+            empty="no corpus yet: `ragdb ingest PATH --corpus NAME` makes one",
+        )
+
+
+def show(session: Session, corpus: Corpus) -> None:
+    """Show one corpus."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.one(session, db.corpus_info(corpus))
+
+
+def create(
+    session: Session,
+    corpus: Corpus,
+    title: Annotated[str | None, typer.Option(help="Title for people.")] = None,
+    text_config: Annotated[
+        str, typer.Option(help="Text search configuration: english, german, simple, …")
+    ] = "english",
+    k1: Annotated[float, typer.Option(help="BM25: how soon repeats stop counting.")] = 1.2,
+    b: Annotated[float, typer.Option(help="BM25: how much length counts, 0 to 1.")] = 0.75,
+    record_query_text: Annotated[
+        str, typer.Option(metavar="full|hash|none", help="What traces keep of a query's text.")
+    ] = "full",
+) -> None:
+    """Create a corpus."""
+    with session.connect() as db:
+        db.create_corpus(corpus, title, text_config, k1, b, record_query_text)
+    session.note(f"created {corpus}")
+
+
+def drop(session: Session, corpus: Corpus) -> None:
+    """Drop a corpus with all its documents. Traces stay."""
+    with session.connect() as db:
+        info = db.corpus_info(corpus)
+        session.confirm(f"drop corpus {corpus} with {info.documents} documents?")
+        db.drop_corpus(corpus)
+    session.note(f"dropped {corpus}")
+
+
+def optimize(session: Session, corpus: Corpus) -> None:
+    """Recompute the lexical index for the corpus's present mean length."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.optimize_corpus(corpus), empty=f"optimized {corpus}")
+
+
+def grant(
+    session: Session,
+    corpus: Corpus,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
+    privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="The right.")],
+) -> None:
+    """Give a role a right to a corpus. The first grant hides the corpus from everybody else."""
+    with session.connect() as db:
+        db.grant_corpus(corpus, role, privilege)
+    session.note(f"{role} has {privilege} on {corpus}")
+
+
+def revoke(
+    session: Session,
+    corpus: Corpus,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
+) -> None:
+    """Take a role's right to a corpus away. Without any grant left, every reader may read it."""
+    with session.connect() as db:
+        db.revoke_corpus(corpus, role)
+    session.note(f"{role} has no right of its own on {corpus}")

@@ -1,0 +1,73 @@
+"""`ragdb demo`: the main job on the sample documents, with the commands that do it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import Session, verb
+
+CORPUS = "demo"
+QUESTIONS = (
+    "when is a deposit refunded",
+    "how far do sparks fly from an angle grinder",
+    '"riving knife" guard',
+    "why are there no opening hours on Mondays",
+)
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "demo")(demo)
+
+
+def demo(
+    session: Session,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Do not drop the corpus at the end.")
+    ] = False,
+) -> None:
+    """Ingest the sample documents, search them, record a trace and show the status."""
+    from importlib.resources import as_file, files
+
+    from ragdb.cli.ingest import ingest
+    from ragdb.cli.search import search, trace_show
+    from ragdb.cli.server import status
+
+    with as_file(files("ragdb.examples") / "tool-library" / "handbook") as folder:
+        _say(session, f"ragdb ingest {_shown(folder)} --corpus {CORPUS}")
+        ingest(session, [str(folder)], CORPUS)
+    for question in QUESTIONS:
+        _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 2")
+        search(session, question, [CORPUS], k=2)
+    question = "what does a late power tool cost"
+    _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 3 --trace")
+    search(session, question, [CORPUS], k=3, trace=True)
+    with session.connect() as db:
+        trace = db.list_traces(CORPUS, None, 1)[0].id
+    _say(session, f"ragdb trace show {trace}")
+    trace_show(session, str(trace))
+    _say(session, "ragdb status")
+    status(session)
+    if not keep:
+        with session.connect() as db:
+            db.drop_corpus(CORPUS)
+        session.note(f"the corpus {CORPUS} was dropped; --keep leaves it")
+
+
+def _say(session: Session, command: str) -> None:
+    session.out.print(f"\n$ {command}", style="bold green", markup=False, soft_wrap=True)
+
+
+def _shown(folder: Path) -> str:
+    with contextlib.suppress(ValueError):
+        return str(folder.relative_to(Path.cwd()))
+    return str(folder)
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)

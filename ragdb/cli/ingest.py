@@ -1,0 +1,251 @@
+"""`ragdb ingest`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, verb
+
+if TYPE_CHECKING:
+    from ragdb.ingest import Progress, Report
+
+MANY = 30  # files; above this only what went wrong is listed
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "ingest")(ingest)
+
+
+def ingest(
+    session: Session,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files and folders; - reads stdin.")
+    ],
+    corpus: Annotated[str, typer.Option("--corpus", "-c", help="Corpus; made when there is none.")],
+    glob: Annotated[
+        str | None, typer.Option(help="Names to take from folders: '*.md', 'guide/*.html'.")
+    ] = None,
+    recursive: Annotated[bool, typer.Option(help="Go into folders of folders.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write again what is there already.")
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune", help="Remove sources of these folders that are not there any more."
+        ),
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, and ingest what changes, until Ctrl-C.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that read.", show_default="by cores")
+    ] = None,
+    blobs: Annotated[bool, typer.Option(help="Keep the original bytes of files.")] = True,
+    name: Annotated[
+        str | None, typer.Option(help="Name of what is read from -, such as notes.md.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of every document.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language code of every document.")] = None,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Metadata of every document; a value may be JSON."),
+    ] = None,
+    max_bytes: Annotated[int, typer.Option(min=1, help="Largest file, or line of JSONL.")] = 64
+    * 2**20,
+    text_config: Annotated[
+        str, typer.Option(help="Text search configuration of a corpus that is made.")
+    ] = "english",
+    strategy: Annotated[
+        str, typer.Option(metavar="paragraph|window|semantic|page", help="Where to cut.")
+    ] = "paragraph",
+    max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = 240,
+    overlap: Annotated[int, typer.Option(help="Repeated from the chunk before, in units.")] = 48,
+    unit: Annotated[
+        str, typer.Option(metavar="token|word|char", help="What is counted.")
+    ] = "token",
+) -> int:
+    """Read files into a corpus: Markdown, text, RST, HTML, PDF, DOCX, JSONL.
+
+    A file that cannot be read is reported and does not stop the others (exit code 4). What is
+    there already is not written again.
+    """
+    import os
+    import signal
+    import sys
+
+    from ragdb.ingest import Run, Watch, found_in
+
+    # a polite kill ends like Ctrl-C: whole documents stay, workers go
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options: dict[str, Any] = {
+        "glob": glob,
+        "recursive": recursive,
+        "dry_run": dry_run,
+        "force": force,
+        "prune": prune,
+        "blobs": blobs,
+        "name": name,
+        "title": title,
+        "language": language,
+        "metadata": _metadata(metadata or []),
+        "max_bytes": max_bytes,
+        "workers": workers or min(4, os.cpu_count() or 1),
+        "text_config": text_config,
+        "strategy": strategy,
+        "max_tokens": max_tokens,
+        "overlap": overlap,
+        "unit": unit,
+    }
+    if watch and "-" in paths:
+        raise Failure("standard input cannot be watched")
+    watched = Watch(paths, options) if watch else None
+    found = found_in(paths, options)
+    with session.connect() as db:
+        while True:
+            with _bar(session, sum(source.size for source in found)) as progress:
+                run = Run(db, corpus, found, {**options, "progress": progress})
+                try:
+                    run.run()
+                except KeyboardInterrupt:
+                    _show(session, run.report)
+                    session.note("interrupted; whole documents stay")
+                    return INTERRUPTED
+            _show(session, run.report)
+            sys.stdout.flush()
+            if watched is None:
+                break
+            session.debug("watching")
+            found, gone = watched.changed()
+            if prune:
+                watched.remove(db, corpus, gone)
+                options["prune"] = False  # `found` is now what changed, not what there is
+    if not found:
+        session.note("no file found")
+        return NOTHING
+    return PARTIAL if run.report.failed else OK
+
+
+def _metadata(pairs: list[str]) -> dict[str, Any]:
+    import json
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Failure(f"--metadata {pair!r} is not KEY=VALUE")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+@contextlib.contextmanager
+def _bar(session: Session, size: int) -> Iterator[Callable[[Progress], None] | None]:
+    if not session.progress:
+        yield None
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=session.err, transient=True) as bars:
+        task = bars.add_task("reading", total=size)
+
+        def show(progress: Progress) -> None:
+            bars.update(
+                task,
+                completed=progress.bytes,
+                description=f"{progress.files}/{progress.files_total} files, "
+                f"{progress.chunks} chunks",
+            )
+
+        yield show
+
+
+def _show(session: Session, report: Report) -> None:
+    from ragdb.cli import output
+
+    if session.format == "json":
+        print(output.dumps(output.record(report), indent=2))
+    elif session.format != "table":
+        output.rows(session, report.files)
+    else:
+        shown = [
+            file
+            for file in report.files
+            if session.verbose or len(report.files) <= MANY or file.reason or file.failed
+        ]
+        if shown:
+            output.rows(session, [_line(file) for file in shown])
+        for failure in report.failures:
+            if not any(failure.uri == file.uri for file in shown):
+                session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
+    session.note(_summary(report))
+
+
+def _line(file: Any) -> dict[str, Any]:
+    about = [f"{file.reason}{_hint(file.hint)}"] if file.reason else []
+    if file.pages:
+        about.append(f"{file.pages} pages")
+        if file.pages_without_text:
+            about.append(f"{file.pages_without_text} without text")
+    if file.documents > 1:
+        about.append(f"{file.documents} documents")
+    if file.empty and file.documents:
+        about.append(f"{file.empty} empty")
+    if file.failed and not file.reason:
+        about.append(f"{file.failed} failed")
+    if file.replaced:
+        about.append(f"{file.replaced} characters replaced")
+    return {
+        "status": file.status,
+        "source": file.uri,
+        "chunks": file.chunks,
+        "": ", ".join(about),
+    }
+
+
+def _hint(hint: str | None) -> str:
+    return f"; {hint}" if hint else ""
+
+
+def _summary(report: Report) -> str:
+    parts = [
+        f"{report.written} written",
+        f"{report.unchanged} unchanged",
+        f"{report.failed} failed",
+    ]
+    for count, what in (
+        (report.empty, "empty"),
+        (report.skipped, "skipped"),
+        (report.pruned, "pruned"),
+    ):
+        if count:
+            parts.append(f"{count} {what}")
+    head = f"dry run of {report.corpus}" if report.dry_run else report.corpus
+    text = (
+        f"{head}: {report.documents} documents ({', '.join(parts)}), "
+        f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
+    )
+    if report.not_pruned:
+        text += f"; not pruned, for a file of records failed: {', '.join(report.not_pruned)}"
+    return text

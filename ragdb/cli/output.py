@@ -1,0 +1,143 @@
+"""Forms of output. Text from documents reaches a terminal without its control characters."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragdb.cli.app import Session
+
+# escape sequences whole (CSI, OSC and the rest), then what is left of C0, C1 and the bidi overrides
+ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Text that cannot move a terminal's cursor, colour it or turn its line around."""
+    # a lone surrogate of an undecodable argument or file name cannot be printed
+    text = text.encode("utf-8", "replace").decode()
+    return CONTROLS.sub("", ESCAPES.sub("", text))
+
+
+def record(row: Any) -> dict[str, Any]:
+    """A row as a mapping: a dataclass, or a mapping already."""
+    if is_dataclass(row):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return dict(row)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON; what JSON has no type for is written as PostgreSQL would, and no control is raw."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    text = text.encode("utf-8", "replace").decode()
+    return re.sub("[\x7f-\x9f]", lambda c: f"\\u{ord(c[0]):04x}", text)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return record(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+def cell(value: Any) -> str:
+    """A value in a table or in CSV."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    if isinstance(value, dict | list):
+        return clean(dumps(value))
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat(sep=" ", timespec="seconds"))
+    return clean(str(value))
+
+
+def rows(
+    session: Session,
+    data: Iterable[Any],
+    columns: Sequence[str] | None = None,
+    *,
+    title: str | None = None,
+    empty: str = "nothing to show",
+) -> None:
+    """Print rows. `columns` are those of the table; JSON and CSV always have all."""
+    if session.format == "ndjson":
+        for row in data:
+            print(dumps(record(row)))
+        return
+    records = [record(row) for row in data]
+    if session.format == "json":
+        print(dumps(records, indent=2))
+    elif session.format == "csv":
+        names = list(records[0]) if records else list(columns or [])
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        for one in records:
+            writer.writerow([_csv(one[name]) for name in names])
+    elif not records:
+        session.note(empty)
+    else:
+        _table(session, records, list(columns or records[0]), title)
+
+
+def one(session: Session, row: Any, *, title: str | None = None) -> None:
+    """Print one row: a list of its fields for people, an object in JSON."""
+    if session.format in ("json", "ndjson"):
+        print(dumps(record(row), indent=2 if session.format == "json" else None))
+    elif session.format == "csv":
+        rows(session, [row])
+    else:
+        pairs = [{"field": name, "value": value} for name, value in record(row).items()]
+        _table(session, pairs, ["field", "value"], title, header=False)
+
+
+def _csv(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return cell(value)
+
+
+def _table(
+    session: Session,
+    records: list[dict[str, Any]],
+    columns: list[str],
+    title: str | None,
+    header: bool = True,
+) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=header, header_style="bold")
+    if title:
+        session.out.print(Text(title, style="bold"))
+    for name in columns:
+        number = all(
+            isinstance(r[name], int | float) and not isinstance(r[name], bool) for r in records
+        )
+        table.add_column(
+            name.replace("_", " "), justify="right" if number else "left", overflow="fold"
+        )
+    for one_record in records:
+        table.add_row(*(Text(cell(one_record[name])) for name in columns))
+    session.out.print(table)

@@ -1,0 +1,284 @@
+"""`ragdb search` and `ragdb trace`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import Failure, Session, verb
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ragdb.client import Database
+
+BAR = 12
+# what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
+START, STOP = "\x01", "\x02"
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "search")(search)
+    group = typer.Typer(help="List and show recorded retrievals.")
+    app.add_typer(group, name="trace", no_args_is_help=True)
+    verb(group, "ls")(trace_ls)
+    verb(group, "show")(trace_show)
+
+
+def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(help='Words, "a phrase", +required, -excluded.')],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus", "-c", help="Corpus; again for several. Default: all you may read."
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
+    mode: Annotated[
+        str | None, typer.Option(metavar="lexical|reference|…", help="How to rank.")
+    ] = None,
+    min_score: Annotated[float, typer.Option(help="Least score, 0 to 1.")] = 0.0,
+    filter: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = (
+        False
+    ),
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Record the retrieval (one corpus) and print its id.")
+    ] = False,
+) -> None:
+    """Search, and print ranked hits. Nothing is written unless --trace is given."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    _printable(query)
+    how: dict[str, Any] = {
+        "k": k,
+        "mode": mode,
+        "min_score": min_score,
+        "filter": _json(filter) if filter is not None else None,
+    }
+    with session.connect() as db:
+        names = corpus or _readable(db)
+        hits: list[Any]
+        trace_id = None
+        if trace:
+            if len(names) != 1:
+                raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
+            hits = _retrieve(db, names[0], query, how)
+            trace_id = db.last_trace_id()
+        else:
+            hits = list(db.search(names, query, **how))
+        explained = (
+            [dict(record(r)) for name in names for r in db.explain_search(name, query, **how)]
+            if explain
+            else []
+        )
+        if session.format != "table":
+            rows = [record(hit) for hit in hits]
+            if explain:
+                for row in rows:
+                    row["explain"] = [
+                        {n: v for n, v in e.items() if n not in ("corpus", "chunk_id")}
+                        for e in explained
+                        if e.get("chunk_id") == row["chunk_id"]
+                    ]
+            output.rows(session, rows)
+        else:
+            for hit in hits:
+                _print(session, db, query, hit, len(names) > 1)
+            if explain and explained:
+                output.rows(session, explained, title="explanation")
+    if not hits:
+        session.note(f"nothing found in {', '.join(names)}")
+    if trace_id:
+        session.note(f"trace {trace_id}")
+
+
+def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> list[Any]:
+    """`ragdb.retrieve`; a failure is recorded too, for the trace is lost with its transaction."""
+    import contextlib
+    import time
+
+    import psycopg
+
+    from ragdb.errors import RagdbError
+
+    started = time.perf_counter()
+    try:
+        return list(db.retrieve(corpus, query, **how, client="ragdb cli"))
+    except RagdbError as error:
+        elapsed = (time.perf_counter() - started) * 1000
+        with contextlib.suppress(psycopg.Error):
+            db.record_failure(
+                corpus, query, str(error.sqlstate), elapsed, **how, client="ragdb cli"
+            )
+        raise
+
+
+def _readable(db: Database) -> list[str]:
+    """Every corpus that the caller may read; the manual only where there is nothing else."""
+    names = [corpus.name for corpus in db.list_corpora()]
+    if not names:
+        raise Failure(
+            "there is no corpus to search", hint="`ragdb ingest PATH --corpus NAME` makes one"
+        )
+    return [name for name in names if name != "system"] or names
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Failure(
+            f"--filter is not JSON: {error}",
+            hint="""quote it for the shell: --filter '{"year": {"gte": 2024}}'""",
+        ) from None
+
+
+def _printable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Failure(
+            "the query is not valid UTF-8", hint="check the terminal's encoding"
+        ) from None
+
+
+def _print(session: Session, db: Database, query: str, hit: Any, name_corpus: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from ragdb.cli.output import clean
+
+    full = round(hit.score * BAR)
+    place = [f"{hit.corpus}: {hit.source}" if name_corpus else hit.source]
+    if hit.page is not None:
+        place.append(f"page {hit.page}")
+    heading = [hit.title, *hit.heading] if hit.title else list(hit.heading)
+    # a document often begins with its title as a heading
+    path = [h for n, h in enumerate(heading) if n == 0 or h != heading[n - 1]]
+    head = Text.assemble(
+        (f"{hit.rank:>3}  ", "bold"),
+        f"{hit.score:.3f} ",
+        ("█" * full, "cyan"),
+        ("░" * (BAR - full), "dim"),
+        "  ",
+        (clean(", ".join(place)), "bold"),
+    )
+    session.out.print(head, soft_wrap=True)
+    if path:
+        session.out.print(Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5)))
+    session.out.print(Padding(_marked(db, query, hit), (0, 0, 1, 5)))
+
+
+def _marked(db: Database, query: str, hit: Any) -> Text:
+    """The chunk's text on one paragraph, the words that matched in bold."""
+    from rich.text import Text
+
+    from ragdb.cli.output import clean
+
+    shown = Text()
+    bold = False
+    for part in _split(db.highlight(hit.corpus, query, hit.text, START, STOP)):
+        if part in (START, STOP):
+            bold = part == START
+        else:
+            shown.append(clean(part), style="bold yellow" if bold else None)
+    lines = " ".join(shown.plain.split())
+    if len(lines) != len(shown.plain):
+        shown = _squeezed(shown)
+    if len(shown) > 600:
+        shown = shown[:600] + Text(" …", style="dim")
+    return shown
+
+
+def _split(text: str) -> list[str]:
+    import re
+
+    return [part for part in re.split(f"([{START}{STOP}])", text) if part]
+
+
+def _squeezed(text: Text) -> Text:
+    """Runs of white space become one space; styles stay."""
+    import re
+
+    from rich.text import Text
+
+    out, end = Text(), 0
+    for run in re.finditer(r"\s+", text.plain):
+        out.append_text(text[end : run.start()])
+        out.append(" ")
+        end = run.end()
+    out.append_text(text[end:])
+    return out
+
+
+def trace_ls(
+    session: Session,
+    corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="At most so many, the newest.")] = 20,
+) -> None:
+    """List recorded retrievals, newest first."""
+    from datetime import datetime
+
+    from ragdb.cli import output
+
+    after = None
+    if since is not None:
+        try:
+            after = datetime.fromisoformat(since).astimezone()
+        except ValueError:
+            raise Failure(
+                f"--since {since!r} is no time", hint="such as 2026-03-01T12:00"
+            ) from None
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_traces(corpus, after, limit),
+            [
+                "id",
+                "created_at",
+                "corpus",
+                "rank_mode",
+                "limit_returned",
+                "elapsed_ms",
+                "query_text",
+            ],
+            empty="no trace yet: `ragdb search --trace` records one",
+        )
+
+
+def trace_show(
+    session: Session, trace: Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
+) -> None:
+    """Show one recorded retrieval with its hits."""
+    from uuid import UUID
+
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    try:
+        trace_id = UUID(trace)
+    except ValueError:
+        raise Failure(f"{trace!r} is no trace id", hint="`ragdb trace ls` lists them") from None
+    with session.connect() as db:
+        shown = record(db.get_trace(trace_id))
+        hits = [record(hit) for hit in db.trace_hits(trace_id)]
+    if session.format in ("json", "ndjson"):
+        print(output.dumps({**shown, "hits": hits}, indent=2 if session.format == "json" else None))
+        return
+    if session.format == "csv":
+        output.rows(session, hits)
+        return
+    output.one(session, {name: value for name, value in shown.items() if value is not None})
+    session.out.print()
+    output.rows(session, hits, ["rank", "score", "chunk_id", "content_hash"])

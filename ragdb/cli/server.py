@@ -1,0 +1,253 @@
+"""The database itself: `init`, `up`, `down`, `psql`, `status`, `doctor`, `repair`, `maintain`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import DATABASE, NEGATIVE, OK, Session, verb
+
+if TYPE_CHECKING:
+    from ragdb.client import Database
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "init")(init)
+    verb(app, "migrate", help="The same as init.", hidden=True)(init)
+    verb(app, "up")(up)
+    verb(app, "down")(down)
+    verb(app, "psql", context_settings={"ignore_unknown_options": True})(psql)
+    verb(app, "status")(status)
+    verb(app, "doctor")(doctor)
+    verb(app, "repair")(repair)
+    verb(app, "maintain")(maintain)
+
+
+def init(
+    session: Session,
+    force: Annotated[
+        bool, typer.Option("--force", help="Reload functions and views that are current, too.")
+    ] = False,
+    manual: Annotated[
+        bool, typer.Option("--manual/--no-manual", help="Load ragdb's manual as corpus system.")
+    ] = True,
+) -> None:
+    """Install the schema in a database, or bring it up to date."""
+    from ragdb import manual as book
+    from ragdb import migrate, settings
+
+    target = settings.connection(session.dsn)
+    session.debug(f"database: {target}")
+    done = migrate.migrate(target.conninfo, force=force)
+    session.note("the schema was installed" if done else "the schema is current")
+    if manual and book.load(target.conninfo):
+        session.note("the manual was loaded as corpus system")
+
+
+def up(session: Session) -> None:
+    """Start the embedded server and print its DSN."""
+    from ragdb import embedded
+
+    print(embedded.dsn())
+
+
+def down(session: Session) -> None:
+    """Stop the embedded server."""
+    from ragdb import embedded
+
+    session.note("stopped" if embedded.stop() else "it was not running")
+
+
+def psql(
+    session: Session,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[PSQL ARGUMENTS]", help="Passed on to psql.")
+    ] = None,
+) -> None:
+    """Open psql, the one that ragdb brings along, on the database."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    from ragdb import embedded, settings
+
+    target = settings.connection(session.dsn)
+    session.debug(f"database: {target}")
+    given = conninfo_to_dict(target.conninfo)
+    # a process list shows arguments to everybody, and an environment only to its owner
+    password = given.pop("password", None)
+    environment = dict(os.environ)
+    if password:
+        environment["PGPASSWORD"] = str(password)
+    program = str(embedded.binary("psql"))
+    os.execve(program, [program, "-d", make_conninfo("", **given), *(arguments or [])], environment)
+
+
+def status(session: Session) -> None:
+    """Show the database, its schema and its corpora."""
+    import ragdb
+    from ragdb import embedded, migrate, settings
+    from ragdb.cli import output
+
+    target = settings.connection(session.dsn)
+    with session.connect() as db:
+        server = db.connection.info
+        corpora = db.list_corpora()
+        summary = {
+            "ragdb": ragdb.__version__,
+            "schema": "current" if migrate.is_current(db.connection) else "other version",
+            "server": _version(server.server_version),
+            "database": server.dbname,
+            "role": server.user,
+            "origin": target.origin,
+            "corpora": len(corpora),
+            "documents": sum(c.documents for c in corpora),
+            "chunks": sum(c.chunks for c in corpora),
+            "newest_trace": next((t.created_at for t in db.list_traces(None, None, 1)), None),
+        }
+        if target.origin == "embedded" and (running := embedded.status()):
+            summary["data_folder"] = str(running.folder)
+    if session.format in ("json", "ndjson"):
+        print(
+            output.dumps(
+                {**summary, "corpora": [output.record(c) for c in corpora]},
+                indent=2 if session.format == "json" else None,
+            )
+        )
+        return
+    output.one(session, summary)
+    if session.format == "table" and corpora:
+        session.out.print()
+        output.rows(session, corpora, ["name", "documents", "chunks", "size_bytes", "drift"])
+
+
+def doctor(
+    session: Session,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Recount every corpus and compare. Takes a while.")
+    ] = False,
+) -> int:
+    """Look for what is wrong, and say the statement that puts it right."""
+    from ragdb.cli import output
+
+    checks = _checks(session, deep)
+    if session.format == "table":
+        for check in checks:
+            mark = "ok  " if check["ok"] else "FAIL"
+            session.out.print(
+                output.clean(f"{mark}  {check['check']}: {check['found']}"), markup=False
+            )
+            if check["fix"]:
+                session.out.print(output.clean(f"      {check['fix']}"), markup=False)
+    else:
+        output.rows(session, checks)
+    bad = [check for check in checks if not check["ok"]]
+    if not bad:
+        return OK
+    return NEGATIVE if all(c["check"].startswith("corpus ") for c in bad) else DATABASE
+
+
+def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
+    import psycopg
+
+    import ragdb
+    from ragdb import embedded, migrate, settings
+
+    found: list[dict[str, Any]] = []
+
+    def check(name: str, ok: bool, what: str, fix: str = "") -> bool:
+        found.append({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})
+        return ok
+
+    try:
+        target = settings.connection(session.dsn)
+        db = ragdb.connect(target.conninfo)
+    except (psycopg.Error, embedded.EmbeddedError, migrate.NotReady) as error:
+        check(
+            "connection",
+            False,
+            str(error).strip(),
+            "name a database with --dsn or RAGDB_DATABASE_URL, or unset both for the embedded one",
+        )
+        return found
+    check("connection", True, str(target))
+    with db:
+        version = db.connection.info.server_version
+        check(
+            "server",
+            version >= 160000,
+            f"PostgreSQL {_version(version)}",
+            "ragdb needs PostgreSQL 16 or newer",
+        )
+        vector = db.connection.execute(
+            "select extversion from pg_extension where extname = 'vector'"
+        ).fetchone()
+        try:
+            # what a migration would lack; every statement of it is taken back
+            with db.connection.transaction(force_rollback=True):
+                migrate.prepare(db.connection)
+            check("pgvector", bool(vector), vector[0] if vector else "missing", "ragdb init")
+            check("rights to migrate", True, "nothing is missing")
+        except migrate.NotReady as error:
+            check("pgvector", bool(vector), vector[0] if vector else "missing", "see below")
+            # a reader or writer need not be able to migrate; it matters while the schema is absent
+            check(
+                "rights to migrate",
+                migrate.is_current(db.connection),
+                error.reason,
+                " ".join(error.statements),
+            )
+        current = migrate.is_current(db.connection)
+        if not check(
+            "schema",
+            current,
+            "current" if current else "absent or of another version",
+            "ragdb init",
+        ):
+            return found
+        for corpus in db.list_corpora():
+            if corpus.drift is not None and abs(corpus.drift) > 0.1:
+                check(
+                    f"corpus {corpus.name}",
+                    False,
+                    f"its mean length drifted by {corpus.drift:.0%}",
+                    f"ragdb corpus optimize {corpus.name}",
+                )
+            if deep:
+                _recount(db, corpus.name, check)
+    return found
+
+
+def _recount(db: Database, corpus: str, check: Any) -> None:
+    for row in db.check_corpus(corpus):
+        check(
+            f"corpus {corpus}",
+            row.ok,
+            f"{row.fact}: {row.detail}",
+            f"ragdb repair {corpus}",
+        )
+
+
+def repair(
+    session: Session,
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")],
+) -> None:
+    """Rebuild what is derived in a corpus, the lexical index and the counters, from its chunks."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.repair_corpus(corpus), empty="nothing was wrong")
+
+
+def maintain(session: Session) -> None:
+    """Make the partitions that traces of the coming months need. Run it monthly."""
+    with session.connect() as db:
+        made = db.maintain()
+    for name in made:
+        print(name)
+    if not made:
+        session.note("nothing was due")
+
+
+def _version(number: int) -> str:
+    return f"{number // 10000}.{number % 10000}"

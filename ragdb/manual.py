@@ -1,0 +1,20 @@
+"""ragdb's own manual as the read-only corpus `system`, so that a fresh database can be searched."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import ragdb
+from ragdb.ingest import ingest
+
+CORPUS = "system"
+
+
+def load(conninfo: str) -> bool:
+    """Bring the corpus to this version's manual; return whether anything was written.
+
+    Only a member of ragdb_owner may: the corpus is read-only for everybody else.
+    """
+    with as_file(files("ragdb.docs")) as folder, ragdb.connect(conninfo) as db:
+        report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
+        return bool(report.written or report.pruned)
