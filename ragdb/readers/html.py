@@ -1,0 +1,38 @@
+"""HTML, converted to Markdown and read as that, without hidden elements, scripts and images."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from urllib.parse import urljoin
+
+from html_to_markdown import ConversionOptions, convert
+
+from ragdb.readers import markdown
+from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
+
+_BODY = re.compile(r"<body[\s>]", re.I)
+_MAX_HEAD = 262_144
+_TEXT = ConversionOptions(skip_images=True, extract_metadata=False)
+_HEAD = ConversionOptions(skip_images=True)
+
+
+def read(html: str) -> Content:
+    """Title, language and base are those of the head."""
+    body = _BODY.search(html)
+    head = convert(html[: min(body.end() if body else _MAX_HEAD, _MAX_HEAD)], _HEAD).metadata
+    result = convert(html, _TEXT)
+    if any(str(warning.kind) == "depth_limit_exceeded" for warning in result.warnings):
+        raise ReadError("malformed", "its elements nest too deeply to be read", "flatten the HTML")
+    text, replaced = clean(newlines(result.content or ""))
+    about = head.document if head else None
+    content = markdown.parse(
+        text,
+        title=one_line(about.title) if about else None,
+        language=about.language if about else None,
+    )
+    if about and about.base_href:
+        base = about.base_href
+        links = tuple((offset, urljoin(base, target)) for offset, target in content.links)
+        content = replace(content, links=links)
+    return replace(content, replaced=replaced)

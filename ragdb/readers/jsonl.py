@@ -1,0 +1,143 @@
+"""JSONL: one document a line, in the layout of BEIR.
+
+`_id` or `id`, `title`, `text`, `language` or `lang` and `metadata` are read; every other key joins
+the metadata. Strings are kept as they are: offsets that a data set gives for its text stay right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from itertools import chain
+from typing import BinaryIO, NoReturn
+
+from ragdb.readers import language
+from ragdb.readers.document import Document, ReadError, clean, storable
+from ragdb.readers.frontmatter import fields
+
+MEDIA_TYPE = "application/x-ndjson"
+_BOM = b"\xef\xbb\xbf"
+# a gzip file may not unpack to more than this many times its size
+_MAX_RATIO = 100
+_BLOCK = 1 << 20
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
+    """The documents of a JSONL file, gzipped or not, one at a time.
+
+    Memory is that of one line, whatever the file. An empty record is a document that `is_empty`.
+    A line repeated exactly is read once. Raises ReadError `malformed`, naming the line, for a line
+    that is no object with a text, or that has the id of an earlier one but other content.
+    """
+    seen: dict[str, bytes] = {}
+    for number, line in _lines(stream, max_line):
+        if not line.strip():
+            continue
+        document = _document(line, number)
+        identity = document.fragment or ""
+        digest = hashlib.blake2b(line, digest_size=16).digest()
+        if identity not in seen:
+            seen[identity] = digest
+            yield document
+        elif seen[identity] != digest:
+            _malformed(number, f'the id "{identity[:80]}" has been used', "give each its own")
+
+
+def _document(line: bytes, number: int) -> Document:
+    try:
+        record = json.loads(line.decode(), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        _malformed(number, "it is not UTF-8", "convert the file to UTF-8")
+    except (ValueError, RecursionError) as error:
+        _malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
+    if not isinstance(record, dict):
+        _malformed(number, "it is no object", 'write {"_id": …, "title": …, "text": …}')
+    try:
+        text = record.pop("text", "")
+        title, declared, identity, metadata = fields(record, ("_id", "id"))
+        metadata = storable(metadata)
+    except ReadError as error:
+        _malformed(number, error.reason, error.hint)
+    if text is None:
+        text = ""
+    if not isinstance(text, str):
+        _malformed(number, '"text" is no string', 'write the text as "text": "…"')
+    text, replaced = clean(text)
+    identity = clean(identity)[0] if identity else None
+    return Document(
+        text=text,
+        title=title,
+        language=language.normalise(declared) or language.guess(text),
+        metadata=metadata,
+        external_id=identity,
+        replaced=replaced,
+        data=line,
+        media_type=MEDIA_TYPE,
+        fragment=identity or f"line-{number}",
+    )
+
+
+def _lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    rest = b""
+    for block in _blocks(stream):
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            number += 1
+            yield number, _bare(line, number)
+        if len(rest) > max_line:
+            raise ReadError(
+                "too_large",
+                f"line {number + 1} is over {max_line} bytes",
+                "raise the limit with --max-bytes, or split the record",
+            )
+    if rest:
+        yield number + 1, _bare(rest, number + 1)
+
+
+def _bare(line: bytes, number: int) -> bytes:
+    line = line.removesuffix(b"\r")
+    return line.removeprefix(_BOM) if number == 1 else line
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    magic = stream.read(2)
+    if magic != b"\x1f\x8b":
+        yield magic
+        yield from iter(lambda: stream.read(_BLOCK), b"")
+        return
+    inflate = zlib.decompressobj(wbits=_GZIP)
+    packed = unpacked = 0
+    try:
+        for block in chain((magic,), iter(lambda: stream.read(_BLOCK), b"")):
+            packed += len(block)
+            while block:
+                if inflate.eof:  # files may be joined
+                    inflate = zlib.decompressobj(wbits=_GZIP)
+                part = inflate.decompress(block, _BLOCK)
+                unpacked += len(part)
+                if unpacked > _BLOCK + _MAX_RATIO * packed:
+                    raise ReadError(
+                        "limits",
+                        f"it unpacks to over {_MAX_RATIO} times its size",
+                        "unpack it yourself if you trust it",
+                    )
+                yield part
+                block = inflate.unconsumed_tail or inflate.unused_data
+    except zlib.error as error:
+        raise ReadError(
+            "corrupt", f"it is no readable gzip file ({error})", "pack it again"
+        ) from None
+    if not inflate.eof:
+        raise ReadError("corrupt", "its gzip data ends too early", "copy or download it again")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _malformed(number: int, reason: str, hint: str) -> NoReturn:
+    raise ReadError("malformed", f"line {number}: {reason}", hint)

@@ -1,0 +1,145 @@
+"""Runs a reader in a child process, so that no file can take the caller down."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import Any, BinaryIO, cast
+
+from ragdb.readers import frames
+from ragdb.readers.document import Content, ReadError
+
+# what a document may cost: so much, and more for each byte of it
+_MEMORY = 512 * 1024 * 1024
+_MEMORY_PER_BYTE = 16
+_SECONDS = 10
+_BYTES_PER_SECOND = 1_000_000
+_MAX_ANSWER = 1024 * 1024 * 1024
+
+
+class _Child:
+    """One child process, which reads one document at a time."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-W", "ignore", "-m", "ragdb.readers.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            # nothing else of the environment: it holds passwords and keys
+            env={
+                "PATH": os.defpath,
+                "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
+            },
+            start_new_session=True,
+        )
+        self.input = cast(BinaryIO, self.process.stdin)
+        self.output = cast(BinaryIO, self.process.stdout)
+
+    def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """The child's answer, or None when it died or its time was up."""
+        # processor time is limited in the child; this is for one that sleeps
+        timer = threading.Timer(3 * header["seconds"] + 30, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            frames.send(self.input, header, body)
+            return frames.receive(self.output, _MAX_ANSWER)
+        except (OSError, ValueError):
+            return None
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        self.process.kill()
+        for stream in (self.input, self.output):
+            with contextlib.suppress(OSError):
+                stream.close()
+        self.process.wait()
+
+
+class _Pool:
+    """Children that wait for work: as many as threads have read at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Child] = []
+        self._pid = os.getpid()
+
+    def take(self) -> _Child:
+        with self._lock:
+            if self._pid != os.getpid():  # after a fork the pipes are the parent's
+                self._idle, self._pid = [], os.getpid()
+            if self._idle:
+                return self._idle.pop()
+        return _Child()
+
+    def give_back(self, child: _Child) -> None:
+        with self._lock:
+            self._idle.append(child)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._pid == os.getpid():
+                for child in self._idle:
+                    child.close()
+            self._idle = []
+
+
+_pool = _Pool()
+atexit.register(_pool.close)
+
+
+def read(reader: str, data: bytes) -> Content:
+    """What the reader (markdown, html, docx, pdf) makes of the bytes, read by a child process.
+
+    Raises ReadError: the reader's own, `limits` for a document that needs too much memory or time,
+    `corrupt` for one that breaks its parser.
+    """
+    memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
+    seconds = _SECONDS + len(data) // _BYTES_PER_SECOND
+    child = _pool.take()
+    try:
+        answered = child.ask({"reader": reader, "memory": memory, "seconds": seconds}, data)
+    except BaseException:
+        child.close()  # Ctrl-C in the middle of an answer
+        raise
+    if answered is None or answered[0]["last"]:
+        child.close()
+    else:
+        _pool.give_back(child)
+    status, answer = (answered[0]["status"], answered[1]) if answered else ("limits", b"")
+    if status == "read":
+        return _content(json.loads(answer))
+    if status == "refused":
+        raise ReadError(*json.loads(answer))
+    if status == "failed":
+        raise ReadError(
+            "corrupt", f"its parser failed on it ({answer.decode()[:80]})", "save it again"
+        )
+    raise ReadError(
+        "limits",
+        f"it could not be read within {seconds} s and {memory // 2**20} MiB",
+        "split the document, or convert it to text yourself",
+    )
+
+
+def _content(answer: dict[str, Any]) -> Content:
+    return Content(
+        text=answer["text"],
+        title=answer["title"],
+        language=answer["language"],
+        metadata=answer["metadata"],
+        external_id=answer["external_id"],
+        pages=tuple((offset, page) for offset, page in answer["pages"]),
+        headings=tuple((offset, tuple(path)) for offset, path in answer["headings"]),
+        links=tuple((offset, target) for offset, target in answer["links"]),
+        replaced=answer["replaced"],
+        pages_without_text=answer["pages_without_text"],
+    )
