@@ -82,6 +82,31 @@ comment on column ragdb.events.title is 'Title of the document then.';
 comment on column ragdb.events.language is 'Language of the document then.';
 comment on column ragdb.events.chunks is 'Chunks of the document then.';
 
+do $$
+begin
+  if to_regtype('ragdb.put_result') is null then
+    create type ragdb.put_result as ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+      ingest_event_id uuid, was_duplicate boolean, ms float8);
+  end if;
+  if to_regtype('ragdb.document') is null then
+    create type ragdb.document as (doc_cid text, source text, sources text[], title text, language text, media_type text,
+      metadata jsonb, chunking jsonb, external_id text, source_name text, size_bytes bigint, pages integer, chunks integer,
+      tokens bigint, event_id uuid, created_at timestamptz, updated_at timestamptz);
+  end if;
+  if to_regtype('ragdb.chunk') is null then
+    create type ragdb.chunk as (chunk_id text, doc_cid text, ordinal integer, source text, title text, heading text[],
+      page integer, start_offset integer, end_offset integer, tokens integer, text text, citation jsonb, content_hash text,
+      metadata jsonb);
+  end if;
+  if to_regtype('ragdb.blob') is null then
+    create type ragdb.blob as (cid text, media_type text, size bigint, bytes bytea);
+  end if;
+end $$;
+comment on type ragdb.put_result is 'What became of one document of ragdb.put_documents; ms is the time of the whole call.';
+comment on type ragdb.document is 'A document with its sources, the first of them in byte order as source.';
+comment on type ragdb.chunk is 'A chunk with what a citation needs; offsets are characters, content_hash is hex.';
+comment on type ragdb.blob is 'The original bytes of a document.';
+
 -- ── names and hashes ────────────────────────────────────────────────────────────────────────────────
 
 create or replace function ragdb._content_hash(text text) returns bytea
@@ -663,8 +688,7 @@ comment on function ragdb._write_documents(ragdb.corpora, jsonb, boolean, text[]
 
 -- A definer, as all that follow, because nobody but the owner touches the tables.
 create or replace function ragdb.put_documents(corpus text, documents jsonb, force boolean default false)
-returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
-  ingest_event_id uuid, was_duplicate boolean, ms float8)
+returns setof ragdb.put_result
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -714,16 +738,15 @@ comment on function ragdb.put_documents(text, jsonb, boolean) is
   'Stores documents with their chunks, at most 10000, in one transaction and returns a row for each: its position from 0, its identity, chunks, tokens and event, whether it was there already, and the milliseconds of the whole call. What is there already is not written again unless force is true. A document is {"doc_cid", "uri", "media_type", "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name", "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.';
 
 create or replace function ragdb.put_document(
-  corpus text, cid text, uri text, chunks jsonb, chunking jsonb, title text default null, language text default null,
+  corpus text, doc_cid text, uri text, chunks jsonb, chunking jsonb, title text default null, language text default null,
   media_type text default 'text/plain', metadata jsonb default '{}', external_id text default null,
   source_name text default '', size_bytes bigint default null, pages integer default null, etag text default null,
   links jsonb default '[]', force boolean default false
-) returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
-  ingest_event_id uuid, was_duplicate boolean, ms float8)
+) returns setof ragdb.put_result
 language sql
 begin atomic
   select * from ragdb.put_documents(put_document.corpus, jsonb_build_array(jsonb_build_object(
-    'doc_cid', put_document.cid, 'uri', put_document.uri, 'chunks', put_document.chunks, 'chunking', put_document.chunking,
+    'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks, 'chunking', put_document.chunking,
     'title', put_document.title, 'language', put_document.language, 'media_type', put_document.media_type,
     'metadata', put_document.metadata, 'external_id', put_document.external_id,
     'source_name', put_document.source_name, 'pages', put_document.pages, 'etag', put_document.etag,
@@ -739,8 +762,7 @@ create or replace function ragdb.put_text(
   corpus text, source text, text text, title text default null, language text default null, metadata jsonb default '{}',
   external_id text default null, strategy text default 'paragraph', max_tokens integer default 240,
   overlap integer default 48, unit text default 'token', media_type text default 'text/plain', force boolean default false
-) returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
-  ingest_event_id uuid, was_duplicate boolean, ms float8)
+) returns setof ragdb.put_result
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -754,7 +776,7 @@ begin
   end if;
   return query
     select p.* from ragdb.put_document(
-      corpus => corpus, cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
+      corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
       chunks => (
         select coalesce(jsonb_agg(jsonb_build_object('text', c.content, 'start', c.start_offset,
           'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
@@ -766,3 +788,351 @@ begin
 end $$;
 comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, text, integer, integer, text, text, boolean) is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.';
+
+create or replace function ragdb.delete_source(corpus text, uri text)
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._lock_corpus(delete_source.corpus, 'write');
+begin
+  if uri is null or not exists (select from ragdb.document_sources s
+      where s.corpus_id = v_corpus.corpus_id and s.uri = delete_source.uri) then
+    raise exception 'corpus % has no source %', ragdb._quote(corpus), ragdb._quote(uri)
+      using errcode = 'RG405', detail = 'a source is what uri was when the document was put',
+            hint = 'ragdb.list_documents() lists the sources';
+  end if;
+  return query select * from ragdb._remove_sources(v_corpus, array[uri]);
+end $$;
+comment on function ragdb.delete_source(text, text) is
+  'Forgets one source, and its document when that was the last one; returns how many documents and chunks went. Raises RG400, RG401, RG404, RG405.';
+
+create or replace function ragdb._remove_sources(corpus ragdb.corpora, uris text[])
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._write_documents(corpus, '[]', false, uris);
+  return query select corpus.documents - c.documents, corpus.chunks - c.chunks
+    from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
+end $$;
+comment on function ragdb._remove_sources(ragdb.corpora, text[]) is
+  'Takes sources away and counts what went with them; the caller holds the corpus lock.';
+
+create or replace function ragdb.delete_document(corpus text, doc_cid text)
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._lock_corpus(delete_document.corpus, 'write');
+  v_no integer := (ragdb._find_document(v_corpus, delete_document.doc_cid)).doc_no;
+begin
+  return query select r.* from ragdb._remove_sources(v_corpus, array(
+    select s.uri from ragdb.document_sources s where s.corpus_id = v_corpus.corpus_id and s.doc_no = v_no)) r;
+end $$;
+comment on function ragdb.delete_document(text, text) is
+  'Removes a document with all its sources and chunks; returns how many documents and chunks went. Raises RG400, RG401, RG404, RG405.';
+
+create or replace function ragdb._find_document(corpus ragdb.corpora, doc_cid text) returns ragdb.documents
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_document ragdb.documents;
+begin
+  select d.* into v_document from ragdb.documents d
+    where d.corpus_id = corpus.corpus_id and d.doc_cid = _find_document.doc_cid;
+  if not found then
+    raise exception 'corpus % has no document %', ragdb._quote(corpus.name), ragdb._quote(doc_cid)
+      using errcode = 'RG405', detail = 'a document is named by sha256: and the hash of its bytes',
+            hint = 'ragdb.list_documents() lists them';
+  end if;
+  return v_document;
+end $$;
+comment on function ragdb._find_document(ragdb.corpora, text) is 'Returns the row of a document. Raises RG405.';
+
+create or replace function ragdb.prune_sources(corpus text, prefix text, keep text[])
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(prune_sources.corpus, 'write');
+  v_uris text[];
+begin
+  if prefix is null or keep is null or array_position(keep, null) is not null then
+    raise exception 'prefix or keep is null'
+      using errcode = 'RG400', detail = 'sources that begin with prefix and are not in keep are removed',
+            hint = 'an empty prefix means every source, an empty keep means none';
+  end if;
+  v_uris := array(select s.uri from ragdb.document_sources s
+    where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix) and s.uri not in (select unnest(keep)));
+  if cardinality(v_uris) = 0 then
+    return query select 0, 0;
+    return;
+  end if;
+  v_corpus := ragdb._lock_corpus(prune_sources.corpus, 'write');
+  return query select r.* from ragdb._remove_sources(v_corpus, v_uris) r;
+end $$;
+comment on function ragdb.prune_sources(text, text, text[]) is
+  'Forgets the sources that begin with a prefix and are not among those to keep, and every document that is left without one; returns how many documents and chunks went. Raises RG400, RG401, RG404.';
+
+-- ── blobs ───────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.put_blob(bytes bytea, media_type text) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_cid text := 'sha256:' || encode(sha256(bytes), 'hex');
+begin
+  if bytes is null or media_type is null then
+    raise exception 'bytes or media_type is null'
+      using errcode = 'RG400', detail = 'a blob is bytes and their media type', hint = 'application/octet-stream is a media type';
+  end if;
+  if not exists (select from ragdb.corpora c where ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2) then
+    raise exception 'role % may not store blobs', ragdb._quote(ragdb._caller())
+      using errcode = 'RG401', detail = 'it has no corpus that it may write to', hint = 'create a corpus first';
+  end if;
+  insert into ragdb.blobs (cid, bytes, media_type, size)
+    values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
+    on conflict on constraint blobs_cid_is_unique do nothing;
+  return v_cid;
+end $$;
+comment on function ragdb.put_blob(bytea, text) is
+  'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the media type given first stays. Raises RG400, RG401.';
+
+create or replace function ragdb.get_blob(cid text)
+returns setof ragdb.blob
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select b.cid, b.media_type, b.size, b.bytes from ragdb.blobs b
+    where b.cid = get_blob.cid and exists (
+      select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = b.cid
+      where ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 1);
+  if not found then
+    raise exception 'no blob %', ragdb._quote(get_blob.cid)
+      using errcode = 'RG408', detail = 'bytes are shown to who may read a corpus with their document',
+            hint = 'originals are not kept where documents were put without them';
+  end if;
+end $$;
+comment on function ragdb.get_blob(text) is
+  'Returns the original bytes of a document that the caller may read. Raises RG408.';
+
+-- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.list_documents(corpus text, prefix text default '', after text default '', count integer default 100)
+returns setof ragdb.document
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_id integer := (ragdb._open_corpus(list_documents.corpus, 'read')).corpus_id;
+begin
+  if prefix is null or after is null or count is null or count not between 1 and 10000 then
+    raise exception 'prefix or after is null, or count is not 1 to 10000'
+      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+            hint = 'for the next page, give the last source as after';
+  end if;
+  return query
+    select d.doc_cid, d.source, array(select s.uri from ragdb.document_sources s
+        where s.corpus_id = v_id and s.doc_no = d.doc_no order by s.uri),
+      d.title, d.language, d.media_type, d.metadata, d.chunking, d.external_id, d.source_name, d.size_bytes, d.pages,
+      d.chunks, d.tokens, d.event_id, d.created_at, d.updated_at
+    from ragdb.documents d
+    where d.corpus_id = v_id and starts_with(d.source, prefix) and d.source > after collate "C"
+    order by d.source limit count;
+end $$;
+comment on function ragdb.list_documents(text, text, text, integer) is
+  'Lists the documents of a corpus by their first source: those whose source begins with a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.';
+
+create or replace function ragdb.get_document(corpus text, doc_cid text)
+returns setof ragdb.document
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(get_document.corpus, 'read');
+  v_document ragdb.documents := ragdb._find_document(v_corpus, get_document.doc_cid);
+begin
+  return query
+    select v_document.doc_cid, v_document.source, array(select s.uri from ragdb.document_sources s
+        where s.corpus_id = v_document.corpus_id and s.doc_no = v_document.doc_no order by s.uri),
+      v_document.title, v_document.language, v_document.media_type, v_document.metadata, v_document.chunking,
+      v_document.external_id, v_document.source_name, v_document.size_bytes, v_document.pages, v_document.chunks,
+      v_document.tokens, v_document.event_id, v_document.created_at, v_document.updated_at;
+end $$;
+comment on function ragdb.get_document(text, text) is
+  'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
+
+create or replace function ragdb._chunk_rows(corpus_id integer, doc_no integer, chunk_id text)
+returns setof ragdb.chunk
+language sql stable parallel safe
+begin atomic
+  select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset, c.end_offset, c.token_count,
+    c.text, coalesce(c.citation, jsonb_build_object('uri', c.source)), encode(c.content_hash, 'hex'), d.metadata
+  from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+  where c.corpus_id = _chunk_rows.corpus_id and (c.doc_no = _chunk_rows.doc_no or c.chunk_id = _chunk_rows.chunk_id)
+  order by c.ordinal;
+end;
+comment on function ragdb._chunk_rows(integer, integer, text) is
+  'Returns the chunks of a document in order, or the one of an id; give one of the two.';
+
+create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(get_chunk.corpus, 'read');
+begin
+  return query select * from ragdb._chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id);
+  if not found then
+    raise exception 'corpus % has no chunk %', ragdb._quote(corpus), ragdb._quote(chunk_id)
+      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
+            hint = 'ragdb.document_chunks() lists the chunks of a document';
+  end if;
+end $$;
+comment on function ragdb.get_chunk(text, text) is 'Returns one chunk by its id. Raises RG400, RG404, RG406.';
+
+create or replace function ragdb.document_chunks(corpus text, doc_cid text) returns setof ragdb.chunk
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(document_chunks.corpus, 'read');
+begin
+  return query select c.* from ragdb._chunk_rows(v_corpus.corpus_id,
+    (ragdb._find_document(v_corpus, document_chunks.doc_cid)).doc_no, null) c;
+end $$;
+comment on function ragdb.document_chunks(text, text) is
+  'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
+
+-- ── events ──────────────────────────────────────────────────────────────────────────────────────────
+
+-- A writer holds the clock's row from its event to its commit, so ticks become visible in their order: whoever
+-- has seen one has seen all before it. Ids are in the order of ticks, so an id is a place to go on from, even
+-- when its event is gone with its corpus.
+create or replace function ragdb.events_after(id uuid default null, count integer default 100)
+returns table (event_id uuid, lamport bigint, kind text, created_at timestamptz, author text, corpus text, doc_cid text,
+  title text, language text, chunks integer)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'it is the number of events to read', hint = 'the default is 100';
+  end if;
+  return query
+    with readable as materialized (
+      select c.corpus_id from ragdb.corpora c where ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+    )
+    select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid, e.title, e.language, e.chunks
+    from ragdb.events e
+    where e.corpus_id in (select r.corpus_id from readable r)
+      and e.event_id > coalesce(events_after.id, '00000000-0000-0000-0000-000000000000')
+    order by e.event_id limit events_after.count;
+end $$;
+comment on function ragdb.events_after(uuid, integer) is
+  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 to 10000), of the corpora that the caller may read. Raises RG400.';
+
+-- ── checking ────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.check_corpus(corpus text)
+returns table ("check" text, expected text, found text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(check_corpus.corpus, 'read');
+  v_id integer := v_corpus.corpus_id;
+begin
+  return query
+    with document as (
+      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
+      from ragdb.documents d where d.corpus_id = v_id
+    ), chunk as (
+      select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
+        count(*) filter (where c.end_offset - c.start_offset <> length(c.text)) as offsets,
+        count(*) filter (where c.content_hash <> ragdb._content_hash(c.text)) as hashes,
+        count(*) filter (where c.chunk_id <> c.named) as ids
+      from (
+        select c.*, case when d.external_id is null then ragdb._chunk_id(v_corpus.name, d.source_name, d.source, c.content_hash,
+            row_number() over (partition by c.doc_no, c.content_hash order by c.ordinal) - 1)
+          when d.chunks = 1 then d.external_id else d.external_id || '#' || c.ordinal + 1 end as named
+        from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+        where c.corpus_id = v_id
+      ) c left join ragdb.chunk_lexemes x on x.corpus_id = c.corpus_id and x.chunk_no = c.chunk_no
+    ), half as (
+      select count(*) filter (where d.chunks <> coalesce(c.chunks, 0) or d.tokens <> coalesce(c.tokens, 0)
+          or c.chunks <> c.last + 1) as documents,
+        count(*) filter (where s.uri is distinct from d.source) as sources
+      from ragdb.documents d
+        left join (select c.doc_no, count(*) as chunks, sum(c.token_count) as tokens, max(c.ordinal) as last
+          from ragdb.chunks c where c.corpus_id = v_id group by c.doc_no) c on c.doc_no = d.doc_no
+        left join (select s.doc_no, min(s.uri) as uri
+          from ragdb.document_sources s where s.corpus_id = v_id group by s.doc_no) s on s.doc_no = d.doc_no
+      where d.corpus_id = v_id
+    ), indexed as (
+      select count(*) as chunks, coalesce(sum(x.lexeme_count), 0) as lexemes,
+        count(*) filter (where not exists (select from ragdb.chunks c
+          where c.corpus_id = v_id and c.chunk_no = x.chunk_no)) as stray
+      from ragdb.chunk_lexemes x where x.corpus_id = v_id
+    ), df as (
+      select count(*) as wrong
+      from (select l.term_id, l.df from ragdb.lexemes l where l.corpus_id = v_id and l.df <> 0) l
+        full join (select ragdb._term_id(w.lexeme) as term_id, count(*) as df
+          from ragdb.chunk_lexemes x, unnest(x.lexemes) w where x.corpus_id = v_id group by 1) n on n.term_id = l.term_id
+      where l.df is distinct from n.df
+    )
+    select r.what, r.expected::text, r.found::text
+    from document, chunk, half, indexed, df, lateral (values
+      ('documents', document.documents, v_corpus.documents::numeric),
+      ('chunks', chunk.chunks, v_corpus.chunks),
+      ('tokens', document.tokens, v_corpus.token_count),
+      ('size_bytes', document.bytes, v_corpus.size_bytes),
+      ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
+      ('chunks that are not indexed', 0, chunk.unindexed),
+      ('index rows without a chunk', 0, indexed.stray),
+      ('lexemes with a wrong number of chunks', 0, df.wrong),
+      ('documents whose chunks are not all there', 0, half.documents),
+      ('documents not named after their first source', 0, half.sources),
+      ('chunks whose offsets are not their text''s', 0, chunk.offsets),
+      ('chunks whose content_hash is not their text''s', 0, chunk.hashes),
+      ('chunks whose id is not their content''s', 0, chunk.ids)
+    ) r (what, expected, found)
+    where r.expected <> r.found;
+end $$;
+comment on function ragdb.check_corpus(text) is
+  'Recounts and recomputes a corpus and returns what differs from what is stored: no row means that all is well. Raises RG400, RG404.';
+
+create or replace function ragdb.repair_corpus(corpus text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id integer := (ragdb._lock_corpus(repair_corpus.corpus, 'admin')).corpus_id;
+begin
+  delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
+  delete from ragdb.lexemes l where l.corpus_id = v_id;
+  update ragdb.corpora c
+    set (documents, token_count, size_bytes, chunks, lexeme_count, next_term_id) = (
+      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0), 0, 0, 1
+      from ragdb.documents d where d.corpus_id = v_id)
+    where c.corpus_id = v_id;
+  perform ragdb._index_chunks(v_id, array(
+    select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
+end $$;
+comment on function ragdb.repair_corpus(text) is
+  'Rebuilds a corpus''s counters and lexical index from its documents and chunks. Raises RG400, RG401, RG404.';
