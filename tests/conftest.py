@@ -38,6 +38,17 @@ LOGINS = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-snapshots", action="store_true", help="write what tests found over checked-in files"
+    )
+
+
+@pytest.fixture(scope="session")
+def write_snapshots(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--write-snapshots"))
+
+
 class Server:
     """An embedded server with a migrated template database, in the form that pytest-postgresql takes."""
 
