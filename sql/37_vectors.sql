@@ -111,10 +111,9 @@ returns table (chunk_no integer, score float8)
 language sql stable parallel safe
 begin atomic
   select e.chunk_no, ragdb._similarity(e.embedding, _score_chunks.query, _score_chunks.metric)
-  from ragdb.chunk_embeddings e
-  where e.space_id = (_score_chunks.space).space_id
-    and e.corpus_id = (_score_chunks.space).corpus_id
-    and e.chunk_no = any (_score_chunks.chunk_nos);
+  from pg_catalog.unnest(_score_chunks.chunk_nos) n (chunk_no)
+    join ragdb.chunk_embeddings e on e.space_id = (_score_chunks.space).space_id
+      and e.corpus_id = (_score_chunks.space).corpus_id and e.chunk_no = n.chunk_no;
 end;
 comment on function ragdb._score_chunks(ragdb.embedding_spaces, text, vector, integer[]) is
   'Returns the similarity of the given chunks of a space to a vector; chunks without an embedding have no row.';
@@ -142,8 +141,9 @@ return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
 comment on function ragdb._indexed_expression(text, integer) is
   'Returns the text of what the HNSW index of a space is over.';
 
--- The search of the index. Neither seqscan nor a filter's own index may take its place, so the first is
--- off and the second is hidden in an expression. A width cannot be a parameter: the text is made anew.
+-- The search of the index. Nothing may take its place: other scans and sorts are off, and a filter is a hashed
+-- subplan, which no index answers (and which is planned at once, where `= any` looks at every element).
+-- A width cannot be a parameter: the text is made anew.
 create or replace function ragdb._walk_space(
   space ragdb.embedding_spaces, dims integer, query vector, k integer, chunk_nos integer[])
 returns integer[]
@@ -166,7 +166,7 @@ begin
     'select array(select e.chunk_no from ragdb.%1$I e %2$s'
     ' order by %3$s operator(%4$I.<#>) %5$s limit $2)',
     ragdb._space_table(space.space_id),
-    case when chunk_nos is not null then 'where e.chunk_no + 0 = any ($3)' end,
+    case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
     ragdb._indexed_expression('e.embedding', dims), ragdb._vector_schema(),
     ragdb._indexed_expression('$1', dims))
     into v_found using query, k, chunk_nos;
@@ -385,8 +385,9 @@ begin
   end if;
   lock table ragdb.embedding_spaces in share row exclusive mode;
   insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction, created_at, current_since)
-  select _make_space.corpus_id, coalesce(max(s.space_id), 0) + 1, embedder.embedder_id, state, m,
-    ef_construction, ragdb._now(), case when state = 'current' then ragdb._now() end
+  select _make_space.corpus_id, coalesce(max(s.space_id), 0) + 1, embedder.embedder_id,
+    _make_space.state, _make_space.m, _make_space.ef_construction, ragdb._now(),
+    case when _make_space.state = 'current' then ragdb._now() end
   from ragdb.embedding_spaces s
   returning * into v_space;
   v_table := ragdb._space_table(v_space.space_id);
