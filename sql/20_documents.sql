@@ -782,7 +782,7 @@ begin
           'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
         from ragdb._chunk_text(text, strategy, max_tokens, overlap, unit) c),
       chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy, 'max_tokens', max_tokens,
-        'overlap', overlap, 'unit', rtrim(unit, 's')),
+        'overlap', overlap, 'unit', ragdb._unit(unit)),
       title => title, language => language, media_type => media_type, metadata => metadata, external_id => external_id,
       size_bytes => octet_length(v_bytes)::bigint, force => force) p;
 end $$;

@@ -1,5 +1,10 @@
 -- The chunker para-sent/1, step by step as docs/chunker.md has it; ragdb/chunker.py is its twin.
 
+create or replace function ragdb._unit(unit text) returns text
+language sql immutable parallel safe
+return case when _unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars') then pg_catalog.rtrim(_unit.unit, 's') end;
+comment on function ragdb._unit(text) is 'Returns a unit of the chunker in the singular, null when it is none.';
+
 create or replace function ragdb._chunk_text(
   text text, strategy text default 'paragraph', max_tokens integer default 240, overlap integer default 48,
   unit text default 'token'
@@ -9,7 +14,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  v_unit text := rtrim(unit, 's');
+  v_unit text := ragdb._unit(unit);
   -- words, from 1: first character, character after the last, the same in bytes, level of the break before
   w_start integer[];
   w_end integer[];
@@ -50,7 +55,7 @@ begin
     raise exception 'strategy is %, not paragraph, semantic, page or window', ragdb._quote(strategy)
       using errcode = 'RG400', detail = 'it says which breaks of a text are kept', hint = 'the default is paragraph';
   end if;
-  if v_unit is null or v_unit not in ('token', 'word', 'char') then
+  if v_unit is null then
     raise exception 'unit is %, not token, word or char', ragdb._quote(unit)
       using errcode = 'RG400', detail = 'max_tokens and overlap are counted in it; a token is four characters',
             hint = 'the default is token';

@@ -14,25 +14,30 @@ begin
   for v_grant in
     select p.oid::regprocedure as routine, g.role
     from (values
-      -- corpora
-      ('create_corpus', 'ragdb_writer'),
-      ('drop_corpus', 'ragdb_admin'),
+      -- corpora and documents. Whoever has `personal` or a grant may write: the right is looked up inside
+      ('create_corpus', 'ragdb_reader'),
+      ('drop_corpus', 'ragdb_reader'),
       ('list_corpora', 'ragdb_reader'),
       ('corpus_info', 'ragdb_reader'),
-      ('grant_corpus', 'ragdb_writer'),
-      ('revoke_corpus', 'ragdb_writer'),
-      -- documents
-      ('put_blob', 'ragdb_writer'),
+      ('grant_corpus', 'ragdb_reader'),
+      ('revoke_corpus', 'ragdb_reader'),
+      ('check_corpus', 'ragdb_reader'),
+      ('repair_corpus', 'ragdb_reader'),
+      ('put_blob', 'ragdb_reader'),
       ('get_blob', 'ragdb_reader'),
-      ('put_document', 'ragdb_writer'),
-      ('put_documents', 'ragdb_writer'),
-      ('put_text', 'ragdb_writer'),
-      ('delete_document', 'ragdb_writer'),
-      ('delete_source', 'ragdb_writer'),
-      ('prune_sources', 'ragdb_writer'),
+      ('put_document', 'ragdb_reader'),
+      ('put_documents', 'ragdb_reader'),
+      ('put_text', 'ragdb_reader'),
+      ('delete_document', 'ragdb_reader'),
+      ('delete_source', 'ragdb_reader'),
+      ('prune_sources', 'ragdb_reader'),
+      ('list_documents', 'ragdb_reader'),
+      ('get_document', 'ragdb_reader'),
+      ('get_chunk', 'ragdb_reader'),
+      ('document_chunks', 'ragdb_reader'),
       ('events_after', 'ragdb_reader'),
       -- the lexical index
-      ('optimize_corpus', 'ragdb_writer'),
+      ('optimize_corpus', 'ragdb_reader'),
       -- search
       ('search', 'ragdb_reader'),
       ('explain_search', 'ragdb_reader'),

@@ -1,0 +1,116 @@
+"""The chunker in SQL and the one in Python: the same boundaries for every text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragdb.chunker import STRATEGIES, chunk
+from tests.conftest import Connection
+
+# every level and its near misses, fences, headings, scripts without spaces, white space that only Unicode knows
+PIECES = [
+    *[
+        "a",
+        "bb",
+        "ccc.",
+        "word",
+        'end!"',
+        "Zz?'",
+        ".",
+        "...",
+        "x.)))))))",
+        "x.))))))))",
+        "é.",
+        "🙂",
+    ],
+    *["日本", "語。", "」", "。」)", "a日b", "\x85", "\xa0", "\u3000", "สวัสดี"],
+    *["#", "##", "#######", "#x", "```", "```py", "~~~", "~~~~x"],
+    *["\n", "\n\n", "\r\n", "\r\n\r\n", "\r", "\r \r", "\n \n", "\f", "\v", "\t"],
+    *["\n# ", "\n## ", "\n```\n", "\n~~~\n"],
+]
+texts = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", " ", "  "])), max_size=60
+).map(lambda pairs: "".join(piece + space for piece, space in pairs))
+limits = st.integers(1, 40).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m - 1)))
+
+
+def in_sql(
+    db: Connection, text: str, strategy: str, max_tokens: int, overlap: int, unit: str
+) -> Sequence[tuple[object, ...]]:
+    return db.execute(
+        "select ordinal, start_offset, end_offset, token_count, content"
+        " from ragdb._chunk_text(%s, %s, %s, %s, %s)",
+        (text, strategy, max_tokens, overlap, unit),
+    ).fetchall()
+
+
+def in_python(
+    text: str, strategy: str, max_tokens: int, overlap: int, unit: str
+) -> Sequence[tuple[object, ...]]:
+    chunks = chunk(text, strategy=strategy, max_tokens=max_tokens, overlap=overlap, unit=unit)
+    return [(n, c.start, c.end, c.tokens, text[c.start : c.end]) for n, c in enumerate(chunks)]
+
+
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    texts,
+    limits,
+    st.sampled_from(STRATEGIES),
+    st.sampled_from(["token", "words", "char", "tokens"]),
+)
+def test_both_chunkers_cut_every_text_at_the_same_places(
+    any_db: Connection, text: str, limit: tuple[int, int], strategy: str, unit: str
+) -> None:
+    assert in_sql(any_db, text, strategy, *limit, unit) == in_python(text, strategy, *limit, unit)
+
+
+def test_both_chunkers_cut_a_long_text_at_the_same_places_in_linear_time(db: Connection) -> None:
+    paragraph = (
+        "Grüße aus Köln. " * 30
+        + "\n\n# 見出し\n\n本文です。もう一つ。\n\n```\n"
+        + "x = 1\n" * 40
+        + "```\n\n"
+    )
+    took = []
+    for times in (40, 160):
+        text = paragraph * times
+        began = time.perf_counter()
+        found = in_sql(db, text, "semantic", 240, 48, "token")
+        took.append(time.perf_counter() - began)
+        assert found == in_python(text, "semantic", 240, 48, "token")
+    assert took[1] < 4 * took[0] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((None, "paragraph", 240, 48, "token"), "text is null"),
+        (("a", "sentence", 240, 48, "token"), "strategy is"),
+        (("a", None, 240, 48, "token"), "strategy is null"),
+        (("a", "paragraph", 0, 0, "token"), "max_tokens is 0"),
+        (("a", "paragraph", 1_000_001, 0, "token"), "max_tokens is 1000001"),
+        (("a", "paragraph", None, 0, "token"), "max_tokens is null"),
+        (("a", "paragraph", 10, 10, "token"), "overlap is 10, not 0 to 9"),
+        (("a", "paragraph", 10, -1, "token"), "overlap is -1"),
+        (("a", "paragraph", 10, None, "token"), "overlap is null"),
+        (("a", "paragraph", 10, 1, "byte"), "unit is"),
+        (("a", "paragraph", 10, 1, "tokenss"), "unit is"),
+        (("a", "paragraph", 10, 1, None), "unit is null"),
+    ],
+)
+def test_an_argument_out_of_range_is_refused(
+    db: Connection, arguments: tuple[object, ...], problem: str
+) -> None:
+    with pytest.raises(psycopg.DatabaseError, match=problem) as raised:
+        db.execute("select ragdb._chunk_text(%s, %s, %s, %s, %s)", arguments)
+    assert raised.value.sqlstate == "RG400"
+    assert raised.value.diag.message_detail
+    assert raised.value.diag.message_hint
