@@ -244,6 +244,7 @@ declare
   v_cids text[];
 begin
   select array_agg(d.doc_cid) into v_cids from ragdb.documents d where d.corpus_id = v_id;
+  perform ragdb._drop_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   delete from ragdb.edges e where e.corpus_id = v_id;
@@ -280,7 +281,7 @@ create or replace function ragdb.corpus_info(corpus text)
 returns table (name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz, updated_at timestamptz,
   text_config text, k1 float8, b float8, pivot float8, lexemes bigint, record_query_text text, privilege text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -763,7 +763,7 @@ create or replace function ragdb.put_text(
   external_id text default null, strategy text default 'paragraph', max_tokens integer default 240,
   overlap integer default 48, unit text default 'token', media_type text default 'text/plain', force boolean default false
 ) returns setof ragdb.put_result
-language plpgsql security definer
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -791,7 +791,7 @@ comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, te
 
 create or replace function ragdb.delete_source(corpus text, uri text)
 returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -823,7 +823,7 @@ comment on function ragdb._remove_sources(ragdb.corpora, text[]) is
 
 create or replace function ragdb.delete_document(corpus text, doc_cid text)
 returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -856,7 +856,7 @@ comment on function ragdb._find_document(ragdb.corpora, text) is 'Returns the ro
 
 create or replace function ragdb.prune_sources(corpus text, prefix text, keep text[])
 returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$

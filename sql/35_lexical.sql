@@ -139,7 +139,7 @@ comment on function ragdb._unindex_chunks(integer, integer[]) is
 -- The pivot is pinned between two calls, so that putting a document never moves the score of another one.
 create or replace function ragdb.optimize_corpus(corpus text)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
-language plpgsql security definer
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
