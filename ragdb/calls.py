@@ -35,7 +35,9 @@ class Call:
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
         return [
-            Jsonb(value) if kind == "jsonb" and value is not None else value
+            Jsonb(value)
+            if kind == "jsonb" and value is not None and not isinstance(value, Jsonb)
+            else value
             for kind, value in zip(self.types.values(), values, strict=True)
         ]
 
@@ -78,9 +80,9 @@ class Caller:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
             return cursor.execute(call.sql, call.parameters(values)).fetchall()
 
-    def _row(self, call: Call, row: type[Row], *values: Any) -> Row | None:
-        with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return cursor.execute(call.sql, call.parameters(values)).fetchone()
+    def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
+        (found,) = self._rows(call, row, *values)
+        return found
 
     def _values(self, call: Call, *values: Any) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
@@ -105,9 +107,9 @@ class AsyncCaller:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
             return await (await cursor.execute(call.sql, call.parameters(values))).fetchall()
 
-    async def _row(self, call: Call, row: type[Row], *values: Any) -> Row | None:
-        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return await (await cursor.execute(call.sql, call.parameters(values))).fetchone()
+    async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
+        (found,) = await self._rows(call, row, *values)
+        return found
 
     async def _values(self, call: Call, *values: Any) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:

@@ -359,8 +359,8 @@ def check(vectors: Matrix) -> list[str | None]:
     """What is wrong with each row: not finite or zero; None where it is fine."""
     import numpy as np
 
-    finite: list[bool] = np.isfinite(vectors).all(axis=1).tolist()
-    zero: list[bool] = (~vectors.any(axis=1)).tolist()
+    finite: Any = np.isfinite(vectors).all(axis=1)
+    zero: Any = ~vectors.any(axis=1)
     return [
         "the embedding is zero" if nothing else None if fine else "the embedding is not finite"
         for fine, nothing in zip(finite, zero, strict=True)

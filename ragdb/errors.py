@@ -67,3 +67,23 @@ class AppendOnly(RagdbError, code="RG414"):
 
 class ModeNotAvailable(RagdbError, code="RG415"):
     """The corpus cannot be searched in the mode asked for."""
+
+
+class EmbedderNotFound(RagdbError, code="RG416"):
+    """No embedder of that name is known, or it is bound to no provider."""
+
+
+class EmbedderMismatch(RagdbError, code="RG417"):
+    """A model, its weights or its dimensions are not those that the corpus is embedded by."""
+
+
+class InvalidEmbedding(RagdbError, code="RG418"):
+    """An embedding has another width than its space, or is zero or not finite."""
+
+
+class InTransaction(RagdbError, code="RG419"):
+    """A procedure that commits was called inside a transaction block."""
+
+
+class NoAnswer(RagdbError, code="RG420"):
+    """No worker answered in time."""

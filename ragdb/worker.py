@@ -68,7 +68,7 @@ class Worker:
         self._stop.set()
 
     def run(self, *, until: str = "stopped", poll: float = 5) -> Done:
-        """Work until 'stopped', until nothing is due ('idle'), or but dead jobs are left ('empty')."""
+        """Work until 'stopped', until nothing is due ('idle'), or nothing is left ('empty')."""
         started = time.monotonic()
         heart = threading.Thread(target=self._renew, daemon=True)
         with self._connect() as connection:

@@ -68,8 +68,8 @@ def argument_type(argument: Argument) -> str:
     kind = python_type(argument.type)
     if kind.startswith("list["):
         kind = kind.replace("list[", "Sequence[")
-    if kind == "UUID":
-        kind = "UUID | str"
+    if kind in ("UUID", "timedelta"):
+        kind = f"{kind} | str"
     optional = argument.default is not None and python_default(argument) == "None"
     return f"{kind} | None" if optional and kind != "Any" else kind
 
@@ -237,7 +237,7 @@ def result(function: Function) -> str:
         return "None"
     if function.columns:
         name = row_name(function)
-        return f"list[{name}]" if function.returns_set else f"{name} | None"
+        return f"list[{name}]" if function.returns_set else name
     kind = python_type(function.returns)
     if function.returns_set:
         return f"list[{kind}]"

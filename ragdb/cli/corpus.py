@@ -80,7 +80,7 @@ def optimize(session: Session, corpus: Corpus) -> None:
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.rows(session, db.optimize_corpus(corpus), empty=f"optimized {corpus}")
+        output.one(session, db.optimize_corpus(corpus))
 
 
 def grant(

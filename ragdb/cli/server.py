@@ -63,7 +63,7 @@ def down(session: Session) -> None:
 def psql(
     session: Session,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[PSQL ARGUMENTS]", help="Passed on to psql.")
+        list[str] | None, typer.Argument(metavar="PSQL_ARGUMENTS", help="Passed on to psql.")
     ] = None,
 ) -> None:
     """Open psql, the one that ragdb brings along, on the database."""
@@ -219,13 +219,16 @@ def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:
-    for row in db.check_corpus(corpus):
+    wrong = db.check_corpus(corpus)
+    for row in wrong:
         check(
             f"corpus {corpus}",
-            row.ok,
-            f"{row.fact}: {row.detail}",
+            False,
+            f"{row.check}: {row.found}, not {row.expected}",
             f"ragdb repair {corpus}",
         )
+    if not wrong:
+        check(f"corpus {corpus}", True, "equal to a recount")
 
 
 def repair(
@@ -233,10 +236,9 @@ def repair(
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")],
 ) -> None:
     """Rebuild what is derived in a corpus, the lexical index and the counters, from its chunks."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(session, db.repair_corpus(corpus), empty="nothing was wrong")
+        db.repair_corpus(corpus)
+    session.note(f"rebuilt {corpus}")
 
 
 def maintain(session: Session) -> None:

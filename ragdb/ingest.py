@@ -1,0 +1,738 @@
+"""The ingest driver: sources → readers → `ragdb.put_documents`, in order, in flat memory.
+
+Files are read and chunked by worker processes and written by this one, in the order in which they
+were found, whatever the number of workers. A batch is one transaction: documents are there whole or
+not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from ragdb import chunker, payload, readers
+from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
+
+if TYPE_CHECKING:
+    from ragdb.client import Database
+    from ragdb.functions import PutResult
+
+MAX_BYTES = readers.MAX_BYTES
+MAX_FAILURES = 1000
+BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
+BATCH_DOCUMENTS = 1000
+SLAB_BYTES = 2**18  # of records; one task of a worker
+POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
+DRIFT = 0.1
+CHUNKING: dict[str, Any] = {
+    "strategy": "paragraph",
+    "max_tokens": 240,
+    "overlap": 48,
+    "unit": "token",
+}
+READING = ("title", "language", "metadata", "max_bytes", "blobs", *CHUNKING)
+
+
+class IngestError(ValueError):
+    """Something given to `ingest` cannot be used; nothing was read."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Options(TypedDict, total=False):
+    """What `Database.ingest` takes beside paths and corpus."""
+
+    glob: str | None
+    """Names to take from folders, such as `*.md`; paths below the folder where it has a `/`."""
+    name: str | None
+    """Name of what is read from standard input, `-`; its ending says the type."""
+    recursive: bool
+    """Go into folders of folders (default true)."""
+    force: bool
+    """Write documents again that are there already."""
+    dry_run: bool
+    """Read, check and take everything back."""
+    prune: bool
+    """Remove sources under the folders and JSONL files given that are not there any more."""
+    blobs: bool
+    """Keep the original bytes of files (default true)."""
+    workers: int
+    """Processes that read (default 1: this one)."""
+    title: str | None
+    language: str | None
+    metadata: dict[str, Any] | None
+    """Added to, and preferred to, what a document says of itself."""
+    max_bytes: int
+    """Largest file read (default 64 MiB)."""
+    text_config: str
+    """Text search configuration of a corpus that is made (default english)."""
+    strategy: str
+    max_tokens: int
+    overlap: int
+    unit: str
+    """Chunking: see docs/chunker.md."""
+    progress: Callable[[Progress], None] | None
+    """Called after every file and batch."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A file or record that could not be read or stored."""
+
+    uri: str
+    reason: str
+    hint: str | None
+
+
+@dataclass
+class FileResult:
+    """What became of one file. A JSONL file has many documents, others one."""
+
+    uri: str
+    status: str = "unchanged"
+    """ingested, unchanged, empty, skipped or failed."""
+    documents: int = 0
+    written: int = 0
+    empty: int = 0
+    failed: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    pages: int | None = None
+    pages_without_text: int = 0
+    replaced: int = 0
+    """Characters that no text has (NUL, lone surrogates), replaced by U+FFFD."""
+    doc_cid: str | None = None
+    reason: str | None = None
+    hint: str | None = None
+
+
+@dataclass
+class Report:
+    """What one run did."""
+
+    corpus: str
+    files: list[FileResult]
+    failures: list[Failed] = field(default_factory=list)
+    """Every file and record that failed; at most 1,000."""
+    documents: int = 0
+    written: int = 0
+    unchanged: int = 0
+    empty: int = 0
+    failed: int = 0
+    skipped: int = 0
+    pruned: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    created: bool = False
+    optimized: bool = False
+    dry_run: bool = False
+    not_pruned: list[str] = field(default_factory=list)
+    """Folders left alone by --prune, because a JSONL file of theirs could not be read."""
+
+    def settle(self) -> None:
+        """Sum up the files."""
+        for file in self.files:
+            if file.status != "skipped":
+                file.status = (
+                    "failed"
+                    if file.failed
+                    else "ingested"
+                    if file.written
+                    else "empty"
+                    if file.empty and not file.documents
+                    else "unchanged"
+                )
+        for name in ("documents", "written", "empty", "failed", "chunks", "tokens"):
+            setattr(self, name, sum(getattr(file, name) for file in self.files))
+        self.unchanged = self.documents - self.written
+        self.skipped = sum(file.status == "skipped" for file in self.files)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    files: int
+    files_total: int
+    bytes: int
+    bytes_total: int
+    chunks: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read. `uri` names it: its path from the parent of the path that was given."""
+
+    path: Path | None
+    """None is standard input."""
+    uri: str
+    size: int
+    prefix: str = ""
+    """What the uris of all sources of the folder or JSONL file given begin with."""
+    refused: str | None = None
+    hint: str | None = None
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker gets: a source, or some lines of one."""
+
+    source: Source
+    options: Mapping[str, Any]
+    documents: list[readers.Document] | None = None
+    """Records of a JSONL file, read already."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A document as `ragdb.put_documents` takes it."""
+
+    uri: str
+    json: bytes
+
+
+@dataclass
+class Outcome:
+    """What a worker returns."""
+
+    documents: list[Ready] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    skipped: bool = False
+    empty: int = 0
+    replaced: int = 0
+    pages: int | None = None
+    pages_without_text: int = 0
+    blob: bytes | None = None
+    """The bytes of the file, where they are to be kept."""
+    media_type: str = ""
+
+
+def ingest(
+    db: Database,
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    corpus: str,
+    **options: Any,
+) -> Report:
+    """Read `paths` into `corpus`; see `Options`. What `Database.ingest` and `ragdb ingest` do."""
+    return Run(db, corpus, found_in(paths, options), options).run()
+
+
+# ── sources ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def found_in(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]], options: Mapping[str, Any]
+) -> list[Source]:
+    """The files that `paths` mean, those of each path in the order of their names.
+
+    A folder gives the files below it, without hidden ones. Links that lead out of it and what is no
+    regular file are skipped. Raises IngestError for what cannot be meant.
+    """
+    unknown = options.keys() - Options.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{min(unknown)!r} is no option of ingest")
+    glob = options.get("glob")
+    if glob is not None and (glob.startswith("/") or ".." in PurePosixPath(glob).parts):
+        raise IngestError(
+            f"the glob {glob!r} leads out of the folder", "give the other folder as a path"
+        )
+    chunking = {name: options.get(name, default) for name, default in CHUNKING.items()}
+    try:
+        chunker.check(**chunking)
+    except ValueError as error:
+        raise IngestError(str(error)) from None
+    found: dict[str, Source] = {}
+    for given in [paths] if isinstance(paths, str | PathLike) else paths:
+        for source in _sources(os.fspath(given), options):
+            other = found.setdefault(source.uri, source)
+            if other.path != source.path:
+                raise IngestError(
+                    f"{other.path} and {source.path} would both be the source {source.uri!r}",
+                    "ingest the folder above both, or use two corpora",
+                )
+    return list(found.values())
+
+
+def _sources(given: str, options: Mapping[str, Any]) -> Iterator[Source]:
+    limit: int = options.get("max_bytes", MAX_BYTES)
+    if given == "-":
+        yield Source(None, options.get("name") or "stdin.txt", 0)
+        return
+    if "://" in given:
+        raise IngestError(f"{given}: only files are read", "download it, or pipe it to `ingest -`")
+    path = Path(given)
+    if not path.exists():
+        raise IngestError(f"{given}: no such file or folder")
+    root = path.resolve()
+    if not root.is_dir():
+        prefix = f"{root.name}#" if readers.is_jsonl(root.name) else ""
+        yield _source(root, root.name, root.parent, prefix, limit)
+        return
+    prefix = f"{root.name}/" if root.name else ""
+    for folder, folders, names in os.walk(root):
+        deeper = options.get("recursive", True)
+        folders[:] = sorted(f for f in folders if deeper and not f.startswith("."))
+        for name in sorted(names):
+            file = Path(folder, name)
+            below = file.relative_to(root).as_posix()
+            if not name.startswith(".") and _matches(below, options.get("glob")):
+                yield _source(file, prefix + below, root, prefix, limit)
+
+
+def _matches(below: str, glob: str | None) -> bool:
+    if glob is None:
+        return True
+    return fnmatch.fnmatchcase(below if "/" in glob else below.rpartition("/")[2], glob)
+
+
+def _source(file: Path, uri: str, root: Path, prefix: str, limit: int) -> Source:
+    try:
+        uri.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(uri).decode("utf-8", "replace")
+        return Source(file, shown, 0, prefix, "its name is not UTF-8", "rename the file")
+    if file.is_symlink() and not file.resolve().is_relative_to(root):
+        return Source(file, uri, 0, prefix, "it is a link out of the folder", skipped=True)
+    if not file.is_file():
+        return Source(file, uri, 0, prefix, "it is no regular file", skipped=True)
+    size = file.stat().st_size
+    if size > limit and not readers.is_jsonl(uri):
+        reason = f"it has {size:,} bytes, more than the limit of {limit:,}"
+        return Source(file, uri, size, prefix, reason, "raise --max-bytes, or split the file")
+    return Source(file, uri, size, prefix)
+
+
+# ── one run ─────────────────────────────────────────────────────────────────────────────────────
+
+# The document is at fault, not the database: the others of its batch are tried without it.
+REFUSED = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    RagdbError,
+)
+OF_THE_RUN = (NotAuthorized, CorpusNotFound)
+AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document on its way into a batch."""
+
+    file: FileResult
+    document: Ready
+    outcome: Outcome
+
+
+class Run:
+    """One run of the driver over the files of `found`."""
+
+    def __init__(
+        self, db: Database, corpus: str, found: list[Source], options: Mapping[str, Any]
+    ) -> None:
+        self.db, self.corpus, self.found = db, corpus, found
+        self.options = options
+        self.dry_run: bool = options.get("dry_run", False)
+        self.force: bool = options.get("force", False)
+        self.prune: bool = options.get("prune", False)
+        self.report = Report(corpus, [FileResult(source.uri) for source in found])
+        self.report.dry_run = self.dry_run
+        self.batch: list[Entry] = []
+        self.batch_bytes = 0
+        self.seen: list[str] = []
+        self.files_done = self.bytes_done = 0
+
+    def run(self) -> Report:
+        """Read and write everything. The report is settled also when this is interrupted."""
+        started = time.perf_counter()
+        try:
+            self._ensure_corpus()
+            for source, file, outcome, is_last in self._read():
+                self._take(source, file, outcome, is_last)
+            self._flush()
+            if self.prune and not self.dry_run:
+                self._prune()
+            if self.report.written and not self.dry_run:
+                self._optimize()
+        finally:
+            self.report.settle()
+            self.report.seconds = time.perf_counter() - started
+        return self.report
+
+    def _ensure_corpus(self) -> None:
+        try:
+            self.db.corpus_info(self.corpus)
+        except CorpusNotFound:
+            self.report.created = True
+            if not self.dry_run:
+                # another process may be quicker
+                with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
+                    self._create_corpus()
+
+    def _create_corpus(self) -> None:
+        self.db.create_corpus(self.corpus, text_config=self.options.get("text_config") or "english")
+
+    # ── reading ──
+
+    def _read(self) -> Iterator[tuple[Source, FileResult, Outcome, bool]]:
+        """What the workers return, in the order of the sources."""
+        workers: int = self.options.get("workers") or 1
+        size = sum(source.size for source in self.found)
+        pool = Pool(workers if size > POOL_BYTES else 1)
+        waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
+        with pool:
+            for source, file in zip(self.found, self.report.files, strict=True):
+                for task, is_last in tasks(source, self.options):
+                    waiting.append((source, file, pool.submit(task), is_last))
+                    if len(waiting) > pool.ahead:
+                        first = waiting.popleft()
+                        yield *first[:2], pool.result(first[2]), first[3]
+            while waiting:
+                first = waiting.popleft()
+                yield *first[:2], pool.result(first[2]), first[3]
+
+    def _take(self, source: Source, file: FileResult, outcome: Outcome, is_last: bool) -> None:
+        file.pages = outcome.pages
+        file.empty += outcome.empty
+        file.pages_without_text = outcome.pages_without_text
+        file.replaced += outcome.replaced
+        if outcome.skipped:
+            file.status, file.reason = "skipped", outcome.failures[0].reason
+        else:
+            for failure in outcome.failures:
+                self._fail(file, failure)
+        for document in outcome.documents:
+            if self.prune:
+                self.seen.append(document.uri)
+            self.batch.append(Entry(file, document, outcome))
+            self.batch_bytes += len(document.json)
+            if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
+                self._flush()
+        if is_last:
+            self.files_done += 1
+            self.bytes_done += source.size
+        self._tell()
+
+    def _fail(self, file: FileResult, failure: Failed) -> None:
+        file.failed += 1
+        if failure.uri == file.uri:
+            file.reason, file.hint = failure.reason, failure.hint
+        if len(self.report.failures) < MAX_FAILURES:
+            self.report.failures.append(failure)
+        if self.prune:
+            # what cannot be read now is still there
+            self.seen.append(failure.uri)
+
+    def _tell(self) -> None:
+        progress = self.options.get("progress")
+        if progress:
+            chunks = sum(file.chunks for file in self.report.files) if self.files_done < 1000 else 0
+            progress(
+                Progress(
+                    self.files_done,
+                    len(self.found),
+                    self.bytes_done,
+                    sum(source.size for source in self.found),
+                    chunks,
+                )
+            )
+
+    # ── writing ──
+
+    def _flush(self) -> None:
+        batch, self.batch, self.batch_bytes = self.batch, [], 0
+        if batch:
+            self._write(batch)
+            self._tell()
+
+    def _write(self, batch: list[Entry]) -> None:
+        try:
+            rows = self._put(batch)
+        except OF_THE_RUN:
+            raise
+        except REFUSED as error:
+            if len(batch) > 1:
+                middle = len(batch) // 2
+                self._write(batch[:middle])
+                self._write(batch[middle:])
+                return
+            file, uri = batch[0].file, batch[0].document.uri
+            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
+            self._fail(file, Failed(uri, reason, error.diag.message_hint))
+            return
+        for entry, row in zip(batch, rows, strict=True):
+            file = entry.file
+            file.documents += 1
+            file.chunks += row.chunks_indexed
+            file.tokens += row.tokens_indexed
+            file.written += not row.was_duplicate
+            file.doc_cid = row.doc_cid if file.documents == 1 else None
+
+    def _put(self, batch: list[Entry]) -> list[PutResult]:
+        documents = Jsonb(b"[" + b",".join(e.document.json for e in batch) + b"]", dumps=bytes)
+        for attempt in range(5):
+            try:
+                with self.db.connection.transaction(force_rollback=self.dry_run):
+                    if self.dry_run and self.report.created:
+                        self._create_corpus()
+                    rows = self.db.put_documents(self.corpus, documents, self.force)
+                    for entry, row in zip(batch, rows, strict=True):
+                        if entry.outcome.blob is not None and not row.was_duplicate:
+                            self.db.put_blob(entry.outcome.blob, entry.outcome.media_type)
+                return rows
+            except AGAIN:
+                if attempt == 4:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _prune(self) -> None:
+        """Remove the sources below each folder or JSONL file that this run did not come across."""
+        for prefix in sorted({source.prefix for source in self.found if source.prefix}):
+            broken = [
+                file.uri
+                for file in self.report.files
+                if file.failed
+                and readers.is_jsonl(file.uri)
+                and file.uri.startswith(prefix.rstrip("#"))
+            ]
+            if broken:
+                # its records are not known, so none of them may be taken for gone
+                self.report.not_pruned.append(prefix)
+                continue
+            keep = [uri for uri in self.seen if uri.startswith(prefix)]
+            with self.db.connection.transaction():
+                gone = self.db.prune_sources(self.corpus, prefix, keep)
+            self.report.pruned += gone.documents_deleted
+
+    def _optimize(self) -> None:
+        drift = self.db.corpus_info(self.corpus).drift
+        if drift is not None and abs(drift) > DRIFT:
+            with self.db.connection.transaction():
+                self.db.optimize_corpus(self.corpus)
+            self.report.optimized = True
+
+
+# ── reading, in this process or in others ───────────────────────────────────────────────────────
+
+
+def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
+    """The work of one source: one task, or one for every few records; true with the last."""
+    reading = {name: options[name] for name in READING if options.get(name) is not None}
+    if source.path is None or source.refused or not readers.is_jsonl(source.uri):
+        yield Task(source, reading), True
+        return
+    refused = source
+    some: list[readers.Document] = []
+    size = 0
+    try:
+        with open(source.path, "rb") as lines:
+            for document in readers.read_jsonl(lines, max_line=reading.get("max_bytes", MAX_BYTES)):
+                some.append(document)
+                size += len(document.data)
+                if size > SLAB_BYTES:
+                    yield Task(source, reading, some), False
+                    some, size = [], 0
+    except readers.ReadError as error:
+        refused = replace(source, refused=error.reason, hint=error.hint)
+    except OSError as error:
+        refused = replace(source, refused=f"it cannot be read: {error.strerror}")
+    yield Task(refused, reading, some), True
+
+
+def read(task: Task) -> Outcome:
+    """Read and chunk; what a worker does."""
+    source, options = task.source, task.options
+    outcome = Outcome(skipped=source.skipped)
+    try:
+        if task.documents is not None:
+            for document in task.documents:
+                _prepare(outcome, source, _declared(document, options), options)
+        elif source.refused is None:
+            for document in _documents(source, options):
+                _prepare(outcome, source, document, options)
+                if document.fragment is None and options.get("blobs", True):
+                    outcome.blob, outcome.media_type = document.data, document.media_type
+    except readers.ReadError as error:
+        outcome.failures.append(Failed(source.uri, error.reason, error.hint))
+    except OSError as error:
+        outcome.failures.append(Failed(source.uri, f"it cannot be read: {error.strerror}", None))
+    if source.refused is not None:
+        outcome.failures.append(Failed(source.uri, source.refused, source.hint))
+    return outcome
+
+
+def _prepare(
+    outcome: Outcome, source: Source, document: readers.Document, options: Mapping[str, Any]
+) -> None:
+    outcome.replaced += document.replaced
+    if document.is_empty:
+        outcome.empty += 1
+        return
+    chunking = {name: options[name] for name in CHUNKING if name in options}
+    ready = payload.to_payload(document, source.uri, **chunking)
+    outcome.documents.append(
+        Ready(ready["uri"], json.dumps(ready, ensure_ascii=False, separators=(",", ":")).encode())
+    )
+    if document.fragment is None:
+        outcome.pages = len(document.pages) or None
+        outcome.pages_without_text = document.pages_without_text
+
+
+def _declared(document: readers.Document, options: Mapping[str, Any]) -> readers.Document:
+    """A record with what the caller says of every document."""
+    given = {name: options[name] for name in ("title", "language") if options.get(name)}
+    if options.get("metadata"):
+        given["metadata"] = {**document.metadata, **options["metadata"]}
+    return replace(document, **given) if given else document
+
+
+def _documents(source: Source, options: Mapping[str, Any]) -> list[readers.Document]:
+    limit: int = options.get("max_bytes", MAX_BYTES)
+    if source.path is None:
+        data = sys.stdin.buffer.read(limit + 1)
+    else:
+        with open(source.path, "rb") as file:
+            # it may have grown since it was found
+            data = file.read(limit + 1)
+    given = {name: options.get(name) for name in ("title", "language", "metadata")}
+    return readers.read(data, source.uri, max_bytes=limit, **given)
+
+
+@dataclass
+class Waiting:
+    """A task and the future of its outcome."""
+
+    task: Task
+    future: Future[Outcome] | None
+
+
+class Pool:
+    """Worker processes; with one worker, this process.
+
+    A file that kills its worker (memory, a crash in a library) is a file that failed: the others
+    of that moment are read again in a new process.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.executor: ProcessPoolExecutor | None = None
+        # so many tasks may lie finished or begun, in memory
+        self.ahead = 0 if workers == 1 else 2 * workers
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.executor:
+            self.executor.shutdown(wait=error[0] is None, cancel_futures=True)
+
+    def submit(self, task: Task) -> Waiting:
+        if self.workers == 1:
+            return Waiting(task, None)
+        try:
+            return Waiting(task, self._executor().submit(read, task))
+        except BrokenProcessPool:
+            self.executor = None
+            return Waiting(task, self._executor().submit(read, task))
+
+    def result(self, waiting: Waiting) -> Outcome:
+        if waiting.future is None:
+            return read(waiting.task)
+        try:
+            return waiting.future.result()
+        except BrokenProcessPool:
+            with _processes(1) as alone:
+                try:
+                    return alone.submit(read, waiting.task).result()
+                except BrokenProcessPool:
+                    reason = "reading it killed the process that read it"
+                    return Outcome(failures=[Failed(waiting.task.source.uri, reason, None)])
+
+    def _executor(self) -> ProcessPoolExecutor:
+        if self.executor is None:
+            self.executor = _processes(self.workers)
+        return self.executor
+
+
+def _processes(count: int) -> ProcessPoolExecutor:
+    # not fork: this process has a connection, and may have threads
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["ragdb.ingest"])
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
+
+
+def _become_worker() -> None:
+    """Leave Ctrl-C to the driver, and end when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with_parent() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+# ── watching ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Watch:
+    """What lies in some paths, as it was seen last."""
+
+    def __init__(self, paths: list[str], options: Mapping[str, Any]) -> None:
+        self.paths, self.options = paths, options
+        self.known = self._look()
+
+    def changed(self, interval: float = 1.0) -> tuple[list[Source], list[str]]:
+        """Wait for a change; returns what is new or other, and the uris of what is gone."""
+        while True:
+            time.sleep(interval)
+            now = self._look()
+            before, self.known = self.known, now
+            other = [s for uri, (s, at) in now.items() if uri not in before or before[uri][1] != at]
+            gone = [uri for uri in before if uri not in now]
+            if other or gone:
+                return other, gone
+
+    def remove(self, db: Database, corpus: str, gone: list[str]) -> None:
+        """Take sources that are gone out of the corpus."""
+        for uri in gone:
+            with contextlib.suppress(DocumentNotFound), db.connection.transaction():
+                if readers.is_jsonl(uri):
+                    db.prune_sources(corpus, f"{uri}#", [])
+                else:
+                    db.delete_source(corpus, uri)
+
+    def _look(self) -> dict[str, tuple[Source, tuple[int, int]]]:
+        found = {}
+        for source in found_in(self.paths, self.options):
+            with contextlib.suppress(OSError):
+                assert source.path is not None
+                at = source.path.stat()
+                found[source.uri] = (source, (at.st_mtime_ns, at.st_size))
+        return found
