@@ -104,41 +104,76 @@ end $$;
 comment on function ragdb._queue_new_chunks(integer, integer) is
   'Queues the next chunks of a space that were never queued, and returns how many of them had no embedding.';
 
--- Updates only: a trigger on insert would run at restore
-create or replace function ragdb._forget_embeddings() returns trigger
+-- A chunk may keep its number and get another heading, text or document: what counts is whether its input changed.
+create or replace function ragdb._refresh_embeddings(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_space ragdb.embedding_spaces;
-  v_chunks integer[];
+  v_changed integer[];
 begin
-  if tg_table_name = 'chunks' then
-    v_chunks := array[new.chunk_no];
-  else
-    v_chunks := array(select c.chunk_no from ragdb.chunks c
-      where c.corpus_id = new.corpus_id and c.doc_no = new.doc_no order by c.chunk_no);
-  end if;
-  for v_space in select s.* from ragdb.embedding_spaces s where s.corpus_id = new.corpus_id order by s.space_id loop
-    delete from ragdb.chunk_embeddings e
-      where e.space_id = v_space.space_id and e.corpus_id = new.corpus_id and e.chunk_no = any (v_chunks);
-    if v_space.state <> 'retired' then
-      perform ragdb._queue_chunks(v_space, array(select n from unnest(v_chunks) n where n <= v_space.queued_to));
+  for v_space in
+    select s.* from ragdb.embedding_spaces s where s.corpus_id = _refresh_embeddings.corpus_id order by s.space_id
+  loop
+    with inputs as materialized (
+      select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
+      from ragdb.embedders e, ragdb._embedding_inputs(v_space.corpus_id, chunk_nos, e.passage_prefix) i
+      where e.embedder_id = v_space.embedder_id
+    ), gone as (
+      delete from ragdb.chunk_embeddings e using inputs i
+      where e.space_id = v_space.space_id and e.corpus_id = v_space.corpus_id
+        and e.chunk_no = i.chunk_no and e.input_hash <> i.hash
+      returning e.chunk_no
+    )
+    -- a chunk that still waits has a job under its old input
+    select array_agg(i.chunk_no) into v_changed
+      from inputs i
+      where i.chunk_no <= v_space.queued_to and (
+        i.chunk_no in (select g.chunk_no from gone g)
+        or not exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id
+          and e.corpus_id = v_space.corpus_id and e.chunk_no = i.chunk_no));
+    if v_changed is not null and v_space.state <> 'retired' then
+      perform ragdb._queue_chunks(v_space, v_changed);
     end if;
   end loop;
+end $$;
+comment on function ragdb._refresh_embeddings(integer, integer[]) is
+  'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and queues them; the caller holds the corpus lock.';
+
+create or replace function ragdb._refresh_changed_chunks() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no)) from changed c group by c.corpus_id;
   return null;
 end $$;
-comment on function ragdb._forget_embeddings() is
-  'Trigger of chunks and documents: drops the embeddings of chunks whose input has changed, and queues them.';
+comment on function ragdb._refresh_changed_chunks() is
+  'Trigger of ragdb.chunks: keeps embeddings true to the chunks that an update changed.';
 
-create or replace trigger changed_chunks_are_embedded_again
-  after update of heading, text on ragdb.chunks for each row
-  when (old.heading is distinct from new.heading or old.text is distinct from new.text)
-  execute function ragdb._forget_embeddings();
-create or replace trigger retitled_documents_are_embedded_again
-  after update of title on ragdb.documents for each row
-  when (old.title is distinct from new.title)
-  execute function ragdb._forget_embeddings();
+create or replace function ragdb._refresh_retitled_documents() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no))
+    from changed n
+      join before o on o.corpus_id = n.corpus_id and o.doc_no = n.doc_no and o.title is distinct from n.title
+      join ragdb.chunks c on c.corpus_id = n.corpus_id and c.doc_no = n.doc_no
+    group by c.corpus_id;
+  return null;
+end $$;
+comment on function ragdb._refresh_retitled_documents() is
+  'Trigger of ragdb.documents: keeps embeddings true to a changed title.';
+
+-- updates only: a trigger on insert would run at restore
+create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
+  referencing new table as changed for each statement execute function ragdb._refresh_changed_chunks();
+create or replace trigger embeddings_follow_titles after update on ragdb.documents
+  referencing old table as before new table as changed
+  for each statement execute function ragdb._refresh_retitled_documents();
 
 create or replace function ragdb._check_worker(worker text, lease interval) returns void
 language plpgsql immutable parallel safe

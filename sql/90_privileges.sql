@@ -38,7 +38,34 @@ begin
       ('events_after', 'ragdb_reader'),
       -- the lexical index
       ('optimize_corpus', 'ragdb_reader'),
+      -- vectors
+      ('create_embedder', 'ragdb_writer'),
+      ('bind_embedder', 'ragdb_admin'),
+      ('list_embedders', 'ragdb_reader'),
+      ('embed_corpus', 'ragdb_writer'),
+      ('reembed_corpus', 'ragdb_writer'),
+      ('cutover_corpus', 'ragdb_writer'),
+      ('rollback_corpus', 'ragdb_writer'),
+      ('drop_space', 'ragdb_writer'),
+      ('index_space', 'ragdb_writer'),
+      -- the embedding queue
+      ('claim_embeddings', 'ragdb_writer'),
+      ('renew_embeddings', 'ragdb_writer'),
+      ('complete_embeddings', 'ragdb_writer'),
+      ('fail_embeddings', 'ragdb_writer'),
+      ('retry_failed', 'ragdb_writer'),
+      ('requeue_embeddings', 'ragdb_writer'),
+      ('embedding_status', 'ragdb_reader'),
+      ('list_failed_embeddings', 'ragdb_reader'),
+      ('put_query_embedding', 'ragdb_writer'),
+      ('request_query_embedding', 'ragdb_reader'),
+      ('query_embedding_state', 'ragdb_reader'),
+      ('claim_queries', 'ragdb_writer'),
+      ('fail_query', 'ragdb_writer'),
+      ('embed_query', 'ragdb_reader'),
       -- search
+      ('similar', 'ragdb_reader'),
+      ('match_documents', 'ragdb_reader'),
       ('search', 'ragdb_reader'),
       ('explain_search', 'ragdb_reader'),
       ('highlight', 'ragdb_reader'),
@@ -60,6 +87,8 @@ begin
   loop
     execute format('grant execute on routine %s to %I', v_grant.routine, v_grant.role);
   end loop;
+  -- views over functions, which check the caller's right themselves
+  grant select on ragdb.embedding_status to ragdb_reader;
   -- the types of rows that functions return
   for v_grant in
     select c.reltype::regtype as row_type from pg_catalog.pg_class c
