@@ -1,0 +1,123 @@
+"""A physical standby answers searches and reads traces; it records none, and says so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from ragdb import embedded
+
+TEXTS = {
+    "refunds": "Refunds are paid within fourteen days of the return.",
+    "shipping": "Shipping takes three days; the refund of a return takes longer.",
+}
+QUERIES = ["refund", "return of a refund", '"three days" -fourteen', "zebra"]
+
+
+@pytest.fixture(scope="module")
+def pair(any_version: Any) -> Iterator[tuple[str, str]]:
+    """DSN of a database with a corpus and a trace, and of the same database on a hot standby."""
+    with any_version.database() as database, running_standby(any_version) as standby:
+        primary = any_version.dsn(database.dbname)
+        with psycopg.connect(primary) as db:
+            db.execute("select ragdb.create_corpus('docs')")
+            for name, text in TEXTS.items():
+                db.execute("select ragdb.put_text('docs', %s, %s)", (f"docs/{name}.md", text))
+            db.execute("select ragdb.retrieve('docs', 'refund')")
+        yield primary, make_conninfo(standby, dbname=database.dbname)
+
+
+@contextmanager
+def running_standby(primary: Any) -> Iterator[str]:
+    """URI of the superuser on a hot standby of a server."""
+    folder = primary.folder.with_name(f"standby{primary.version}")
+    try:
+        subprocess.run(
+            [
+                embedded.binary("pg_basebackup", primary.version),
+                *("--dbname", primary.uri, "--pgdata", str(folder)),
+                *("--write-recovery-conf", "--checkpoint", "fast"),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        # the primary's socket is in its data folder, and its lock file is copied
+        for lock in folder.glob(".s.PGSQL.*"):
+            lock.unlink()
+        owner = primary.folder.stat()
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, owner.st_uid, owner.st_gid)
+        yield embedded.start(folder, primary.version)
+    finally:
+        embedded.stop(folder, primary.version)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def catch_up(primary: str, standby: str) -> None:
+    with psycopg.connect(primary) as db:
+        (position,) = db.execute("select pg_current_wal_flush_lsn()").fetchall()[0]
+    for _ in range(200):
+        with psycopg.connect(standby) as db:
+            ((reached,),) = db.execute(
+                "select pg_last_wal_replay_lsn() >= %s", (position,)
+            ).fetchall()
+        if reached:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the standby does not catch up")
+
+
+def answers(dsn: str, statement: str, role: str = "reader") -> list[list[bytes | None]]:
+    """What a role is answered, in the bytes of the binary protocol."""
+    with psycopg.connect(dsn, user=role) as db:
+        cursor = db.cursor(binary=True)
+        found = []
+        for query in QUERIES:
+            cursor.execute(statement, (query,))
+            result = cursor.pgresult
+            assert result is not None
+            found.append(
+                [
+                    result.get_value(row, column)
+                    for row in range(result.ntuples)
+                    for column in range(result.nfields)
+                ]
+            )
+    return found
+
+
+def test_a_standby_gives_the_same_bytes_and_refuses_to_record(pair: tuple[str, str]) -> None:
+    primary, standby = pair
+    catch_up(primary, standby)
+    search = "select * from ragdb.search('docs', %s)"
+    expected = answers(primary, search)
+    assert [len(values) > 0 for values in expected] == [True, True, True, False]
+    assert answers(standby, search) == expected
+    with psycopg.connect(standby, user="reader") as db:
+        assert db.execute("select pg_is_in_recovery()").fetchall() == [(True,)]
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as caught:
+            db.execute("select ragdb.retrieve('docs', 'refund')")
+    assert "standby" in str(caught.value.diag.message_detail)
+    assert "ragdb.search()" in str(caught.value.diag.message_hint)
+    listed = "select l.*, v.* from ragdb.list_traces() l, ragdb.verify_trace(l.id) v where %s <> ''"
+    assert len(answers(primary, listed)[0]) > 0
+    assert answers(standby, listed) == answers(primary, listed)
+
+
+def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:
+    primary, standby = pair
+    with psycopg.connect(primary) as db:
+        db.execute("select ragdb.put_text('docs', 'docs/zoo.md', 'A zebra is no refund.')")
+    catch_up(primary, standby)
+    search = "select * from ragdb.search('docs', %s)"
+    assert answers(primary, search)[-1]
+    assert answers(standby, search) == answers(primary, search)
