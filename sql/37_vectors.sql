@@ -159,7 +159,7 @@ declare
   v_tuples text := current_setting('hnsw.max_scan_tuples');
   v_found integer[];
 begin
-  perform set_config('hnsw.ef_search', least(1000, greatest(100, 2 * k))::text, true),
+  perform set_config('hnsw.ef_search', least(1000, greatest(240, 2 * k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true);
   execute format(
@@ -192,8 +192,10 @@ declare
   v_found integer[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
+  -- a walk takes the longer the less of the graph is wanted, a look at every wanted chunk the longer the more:
+  -- they meet near 20 √chunks (measured)
   if space.is_indexed and corpus.chunks >= 20000
-    and (chunk_nos is null or cardinality(chunk_nos) > 10000)
+    and (chunk_nos is null or cardinality(chunk_nos) > 20 * sqrt(corpus.chunks))
   then
     v_found := ragdb._walk_space(space, v_embedder.dims, query, k, chunk_nos);
     if cardinality(v_found) >= k then
@@ -336,6 +338,14 @@ begin
       using errcode = 'RG400', detail = 'providers are sentence-transformers, openai and hash',
             hint = 'give the name that the provider has for the model (packaged, a path, a hub or endpoint name, or hash-v1)';
   end if;
+  -- a worker loads what is named here: a writer may name only what cannot harm
+  if not (pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage') or provider = 'hash'
+    or (provider_model = 'packaged' and v_embedder.weights_sha256 is not null))
+  then
+    raise exception 'role % may not bind an embedder to %', ragdb._quote(ragdb._caller()), ragdb._quote(provider_model)
+      using errcode = 'RG401', detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
+            hint = 'ask an admin, who may call ragdb.bind_embedder()';
+  end if;
   if v_embedder.provider is not null
     and (v_embedder.provider, v_embedder.provider_model) is distinct from (provider, provider_model)
     and v_embedder.weights_sha256 is null
@@ -354,7 +364,7 @@ begin
   return v_embedder;
 end $$;
 comment on function ragdb.bind_embedder(text, text, text) is
-  'Binds an embedder to the provider that runs it: sentence-transformers, openai or hash. Raises RG400, RG416, RG417.';
+  'Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.';
 
 create or replace function ragdb.list_embedders() returns setof ragdb.embedders
 language sql stable parallel safe security definer
