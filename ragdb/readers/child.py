@@ -12,7 +12,7 @@ import codecs
 import json
 import resource
 import sys
-import xml.dom.expatbuilder  # mammoth's parser imports it when it first reads
+import xml.dom.expatbuilder  # noqa: F401, mammoth imports it when it first reads
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
