@@ -211,7 +211,9 @@ begin
     raise exception 'role % may not create corpus "system"', ragdb._quote(v_caller)
       using errcode = 'RG401', detail = 'it is made and filled by whoever installs ragdb', hint = 'use a corpus of your own';
   end if;
-  if corpus not in ('personal', 'system') and not pg_has_role(v_caller, 'ragdb_writer', 'usage') then
+  if corpus not in ('personal', 'system') and not pg_has_role(v_caller, 'ragdb_writer', 'usage')
+    and not pg_has_role(v_caller, 'ragdb_owner', 'usage')
+  then
     raise exception 'role % may not create corpora', ragdb._quote(v_caller)
       using errcode = 'RG401', detail = 'creating a corpus takes ragdb_writer',
             hint = 'create "personal", which every role may, or ask for ragdb_writer';
