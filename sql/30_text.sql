@@ -43,6 +43,9 @@ begin
   if octet_length(v_text) = length(v_text) then
     return v_text;
   end if;
+  if v_text !~ ('[' || ragdb._unstable() || ']') then
+    return v_text;
+  end if;
   v_text := regexp_replace(v_text, '[' || ragdb._unassigned() || ']+', ' ', 'g');
   v_text := regexp_replace(v_text, '[' || ragdb._invisible() || ']+', '', 'g');
   return left(normalize(v_text, nfkc), 65536);
@@ -62,6 +65,18 @@ return normalize(
 comment on function ragdb._fold(text) is
   'Folds the case of a normalised word by Unicode 15.0, in one way for all languages, and its digits to ASCII.';
 
+create or replace function ragdb._ascii_vector(words text, config text) returns tsvector
+language sql immutable parallel safe
+return to_tsvector(config::regconfig,
+  -- what would make the parser see a path, a host, a tag or a signed number
+  replace(replace(replace(replace(replace(replace(
+    -- a tsvector holds words of up to 2,046 bytes
+    case when octet_length(words) > 2040 and words ~ '[a-z0-9]{255}'
+      then regexp_replace(words, '((?:[a-z0-9]{255}){8})[a-z0-9]+', '\1', 'g') else words end,
+    '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' '));
+comment on function ragdb._ascii_vector(text, text) is
+  'Returns the lexemes of lower-case ASCII text, cut at everything that is not a letter or a digit.';
+
 -- Words of ASCII letters and digits go to PostgreSQL's parser, the rest word by word to the dictionary. Runs of a
 -- script without spaces become the overlapping pairs of their letters (with the marks of each).
 create or replace function ragdb._vector(words text, config text) returns tsvector
@@ -72,56 +87,64 @@ declare
   v_words text := lower(words collate "C");
   v_asciis regdictionary;
   v_others regdictionary;
+  v_lexemes tsvector := '';
   v_list text[];
+  v_positions smallint[];
 begin
   if octet_length(v_words) = length(v_words) then
-    -- what would make the parser see a path, a host, a tag or a signed number
-    v_words := replace(replace(replace(replace(replace(replace(v_words,
-      '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' ');
-    -- a tsvector holds words of up to 2,046 bytes
-    if octet_length(v_words) > 2040 and v_words ~ '[a-z0-9]{255}' then
-      v_words := regexp_replace(v_words, '((?:[a-z0-9]{255}){8})[a-z0-9]+', '\1', 'g');
-    end if;
-    return to_tsvector(config::regconfig, v_words);
-  end if;
-  -- the parser cuts 1e5abc into 1e5 and abc
-  if v_words ~ '[0-9]e[0-9]+[a-z]' then
-    v_words := regexp_replace(v_words, '((?:^|[^a-z0-9' || ragdb._wordly() || '])[0-9]+e[0-9]+)([a-z])', '\1 \2', 'g');
+    return ragdb._ascii_vector(v_words, config);
   end if;
   if v_words ~ ('[' || ragdb._spaceless() || ']') then
-    -- a letter before another of its run ends in U+0001
     v_words := regexp_replace(v_words, '([' || ragdb._spaceless() || ']+)', ' \1 ', 'g');
+    -- a letter before another of its run ends in U+0001
     v_words := regexp_replace(v_words,
       '([' || ragdb._spaceless_letters() || '](?:[' || ragdb._spaceless_marks() || ']|['
         || ragdb._stackers() || '][' || ragdb._spaceless_letters() || '])*)(?=[' || ragdb._spaceless() || '])',
       E'\\1\x01 ', 'g');
-    select array_agg(p.pair order by p.ordinal) into v_list
-    from (
-      select w.ordinal,
-        case when w.word like E'%\x01' then rtrim(w.word || lead(w.word) over by_ordinal, E'\x01')
-          when lag(w.word) over by_ordinal like E'%\x01' then null
-          else w.word end as pair
-      from (select m.word[1] as word, m.ordinal
-        from regexp_matches(v_words, E'[a-z0-9\x01' || ragdb._wordly() || ']+', 'g')
-          with ordinality m (word, ordinal)) w
-      window by_ordinal as (order by w.ordinal)) p
-    where p.pair is not null;
-    v_list := array(select replace(u.word, E'\x01', '') from unnest(v_list) with ordinality u (word, ordinal) order by u.ordinal);
+    v_list := array(
+      select p.pair
+      from (
+        select w.ordinal,
+          case when w.word like E'%\x01' then translate(w.word || lead(w.word) over by_ordinal, E'\x01', '')
+            when lag(w.word) over by_ordinal like E'%\x01' then null
+            else w.word end as pair
+        from (select m.word[1] as word, m.ordinal
+          from regexp_matches(v_words, E'[a-z0-9\x01' || ragdb._wordly() || ']+', 'g')
+            with ordinality m (word, ordinal)) w
+        window by_ordinal as (order by w.ordinal)) p
+      where p.pair is not null order by p.ordinal);
   else
-    v_list := array(select (regexp_matches(v_words, '[a-z0-9' || ragdb._wordly() || ']+', 'g'))[1]);
+    v_list := array(select (regexp_matches(v_words,
+      '[a-z0-9]*[' || ragdb._wordly() || '][a-z0-9' || ragdb._wordly() || ']*', 'g'))[1]);
+    if cardinality(v_list) < 255 and cardinality(v_list) * 16 < length(v_words) and strpos(v_words, '0q0') = 0 then
+      -- a few among many: the parser finds their places by the word 0q0, which no dictionary changes
+      v_lexemes := ragdb._ascii_vector(regexp_replace(v_words,
+        '[a-z0-9]*[' || ragdb._wordly() || '][a-z0-9' || ragdb._wordly() || ']*', ' 0q0 ', 'g'), config);
+      select u.positions into v_positions from unnest(v_lexemes) u where u.lexeme = '0q0';
+      v_lexemes := ts_delete(v_lexemes, '0q0');
+    else
+      -- the parser cuts 1e5abc into 1e5 and abc
+      if v_words ~ '[0-9]e[0-9]+[a-z]' then
+        v_words := regexp_replace(v_words, '((?:^|[^a-z0-9' || ragdb._wordly() || '])[0-9]+e[0-9]+)([a-z])', '\1 \2', 'g');
+      end if;
+      v_list := array(select (regexp_matches(v_words, '[a-z0-9' || ragdb._wordly() || ']+', 'g'))[1]);
+    end if;
   end if;
   select c.asciis, c.words into v_asciis, v_others from ragdb._text_configs() c where c.config = _vector.config;
   return (
-    select coalesce(string_agg('''' || l.lexeme || ''':' || w.positions, ' '), '')
+    select concat(v_lexemes, ' ', string_agg('''' || l.lexeme || ''':' || f.positions, ' '))
     from (
-      select f.word, string_agg(least(f.position, 16383)::text, ',') as positions
+      select case when octet_length(w.word) > 2040 then left(w.word, 510)
+          when octet_length(w.word) = length(w.word) then w.word
+          when w.word ~ ('[' || ragdb._foldable() || ']') then ragdb._fold(w.word) else w.word end as word,
+        w.positions
       from (
-        select u.position, case when octet_length(u.word) > 2040 then left(u.word, 510)
-          when u.word ~ ('[' || ragdb._foldable() || ']') then ragdb._fold(u.word) else u.word end as word
-        from unnest(v_list) with ordinality u (word, position)) f
-      group by f.word) w
-      cross join unnest(ts_lexize(case when w.word ~ '^[a-z]+$' then v_asciis
-        when w.word ~ '[0-9]' then 'simple'::regdictionary else v_others end, w.word)) l (lexeme))::tsvector;
+        select u.word, string_agg(coalesce(v_positions[u.ordinal], least(u.ordinal, 16383))::text, ',') as positions
+        from unnest(v_list) with ordinality u (word, ordinal)
+        group by u.word) w
+      offset 0) f
+      cross join unnest(ts_lexize(case when f.word ~ '[0-9]' then 'simple'::regdictionary
+        when octet_length(f.word) = length(f.word) then v_asciis else v_others end, f.word)) l (lexeme))::tsvector;
 end $$;
 comment on function ragdb._vector(text, text) is
   'Returns the lexemes of plain text, each with its positions, after a text configuration.';
@@ -132,53 +155,53 @@ return ragdb._vector(ragdb._plain(text), config);
 comment on function ragdb._words(text, text) is
   'Returns the lexemes of the words of a text with their positions and nothing else: what a phrase is made of.';
 
--- Behind the words come the names: user_id and e-mail are found as userid and email too, camelCase by its parts,
--- and 2.0.1, C++ and .net as they are.
+-- Behind the words come the names: user_id, userId and e-mail are found as userid and email too, and 2.0.1, C++
+-- and .net as they are. Most texts of a manual have some: one pass finds them, all else looks at them alone.
 create or replace function ragdb._lexemes(text text, config text) returns tsvector
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_text text := ragdb._plain(text);
+  v_text text := case when octet_length(text) = length(text) and octet_length(text) <= 65536 then text
+    else ragdb._plain(text) end;
+  v_is_ascii boolean := octet_length(v_text) = length(v_text);
   v_names text;
-  v_parts text := '';
   v_exact text;
   v_lexemes tsvector;
 begin
-  if octet_length(v_text) = length(v_text) then
+  if v_is_ascii then
     v_names := array_to_string(array(select (regexp_matches(v_text,
-      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])(?:[-_./:@\\]*[A-Za-z0-9])*|[A-Za-z](?:\+\+|#(?![A-Za-z0-9]))|[\s"`(]\.[A-Za-z]+',
+      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])(?:[-_./:@\\]*[A-Za-z0-9])*',
       'g'))[1]), ' ');
   else
     v_names := array_to_string(array(select (regexp_matches(v_text, replace(
-      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])(?:[-_./:@\\]*[A-Za-z0-9&])*|[A-Za-z](?:\+\+|#(?![A-Za-z0-9]))|[\s"`(]\.[A-Za-z]+',
+      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])(?:[-_./:@\\]*[A-Za-z0-9&])*',
       '&', ragdb._spaced()), 'g'))[1]), ' ');
   end if;
-  if v_names = '' then
-    return ragdb._vector(v_text, config);
-  end if;
-  if v_names ~ '[0-9]\.[0-9]|[+#]|(?:^|\s)["`(]?\.' then
-    select string_agg('''' || lower(left(m.name[1], 2040) collate "C") || ''':' || m.ordinal, ' ') into v_exact
-    from regexp_matches(v_names, '[0-9]+(?:\.[0-9]+)+|[A-Za-z](?:\+\+|#)|(?<![^\s"`(])\.[A-Za-z]+', 'g')
+  if v_text ~ '[A-Za-z](?:\+\+|#)|(?:^|[\s"`(])\.[A-Za-z]' then
+    select string_agg('''' || lower(left(coalesce(m.name[1], m.name[2]), 2040) collate "C") || ''':' || m.ordinal, ' ')
+    into v_exact
+    from regexp_matches(v_text, '(?:^|[\s"`(])(\.[A-Za-z]+)|([A-Za-z](?:\+\+|#))(?![A-Za-z0-9])', 'g')
       with ordinality m (name, ordinal);
-    v_names := regexp_replace(v_names,
-      '(?:^| )[Vv]?[0-9]+(?:\.[0-9]+)+(?= |$)|[A-Za-z](?:\+\+|#)|(?<![^\s"`(])\.[A-Za-z]+', ' ', 'g');
   end if;
-  if v_names ~ '[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]' then
-    v_parts := array_to_string(array(select (regexp_matches(v_names,
-      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z])[A-Za-z0-9]*', 'g'))[1]), ' ');
-    v_parts := regexp_replace(regexp_replace(v_parts,
-      '([a-z0-9])([A-Z])', '\1 \2', 'g'), '([A-Z])([A-Z][a-z][a-z])', '\1 \2', 'g');
-    -- camelCase alone stands among the words as a whole
-    v_names := regexp_replace(v_names, '(?:^| )[A-Za-z0-9]+(?= |$)', '', 'g');
+  if v_names <> '' then
+    if v_names ~ '[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]' then
+      v_text := regexp_replace(v_text, '([a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z][a-z]))', '\1 ', 'g');
+    end if;
+    if v_names ~ '[0-9]\.[0-9]' then
+      select concat(v_exact, ' ', string_agg('''' || left(m.name[1], 2040) || ''':' || m.ordinal, ' ')) into v_exact
+      from regexp_matches(v_names, '[0-9]+(?:\.[0-9]+)+', 'g') with ordinality m (name, ordinal);
+      v_names := regexp_replace(v_names, '(?:^| )[Vv]?[0-9]+(?:\.[0-9]+)+(?= |$)', ' ', 'g');
+    end if;
+    v_text := v_text || ' ' || replace(replace(replace(replace(replace(replace(replace(v_names,
+      '-', ''), '_', ''), '.', ''), '/', ''), ':', ''), '@', ''), '\', '');
   end if;
-  v_names := replace(replace(replace(replace(replace(replace(replace(v_names,
-    '-', ''), '_', ''), '.', ''), '/', ''), ':', ''), '@', ''), '\', '');
-  v_lexemes := ragdb._vector(v_text || ' ' || v_names || ' ' || v_parts, config);
-  if v_exact is not null then
-    v_lexemes := v_lexemes || v_exact::tsvector;
+  if v_is_ascii then
+    v_lexemes := ragdb._ascii_vector(lower(v_text collate "C"), config);
+  else
+    v_lexemes := ragdb._vector(v_text, config);
   end if;
-  return v_lexemes;
+  return case when v_exact is null then v_lexemes else v_lexemes || v_exact::tsvector end;
 end $$;
 comment on function ragdb._lexemes(text, text) is
   'Returns the lexemes of a text, chunk or query alike: those of its words with their positions and behind them those of the names in it.';

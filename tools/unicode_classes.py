@@ -1,10 +1,10 @@
 # /// script
 # dependencies = ["unicodedata2==15.0.0"]
 # ///
-"""Write sql/29_unicode.sql: what Unicode says, as character classes for PostgreSQL's regular expressions.
+"""Write sql/29_unicode.sql: what Unicode says, as classes for PostgreSQL's regular expressions.
 
-`uv run tools/unicode_classes.py` (or pip install unicodedata2==15.0.0). 15.0 is what the oldest server
-that ragdb runs on, PostgreSQL 16, normalises by; a later version would give other lexemes there.
+`uv run tools/unicode_classes.py`, or after `pip install unicodedata2==15.0.0`. 15.0 is what the
+oldest server that ragdb runs on, PostgreSQL 16, normalises by; later data would differ there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SPACELESS = (
 )
 # In these, the letter after the sign is written below the letter before it: one cluster.
 STACKERS = (0x17D2, 0x1039)
-# Characters that a reader does not see: shy hyphens, joiners, directions, variants; and the Arabic stretch.
+# What a reader does not see: shy hyphens, joiners, directions, variants; and the Arabic stretch.
 INVISIBLE = (
     *(0x00AD, 0x034F, 0x061C, 0x0640, 0xFEFF),
     *range(0x180B, 0x180F),
@@ -45,11 +45,17 @@ INVISIBLE = (
     *range(0xE0100, 0xE01F0),
 )
 
-# Folded to two characters, or to none: sharp s, the Armenian ligature, the dot of a decomposed dotted i.
+# Folded to two characters or to none: sharp s, the Armenian ligature, the dot of a dotted i.
 EXPANDED = (0xDF, 0x1E9E, 0x587, 0x307)
 
 POINTS = range(0x80, 0x110000)
 CATEGORY = {i: unicode.category(chr(i)) for i in POINTS}
+# What composes with the character before it, besides the vowels and finals of Hangul.
+SECONDS = {
+    ord(d[-1])
+    for d in (unicode.normalize("NFD", chr(i)) for i in POINTS if not 0xAC00 <= i <= 0xD7A3)
+    if len(d) > 1
+}
 
 
 def is_word(i: int) -> bool:
@@ -82,7 +88,7 @@ def fold(i: int) -> str:
 
 
 def classed(inside: Callable[[int], bool], gap: Callable[[int], bool] = lambda i: False) -> str:
-    """The inside of a bracket expression; a gap between two ranges is filled where that is harmless."""
+    """The inside of a bracket expression; a gap between two ranges is filled where harmless."""
     found: list[list[int]] = []
     for i in POINTS:
         if not inside(i):
@@ -124,6 +130,17 @@ def is_unassigned(i: int) -> bool:
 
 def is_inert(i: int) -> bool:
     return CATEGORY[i][0] in "PSZ" and unicode.normalize("NFKC", chr(i)) == chr(i)
+
+
+def is_unstable(i: int) -> bool:
+    """Whether normalisation may change it or join it to what stands before it."""
+    return (
+        unicode.normalize("NFKC", chr(i)) != chr(i)
+        or unicode.combining(chr(i)) != 0
+        or i in SECONDS
+        or 0x1161 <= i <= 0x1175
+        or 0x11A8 <= i <= 0x11C2
+    )
 
 
 def main() -> None:
@@ -169,6 +186,10 @@ def main() -> None:
             classed(is_inert, is_unassigned),
             "Returns the class of separators that normalisation leaves as they are.",
         ),
+        "_unstable": (
+            classed(lambda i: is_unassigned(i) or i in INVISIBLE or is_unstable(i)),
+            "Returns the class of characters without which a text is plain.",
+        ),
         "_foldable": (
             classed(lambda i: i in folds or i in EXPANDED),
             "Returns the class of characters that folding changes.",
@@ -192,8 +213,9 @@ def main() -> None:
         ),
     }
     header = (
-        f"-- Written by tools/unicode_classes.py from Unicode {VERSION}; do not edit. A class is the inside of\n"
-        "-- a bracket expression of code points past ASCII; where it helps, gaps of unassigned ones are filled.\n"
+        f"-- Written by tools/unicode_classes.py from Unicode {VERSION}; do not edit. A class is\n"
+        "-- the inside of a bracket expression of code points past ASCII; where it helps, gaps of\n"
+        "-- unassigned ones are filled.\n"
     )
     functions = (function(name, *constant) for name, constant in constants.items())
     TARGET.write_text("\n".join([header, *functions]))
