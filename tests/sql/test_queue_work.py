@@ -1,0 +1,272 @@
+"""The embedding queue hands out each input once, fences its completions, and follows the chunks."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from ragdb import errors
+from tests.embedding import (
+    ENCODER,
+    WIDTH,
+    claim,
+    complete,
+    embed,
+    make_corpus,
+    make_embedder,
+    one,
+    put,
+    status,
+)
+
+Connection = psycopg.Connection[Any]
+TEXTS = {"a": "alpha beta", "b": "gamma delta", "c": "epsilon zeta"}
+
+
+def expire(db: Connection) -> None:
+    db.execute("update ragdb.embedding_jobs set due_at = clock_timestamp() - interval '1 s'")
+
+
+def embedded(db: Connection) -> int:
+    return int(one(db, "select count(*) from ragdb.chunk_embeddings"))
+
+
+def test_every_chunk_is_embedded_and_nothing_is_left(any_db: Connection) -> None:
+    make_corpus(any_db, TEXTS)
+    assert status(any_db, "backlog") == 3
+    assert embed(any_db) == 3
+    assert status(any_db, "array[coverage, backlog, dead]") == [1, 0, 0]
+    assert claim(any_db) == []
+
+
+def test_the_input_is_prefix_title_heading_and_text(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    make_embedder(db, passage_prefix="passage: ")
+    db.execute("select ragdb.embed_corpus('docs', 'hash')")
+    put(db, {"a": "the text"}, title="The title")
+    db.execute("update ragdb.chunks set heading = array['One', 'Two']")
+    ((_, digest, _, text),) = claim(db)
+    assert text == "passage: The title\nOne\nTwo\nthe text"
+    assert digest == hashlib.sha256(text.encode()).digest()
+
+
+def test_equal_inputs_are_computed_once(db: Connection) -> None:
+    make_corpus(db, {"a": "same words", "b": "same words", "c": "other"})
+    rows = claim(db)
+    assert sorted(row[3] for row in rows) == ["other", "same words"]
+    assert complete(db, rows) == 3
+
+
+def test_an_input_that_was_computed_before_is_copied(db: Connection) -> None:
+    make_corpus(db, {"a": "same words"})
+    embed(db)
+    put(db, {"b": "same words"})
+    assert claim(db) == []
+    assert status(db, "coverage") == 1
+
+
+def test_a_claimed_input_is_claimed_by_nobody_else(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    assert len(claim(db, "one", 2)) == 2
+    assert len(claim(db, "two")) == 1
+    assert claim(db, "three") == []
+
+
+def test_a_lost_claim_completes_nothing(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    late = claim(db, "late")
+    expire(db)
+    prompt = claim(db, "prompt")
+    assert prompt[0][1] == late[0][1]
+    assert complete(db, late) == 0
+    assert embedded(db) == 0
+    assert complete(db, prompt) == 1
+
+
+def test_a_renewed_claim_is_kept(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    claim(db, "w", lease="1 s")
+    assert one(db, "select ragdb.renew_embeddings('w', '1 hour')") == 1
+    assert one(db, "select due_at > now() + interval '59 min' from ragdb.embedding_jobs")
+    expire(db)
+    assert one(db, "select ragdb.renew_embeddings('w', '1 hour')") == 0
+
+
+def test_a_failure_backs_off_and_the_fifth_kills(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    waits = []
+    left = "due_at - clock_timestamp()"
+    for _ in range(5):
+        ((space, digest, attempt, _),) = claim(db)
+        db.execute(
+            "select ragdb.fail_embeddings(%s, %s, %s, 'too odd')", (space, [digest], [attempt])
+        )
+        waits.append(
+            one(
+                db,
+                "select extract(epoch from due_at - clock_timestamp()) from ragdb.embedding_jobs",
+            )
+        )
+        assert claim(db) == []
+        expire(db)
+    for n, wait in enumerate(waits[:4]):
+        assert 0.4 * 2 ** (n + 1) < wait < 1.6 * 2 ** (n + 1)
+    assert status(db, "array[dead, backlog]") == [1, 0]
+    assert claim(db) == []
+    failed = db.execute(
+        "select is_dead, failures, last_error from ragdb.list_failed_embeddings('docs')"
+    )
+    assert failed.fetchall() == [(True, 5, "too odd")]
+
+
+def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    claim(db)
+    db.execute("update ragdb.embedding_jobs set is_dead = true, failures = 5, worker = null")
+    assert claim(db) == []
+    assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
+def test_a_provider_that_is_down_kills_nothing(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    for _ in range(9):
+        ((space, digest, attempt, _),) = claim(db)
+        db.execute(
+            "select ragdb.fail_embeddings(%s, %s, %s, 'down', '5 s')", (space, [digest], [attempt])
+        )
+        expire(db)
+    assert status(db, "array[dead, failing]") == [0, 0]
+    assert status(db, "last_error") == "down"
+
+
+def test_an_input_that_kills_twenty_workers_is_dead(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    for _ in range(20):
+        assert claim(db)
+        expire(db)
+    assert claim(db) == []
+    assert status(db, "dead") == 1
+
+
+def test_a_changed_chunk_is_embedded_again_and_an_equal_one_is_not(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+    db.execute("update ragdb.chunks set page = 7")
+    assert status(db, "embedded") == 3
+    db.execute("update ragdb.chunks set heading = array['New'] where text = 'alpha beta'")
+    assert status(db, "embedded") == 2
+    assert [row[3] for row in claim(db)] == ["New\nalpha beta"]
+
+
+def test_a_changed_title_makes_its_documents_chunks_new(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+    db.execute("update ragdb.documents set title = 'Title' where source = 'a'")
+    assert [row[3] for row in claim(db)] == ["Title\nalpha beta"]
+
+
+def test_a_chunk_that_changes_in_the_meantime_gets_no_stale_embedding(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    old = claim(db)
+    db.execute("update ragdb.chunks set heading = array['New']")
+    assert complete(db, old) == 0
+    assert [row[3] for row in claim(db)] == ["New\nalpha"]
+
+
+def test_a_deleted_chunk_takes_its_embedding_and_its_work_along(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+    put(db, {"d": "eta"})
+    claim(db)
+    expire(db)
+    db.execute("select ragdb.delete_source('docs', 'a')")
+    db.execute("select ragdb.delete_source('docs', 'd')")
+    assert embedded(db) == 2
+    assert claim(db) == []
+    assert one(db, "select count(*) from ragdb.embedding_jobs") == 0
+
+
+def test_requeueing_finds_what_the_queue_has_lost(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+    db.execute("delete from ragdb.chunk_embeddings")
+    assert claim(db) == []
+    assert one(db, "select ragdb.requeue_embeddings('docs')") == 1
+    assert embed(db) == 3
+
+
+BAD = {
+    "nan": np.full(WIDTH, np.nan),
+    "infinite": np.full(WIDTH, np.inf),
+    "zero": np.zeros(WIDTH),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_embedding_is_refused_by_the_name_of_its_chunk(db: Connection, kind: str) -> None:
+    make_corpus(db, TEXTS)
+    rows = claim(db)
+    vectors = ENCODER.encode([row[3] for row in rows])
+    vectors[1] = BAD[kind]
+    chunk = one(db, "select chunk_id from ragdb.chunks where text = %s", rows[1][3])
+    with pytest.raises(errors.InvalidEmbedding, match=chunk), db.transaction():
+        complete(db, rows, lambda _: vectors)
+    assert embedded(db) == 0
+
+
+@pytest.mark.parametrize("width", [WIDTH - 1, WIDTH + 1, 0])
+def test_an_embedding_of_another_width_is_refused(db: Connection, width: int) -> None:
+    make_corpus(db, {"a": "alpha"})
+    with pytest.raises(errors.InvalidEmbedding, match="numbers"), db.transaction():
+        complete(db, claim(db), lambda texts: np.ones((len(texts), width), np.float32))
+
+
+def test_a_stranger_to_the_corpus_can_neither_claim_nor_complete(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    db.execute("set role reader")
+    assert claim(db) == []
+    db.execute("set role writer")
+    rows = claim(db)
+    assert len(rows) == 1
+    db.execute("set role reader")
+    with pytest.raises(errors.CorpusNotFound), db.transaction():
+        complete(db, rows)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "claim_embeddings(null)",
+        "claim_embeddings('')",
+        "claim_embeddings('w', 0)",
+        "claim_embeddings('w', 10001)",
+        "claim_embeddings('w', 1, '0 s')",
+        "claim_embeddings('w', 1, null)",
+        "claim_queries('w', 0)",
+        "renew_embeddings('w', '2 days')",
+        "complete_embeddings(1, array['\\x00'::bytea], array[]::int[], array[]::real[])",
+        "fail_embeddings(1, null, null, 'x')",
+        "create_embedder('x', 0)",
+        "create_embedder('x', 4001)",
+        "create_embedder('x', 3, metric => 'hamming')",
+        "create_embedder('', 3)",
+        "create_embedder('x', 3, weights_sha256 => 'ABC')",
+        "bind_embedder('hash', 'magic', 'x')",
+        "embed_corpus('docs', 'hash', 1)",
+        "request_query_embedding('docs', ' ')",
+        "put_query_embedding('docs', null, array[1])",
+    ],
+)
+def test_an_argument_out_of_range_is_an_error(db: Connection, call: str) -> None:
+    make_corpus(db, {"a": "alpha"})
+    if "embed_corpus" in call:
+        db.execute("select ragdb.drop_space('docs', 'hash')")
+    with pytest.raises(errors.InvalidArgument) as caught, db.transaction():
+        db.execute(f"select ragdb.{call}")
+    assert caught.value.diag.message_detail
+    assert caught.value.diag.message_hint
