@@ -87,3 +87,31 @@ class InTransaction(RagdbError, code="RG419"):
 
 class NoAnswer(RagdbError, code="RG420"):
     """No worker answered in time."""
+
+
+class InvalidPolicy(RagdbError, code="RG430"):
+    """A slice policy has an unknown field or a value out of range."""
+
+
+class PolicyNotFound(RagdbError, code="RG431"):
+    """No slice policy of that reference is registered."""
+
+
+class SigningKeyNotFound(RagdbError, code="RG432"):
+    """There is no signing key of that id."""
+
+
+class NoSigningKey(RagdbError, code="RG433"):
+    """A token was to be signed and no key is active."""
+
+
+class AnchorNotFound(RagdbError, code="RG434"):
+    """The chunk to build a slice around is not in the corpus."""
+
+
+class SliceNotFound(RagdbError, code="RG435"):
+    """No slice of that id is stored."""
+
+
+class NotAdmissible(RagdbError, code="RG436"):
+    """Something claimed to be admissible that is not."""

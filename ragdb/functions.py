@@ -22,6 +22,42 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildSliceRow:
+    """A row of `build_slice`."""
+
+    slice_id: str | None
+    anchor_chunk_id: str | None
+    chunk_ids: list[str] | None
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str | None
+    params_hash: str
+    schema_version: str | None
+    graph_snapshot_hash: str | None
+    admissibility_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSlicesRow:
+    """A row of `build_slices`."""
+
+    anchor_chunk_id: str | None
+    slice_id: str | None
+    chunk_ids: list[str] | None
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str | None
+    params_hash: str
+    schema_version: str | None
+    graph_snapshot_hash: str | None
+    admissibility_token: str | None
+    error_code: str | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckCorpusRow:
     """A row of `check_corpus`."""
 
@@ -217,6 +253,53 @@ class EventsAfterRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportSigningKeysRow:
+    """A row of `export_signing_keys`."""
+
+    key_id: str
+    secret: str
+    state: str
+    created_at: datetime
+    not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSliceRow:
+    """A row of `export_slice`."""
+
+    slice_id: str | None
+    anchor_chunk_id: str | None
+    chunk_ids: list[str] | None
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str | None
+    params_hash: str
+    schema_version: str | None
+    graph_snapshot_hash: str | None
+    admissibility_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GetTurnRow:
+    """A row of `get_turn`."""
+
+    turn_id: str
+    session_id: str
+    role: str
+    phase: str
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+    created_at: datetime
+    content_hash: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A row of type `ragdb.hit`."""
 
@@ -273,6 +356,40 @@ class ListFailedEmbeddingsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListIncidentsRow:
+    """A row of `list_incidents`."""
+
+    incident_id: UUID
+    created_at: datetime
+    kind: str
+    severity: str
+    trace_id: UUID | None
+    caller: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListPoliciesRow:
+    """A row of `list_policies`."""
+
+    policy_id: str | None
+    params_hash: str
+    policy: Any
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListSigningKeysRow:
+    """A row of `list_signing_keys`."""
+
+    key_id: str
+    state: str
+    created_at: datetime
+    not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class OptimizeCorpusRow:
     """A row of `optimize_corpus`."""
 
@@ -283,11 +400,42 @@ class OptimizeCorpusRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PromoteToAtomRow:
+    """A row of `promote_to_atom`."""
+
+    atom_id: UUID
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeRow:
+    """A row of `propose`."""
+
+    proposal_id: UUID
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class PruneSourcesRow:
     """A row of `prune_sources`."""
 
     documents_deleted: int
     chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutConversationsRow:
+    """A row of `put_conversations`."""
+
+    position: int
+    doc_cid: str
+    chunks_indexed: int
+    tokens_indexed: int
+    ingest_event_id: UUID
+    was_duplicate: bool
+    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,11 +460,48 @@ class QueryEmbeddingStateRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RegisterPolicyRow:
+    """A row of `register_policy`."""
+
+    policy_id: str | None
+    params_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRow:
+    """A row of `replay`."""
+
+    verdict: str
+    cause: str
+    detail: str
+    changed_chunk_ids: list[str]
+    recorded_chunk_ids: list[str]
+    replayed_chunk_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveAnchorRow:
+    """A row of `resolve_anchor`."""
+
+    anchor: str
+    resolved_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveTemporalRow:
+    """A row of `resolve_temporal`."""
+
+    chunk_id: str
+    session_id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalHits:
     """A row of type `ragdb.retrieval_hits`."""
 
-    corpus_id: int
-    trace_id: UUID
+    corpus_id: int | None
+    trace_id: UUID | None
     created_at: datetime
     rank: int
     chunk_id: str
@@ -332,7 +517,7 @@ class RetrievalHits:
 class RetrievalTraces:
     """A row of type `ragdb.retrieval_traces`."""
 
-    corpus_id: int
+    corpus_id: int | None
     id: UUID
     created_at: datetime
     corpus: str
@@ -362,6 +547,7 @@ class RetrievalTraces:
     filters: Any
     chunk_ids: list[str] | None
     statistics: str | None
+    ranking_hash: str | None
     result_hash: str | None
     corpus_version: int
     is_exact: bool
@@ -376,10 +562,23 @@ class RetrievalTraces:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchDualRow:
+    """A row of `search_dual`."""
+
+    rank: int
+    plane: str
+    id: str
+    text: str
+    score: float
+    source_ids: list[str]
+    source_slice_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class TracedHit:
     """A row of type `ragdb.traced_hit`."""
 
-    trace_id: UUID
+    trace_id: UUID | None
     rank: int
     corpus: str
     chunk_id: str
@@ -404,6 +603,46 @@ class TracedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A row of type `ragdb.turn_hit`."""
+
+    trace_id: UUID | None
+    rank: int
+    corpus: str
+    chunk_id: str
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    text: str
+    citation: Any
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    bm25: float | None
+    coverage: float | None
+    content_hash: str
+    metadata: Any
+    session_id: str
+    role: str
+    phase: str
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyTokenRow:
+    """A row of `verify_token`."""
+
+    valid: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyTraceRow:
     """A row of `verify_trace`."""
 
@@ -413,10 +652,28 @@ class VerifyTraceRow:
     recomputed: str
 
 
+@dataclass(frozen=True, slots=True)
+class WhyNotRow:
+    """A row of `why_not`."""
+
+    step: str
+    reason: str
+
+
 _BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )
-_CHECK_CORPUS = Call("check_corpus", {"corpus": "text"})
+_BUILD_SLICE = Call(
+    "build_slice",
+    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean"},
+    {"policy": None, "sign": True},
+)
+_BUILD_SLICES = Call(
+    "build_slices",
+    {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
+    {"policy": None, "sign": True},
+)
+_CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
 _CLAIM_EMBEDDINGS = Call(
     "claim_embeddings",
     {
@@ -478,6 +735,7 @@ _CREATE_EMBEDDER = Call(
         "weights_sha256": None,
     },
 )
+_CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": None})
 _CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
 )
@@ -501,6 +759,10 @@ _EMBED_QUERY = Call(
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
 _EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
+_EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
+_EXPORT_SLICE = Call(
+    "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
+)
 _FAIL_EMBEDDINGS = Call(
     "fail_embeddings",
     {
@@ -522,12 +784,22 @@ _FAIL_QUERY = Call(
         "error": "text",
     },
 )
+_FILTER_ADMISSIBLE = Call(
+    "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
+)
 _GET_BLOB = Call("get_blob", {"cid": "text"})
 _GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
 _GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
+_GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 _GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+_IMPORT_SIGNING_KEY = Call(
+    "import_signing_key",
+    {"key_id": "text", "secret": "text", "state": "text", "not_after": "timestamp with time zone"},
+    {"state": "verify_only", "not_after": None},
+)
 _INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
+_IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
 _LAST_TRACE_ID = Call("last_trace_id", {})
 _LIST_CORPORA = Call("list_corpora", {})
 _LIST_DOCUMENTS = Call(
@@ -537,6 +809,9 @@ _LIST_DOCUMENTS = Call(
 )
 _LIST_EMBEDDERS = Call("list_embedders", {})
 _LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+_LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+_LIST_POLICIES = Call("list_policies", {})
+_LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 _LIST_TRACES = Call(
     "list_traces",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
@@ -544,8 +819,20 @@ _LIST_TRACES = Call(
 )
 _MAINTAIN = Call("maintain", {})
 _OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
+_POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
+_PROMOTE_TO_ATOM = Call(
+    "promote_to_atom",
+    {"trace_id": "uuid", "chunk_ids": "text[]", "text": "text", "sufficiency": "text"},
+    {"sufficiency": "default"},
+)
+_PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
 _PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
 _PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
+_PUT_CONVERSATIONS = Call(
+    "put_conversations",
+    {"corpus": "text", "conversations": "jsonb", "force": "boolean"},
+    {"force": False},
+)
 _PUT_DOCUMENT = Call(
     "put_document",
     {
@@ -651,12 +938,30 @@ _REEMBED_CORPUS = Call(
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
     {"m": 16, "ef_construction": 64},
 )
+_REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
+_REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 _RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
 _REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
+_REPLAY = Call("replay", {"trace_id": "uuid"})
 _REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
 _REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
+_RESOLVE_ANCHOR = Call(
+    "resolve_anchor",
+    {"corpus": "text", "chunk_id": "text", "session": "text", "query": "text", "project": "text"},
+    {"chunk_id": None, "session": None, "query": None, "project": None},
+)
+_RESOLVE_EXPLICIT = Call("resolve_explicit", {"corpus": "text", "chunk_id": "text"})
+_RESOLVE_FROM_QUERY = Call(
+    "resolve_from_query", {"corpus": "text", "query": "text", "mode": "text"}, {"mode": None}
+)
+_RESOLVE_FROM_SESSION = Call("resolve_from_session", {"corpus": "text", "session": "text"})
+_RESOLVE_TEMPORAL = Call(
+    "resolve_temporal",
+    {"corpus": "text", "count": "integer", "project": "text"},
+    {"count": 1, "project": None},
+)
 _RETRIEVE = Call(
     "retrieve",
     {
@@ -684,8 +989,38 @@ _RETRIEVE = Call(
         "otel_span_id": None,
     },
 )
+_RETRIEVE_SLICE = Call(
+    "retrieve_slice",
+    {
+        "corpus": "text",
+        "query": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
 _RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 _REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
+_REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 _ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 _SEARCH_1 = Call(
     "search",
@@ -729,24 +1064,100 @@ _SEARCH_2 = Call(
         "statistics": None,
     },
 )
+_SEARCH_DUAL = Call(
+    "search_dual",
+    {"corpus": "text", "query": "text", "k": "integer", "mode": "text"},
+    {"k": 10, "mode": None},
+)
+_SEARCH_GLOBAL = Call(
+    "search_global",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+    },
+    {"k": 10, "mode": None, "min_score": 0.0, "filter": None},
+)
+_SEARCH_SLICE = Call(
+    "search_slice",
+    {
+        "corpus": "text",
+        "query": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+    },
+    {
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+    },
+)
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
+_TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+_VERIFY_TOKEN = Call(
+    "verify_token",
+    {
+        "corpus": "text",
+        "token": "text",
+        "slice_id": "text",
+        "anchor_chunk_id": "text",
+        "policy_id": "text",
+        "params_hash": "text",
+        "graph_snapshot_hash": "text",
+        "schema_version": "text",
+        "chunk_ids": "text[]",
+    },
+    {"chunk_ids": None},
+)
 _VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
+_WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+_XXH64 = Call("xxh64", {"data": "bytea"})
 
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash.
-        Raises RG400, RG416, RG417.
+        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to
+        a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
-    def check_corpus(self, corpus: str) -> list[CheckCorpusRow]:
-        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. Raises RG400, RG404.
+    def build_slice(
+        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+    ) -> list[BuildSliceRow]:
+        """Builds the slice that a policy (in full, by reference, or null for the default) admits
+        around an anchor chunk, without writing: members, fingerprints and, with sign, the
+        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus)
+        return self._rows(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+
+    def build_slices(
+        self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
+    ) -> list[BuildSlicesRow]:
+        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row
+        with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
+        """
+        return self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
+        means that all is well. With deep, every chunk is analysed again, which takes as long as
+        indexing it. Raises RG400, RG404.
+        """
+        return self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
     def claim_embeddings(
         self,
@@ -841,6 +1252,13 @@ class Functions(Caller):
             weights_sha256,
         )
 
+    def create_signing_key(self, key_id: str | None = None) -> str:
+        """Makes the key that signs from now on and returns its id; the key that signed before still
+        verifies. Raises RG400, RG409.
+        """
+        value: str = self._value(_CREATE_SIGNING_KEY, key_id)
+        return value
+
     def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
         """Makes the second space of a corpus the current one, in one transaction, and keeps the
         other for a rollback; refused while chunks are missing unless forced. Raises RG401,
@@ -921,6 +1339,18 @@ class Functions(Caller):
         """
         return self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
 
+    def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
+        imported into a restored copy.
+        """
+        return self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+
+    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> list[ExportSliceRow]:
+        """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
+        RG404, RG430, RG431, RG433, RG434.
+        """
+        return self._rows(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+
     def fail_embeddings(
         self,
         space_id: int,
@@ -946,6 +1376,13 @@ class Functions(Caller):
         """
         self._run(_FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
+        """Returns those of the chunk ids that are members of a stored slice, in the order given.
+        Raises RG400, RG404, RG435.
+        """
+        value: list[str] = self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
+        return value
+
     def get_blob(self, cid: str) -> list[Blob]:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return self._rows(_GET_BLOB, Blob, cid)
@@ -964,6 +1401,10 @@ class Functions(Caller):
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return self._row(_GET_TRACE, RetrievalTraces, trace_id)
 
+    def get_turn(self, corpus: str, chunk_id: str) -> list[GetTurnRow]:
+        """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
+        return self._rows(_GET_TURN, GetTurnRow, corpus, chunk_id)
+
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
         the first grant closes the corpus to all other readers and writers. Raises RG400, RG401,
@@ -971,12 +1412,29 @@ class Functions(Caller):
         """
         self._run(_GRANT_CORPUS, corpus, role, privilege)
 
+    def import_signing_key(
+        self,
+        key_id: str,
+        secret: str,
+        state: str = "verify_only",
+        not_after: datetime | None = None,
+    ) -> None:
+        """Puts back an exported key, so that a restored copy verifies the tokens of the original.
+        Raises RG400, RG409.
+        """
+        self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
+
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
         RG401, RG404.
         """
         value: bool = self._value(_INDEX_SPACE, corpus, embedder)
+        return value
+
+    def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
+        """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
+        value: bool = self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
     def last_trace_id(self) -> UUID | None:
@@ -1010,6 +1468,18 @@ class Functions(Caller):
         """
         return self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404."""
+        return self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    def list_policies(self) -> list[ListPoliciesRow]:
+        """Lists the registered slice policies by reference."""
+        return self._rows(_LIST_POLICIES, ListPoliciesRow)
+
+    def list_signing_keys(self) -> list[ListSigningKeysRow]:
+        """Lists the signing keys without their secrets."""
+        return self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
+
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> list[RetrievalTraces]:
@@ -1031,6 +1501,36 @@ class Functions(Caller):
         """
         return self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
+    def policy_hash(self, policy: Any) -> str:
+        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical
+        JSON. Raises RG430.
+        """
+        value: str = self._value(_POLICY_HASH, policy)
+        return value
+
+    def promote_to_atom(
+        self,
+        trace_id: UUID | str,
+        chunk_ids: Sequence[str],
+        text: str,
+        sufficiency: str = "default",
+    ) -> list[PromoteToAtomRow]:
+        """Makes a statement out of hits of an admissible retrieval, and returns its id with code
+        PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
+        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401,
+        RG407.
+        """
+        return self._rows(
+            _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+        )
+
+    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> list[ProposeRow]:
+        """Stores a conclusion that rests on atoms of one slice and returns its id with code
+        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
+        Raises RG400, RG401, RG404.
+        """
+        return self._rows(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+
     def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
         """Forgets the sources that begin with a prefix and are not among those to keep, and every
         document that is left without one; returns how many documents and chunks went. Raises
@@ -1044,6 +1544,17 @@ class Functions(Caller):
         """
         value: str = self._value(_PUT_BLOB, bytes, media_type)
         return value
+
+    def put_conversations(
+        self, corpus: str, conversations: Any, force: bool = False
+    ) -> list[PutConversationsRow]:
+        """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
+        "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
+        "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each
+        parent an edge; what is not given is derived. Returns what put_documents returns. Raises
+        RG401, RG404, RG412 and what put_documents raises.
+        """
+        return self._rows(_PUT_CONVERSATIONS, PutConversationsRow, corpus, conversations, force)
 
     def put_document(
         self,
@@ -1197,6 +1708,19 @@ class Functions(Caller):
         value: int = self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
+    def register_policy(self, policy: Any) -> list[RegisterPolicyRow]:
+        """Registers a slice policy (fields left out have their defaults) and returns its reference;
+        registering it again changes nothing. Raises RG409, RG430.
+        """
+        return self._rows(_REGISTER_POLICY, RegisterPolicyRow, policy)
+
+    def registry_fingerprint(self) -> str:
+        """Returns xxHash64 over the ordered JSON list of policy references: equal registries have
+        equal fingerprints.
+        """
+        value: str = self._value(_REGISTRY_FINGERPRINT)
+        return value
+
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
@@ -1209,6 +1733,14 @@ class Functions(Caller):
         RG400, RG401, RG404.
         """
         self._run(_REPAIR_CORPUS, corpus)
+
+    def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
+        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
+        scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
+        corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or
+        not_replayable. Raises RG400, RG404, RG407, RG435.
+        """
+        return self._rows(_REPLAY, ReplayRow, trace_id)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it
@@ -1223,6 +1755,47 @@ class Functions(Caller):
         """
         value: int = self._value(_REQUEUE_EMBEDDINGS, corpus)
         return value
+
+    def resolve_anchor(
+        self,
+        corpus: str,
+        chunk_id: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        project: str | None = None,
+    ) -> list[ResolveAnchorRow]:
+        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn
+        of the session, the best hit of the query (semantic), the most recent turn (temporal); no
+        row when none does. Raises RG400, RG404.
+        """
+        return self._rows(
+            _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
+        )
+
+    def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
+        """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
+        value: str | None = self._value(_RESOLVE_EXPLICIT, corpus, chunk_id)
+        return value
+
+    def resolve_from_query(self, corpus: str, query: str, mode: str | None = None) -> str | None:
+        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises what
+        ragdb.search raises.
+        """
+        value: str | None = self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
+        return value
+
+    def resolve_from_session(self, corpus: str, session: str) -> str | None:
+        """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
+        value: str | None = self._value(_RESOLVE_FROM_SESSION, corpus, session)
+        return value
+
+    def resolve_temporal(
+        self, corpus: str, count: int = 1, project: str | None = None
+    ) -> list[ResolveTemporalRow]:
+        """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
+        project when one is given. Raises RG400, RG404.
+        """
+        return self._rows(_RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
     def retrieve(
         self,
@@ -1259,6 +1832,43 @@ class Functions(Caller):
             otel_span_id,
         )
 
+    def retrieve_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search_slice with the same arguments and records the one trace
+        that proves them: slice, policy, snapshot and a fresh token, verified against the rows.
+        Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice's evidence
+        has changed.
+        """
+        return self._rows(
+            _RETRIEVE_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     def retry_failed(self, corpus: str | None = None) -> int:
         """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that
         the caller may write, and returns how many. Raises RG401, RG404.
@@ -1271,6 +1881,10 @@ class Functions(Caller):
         reader and writer again. Raises RG400, RG401, RG404.
         """
         self._run(_REVOKE_CORPUS, corpus, role)
+
+    def revoke_signing_key(self, key_id: str) -> None:
+        """Revokes a key: every token it signed fails from now on. Raises RG432."""
+        self._run(_REVOKE_SIGNING_KEY, key_id)
 
     def rollback_corpus(self, corpus: str) -> str:
         """Makes the space that was current before current again, and returns its embedder; chunks
@@ -1318,34 +1932,157 @@ class Functions(Caller):
         call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
+    def search_dual(
+        self, corpus: str, query: str, k: int = 10, mode: str | None = None
+    ) -> list[SearchDualRow]:
+        """Searches both planes, the raw chunks and what was promoted from them (atoms, proposals),
+        and returns the k best with their plane and what they rest on. Raises what ragdb.search
+        raises.
+        """
+        return self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
+
+    def search_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+    ) -> list[TurnHit]:
+        """Returns the k best chunks of a whole corpus for a query with what is known of them as
+        turns; never admissible. filter also takes role, phase, session and min_salience. Raises
+        RG400, RG404, RG410, RG415.
+        """
+        return self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
+
+    def search_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+    ) -> list[TurnHit]:
+        """Returns the k best members of a slice (by the id of a stored one, or by anchor and
+        policy) for a query, exactly and without recording; filter also takes role, phase,
+        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434, RG435.
+        """
+        return self._rows(
+            _SEARCH_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+        )
+
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,
         RG407.
         """
         return self._rows(_TRACE_HITS, RetrievalHits, trace_id)
 
+    def turn_id(self, corpus: str, session: str, id: str) -> str:
+        """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
+        UUID of (corpus, session, id).
+        """
+        value: str = self._value(_TURN_ID, corpus, session, id)
+        return value
+
+    def verify_token(
+        self,
+        corpus: str,
+        token: str,
+        slice_id: str,
+        anchor_chunk_id: str,
+        policy_id: str,
+        params_hash: str,
+        graph_snapshot_hash: str,
+        schema_version: str,
+        chunk_ids: Sequence[str] | None = None,
+    ) -> list[VerifyTokenRow]:
+        """Tells whether a token was signed here for exactly these fields, has not ended, and
+        whether the slice recomputed from the rows (the given members, the stored slice, or a new
+        build) is the one signed; reason says why not. Raises RG400, RG404.
+        """
+        return self._rows(
+            _VERIFY_TOKEN,
+            VerifyTokenRow,
+            corpus,
+            token,
+            slice_id,
+            anchor_chunk_id,
+            policy_id,
+            params_hash,
+            graph_snapshot_hash,
+            schema_version,
+            chunk_ids,
+        )
+
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and
-        hit), result_hash, limit_returned and query_hash, is_intact false where a row was edited,
-        added or removed since. Raises RG400, RG407.
+        hit), trace_mac (where a signing key existed), result_hash, limit_returned and
+        query_hash, is_intact false where a row was edited, added or removed since. Raises RG400,
+        RG407.
         """
         return self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    def why_not(self, trace_id: UUID | str, chunk_id: str) -> list[WhyNotRow]:
+        """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
+        ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
+        """
+        return self._rows(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    def xxh64(self, data: bytes) -> str:
+        """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
+        nothing.
+        """
+        value: str = self._value(_XXH64, data)
+        return value
 
 
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash.
-        Raises RG400, RG416, RG417.
+        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to
+        a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return await self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
-    async def check_corpus(self, corpus: str) -> list[CheckCorpusRow]:
-        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. Raises RG400, RG404.
+    async def build_slice(
+        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+    ) -> list[BuildSliceRow]:
+        """Builds the slice that a policy (in full, by reference, or null for the default) admits
+        around an anchor chunk, without writing: members, fingerprints and, with sign, the
+        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return await self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus)
+        return await self._rows(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+
+    async def build_slices(
+        self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
+    ) -> list[BuildSlicesRow]:
+        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row
+        with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
+        """
+        return await self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
+        means that all is well. With deep, every chunk is analysed again, which takes as long as
+        indexing it. Raises RG400, RG404.
+        """
+        return await self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
     async def claim_embeddings(
         self,
@@ -1444,6 +2181,13 @@ class AsyncFunctions(AsyncCaller):
             weights_sha256,
         )
 
+    async def create_signing_key(self, key_id: str | None = None) -> str:
+        """Makes the key that signs from now on and returns its id; the key that signed before still
+        verifies. Raises RG400, RG409.
+        """
+        value: str = await self._value(_CREATE_SIGNING_KEY, key_id)
+        return value
+
     async def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
         """Makes the second space of a corpus the current one, in one transaction, and keeps the
         other for a rollback; refused while chunks are missing unless forced. Raises RG401,
@@ -1528,6 +2272,20 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
 
+    async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
+        imported into a restored copy.
+        """
+        return await self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+
+    async def export_slice(
+        self, corpus: str, anchor: str, policy: Any = None
+    ) -> list[ExportSliceRow]:
+        """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
+        RG404, RG430, RG431, RG433, RG434.
+        """
+        return await self._rows(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+
     async def fail_embeddings(
         self,
         space_id: int,
@@ -1553,6 +2311,15 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    async def filter_admissible(
+        self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
+    ) -> list[str]:
+        """Returns those of the chunk ids that are members of a stored slice, in the order given.
+        Raises RG400, RG404, RG435.
+        """
+        value: list[str] = await self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
+        return value
+
     async def get_blob(self, cid: str) -> list[Blob]:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return await self._rows(_GET_BLOB, Blob, cid)
@@ -1571,6 +2338,10 @@ class AsyncFunctions(AsyncCaller):
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return await self._row(_GET_TRACE, RetrievalTraces, trace_id)
 
+    async def get_turn(self, corpus: str, chunk_id: str) -> list[GetTurnRow]:
+        """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
+        return await self._rows(_GET_TURN, GetTurnRow, corpus, chunk_id)
+
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
         the first grant closes the corpus to all other readers and writers. Raises RG400, RG401,
@@ -1578,12 +2349,29 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_GRANT_CORPUS, corpus, role, privilege)
 
+    async def import_signing_key(
+        self,
+        key_id: str,
+        secret: str,
+        state: str = "verify_only",
+        not_after: datetime | None = None,
+    ) -> None:
+        """Puts back an exported key, so that a restored copy verifies the tokens of the original.
+        Raises RG400, RG409.
+        """
+        await self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
+
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
         RG401, RG404.
         """
         value: bool = await self._value(_INDEX_SPACE, corpus, embedder)
+        return value
+
+    async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
+        """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
+        value: bool = await self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
     async def last_trace_id(self) -> UUID | None:
@@ -1617,6 +2405,18 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404."""
+        return await self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    async def list_policies(self) -> list[ListPoliciesRow]:
+        """Lists the registered slice policies by reference."""
+        return await self._rows(_LIST_POLICIES, ListPoliciesRow)
+
+    async def list_signing_keys(self) -> list[ListSigningKeysRow]:
+        """Lists the signing keys without their secrets."""
+        return await self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
+
     async def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> list[RetrievalTraces]:
@@ -1638,6 +2438,36 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
+    async def policy_hash(self, policy: Any) -> str:
+        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical
+        JSON. Raises RG430.
+        """
+        value: str = await self._value(_POLICY_HASH, policy)
+        return value
+
+    async def promote_to_atom(
+        self,
+        trace_id: UUID | str,
+        chunk_ids: Sequence[str],
+        text: str,
+        sufficiency: str = "default",
+    ) -> list[PromoteToAtomRow]:
+        """Makes a statement out of hits of an admissible retrieval, and returns its id with code
+        PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
+        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401,
+        RG407.
+        """
+        return await self._rows(
+            _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+        )
+
+    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> list[ProposeRow]:
+        """Stores a conclusion that rests on atoms of one slice and returns its id with code
+        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
+        Raises RG400, RG401, RG404.
+        """
+        return await self._rows(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+
     async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
         """Forgets the sources that begin with a prefix and are not among those to keep, and every
         document that is left without one; returns how many documents and chunks went. Raises
@@ -1651,6 +2481,19 @@ class AsyncFunctions(AsyncCaller):
         """
         value: str = await self._value(_PUT_BLOB, bytes, media_type)
         return value
+
+    async def put_conversations(
+        self, corpus: str, conversations: Any, force: bool = False
+    ) -> list[PutConversationsRow]:
+        """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
+        "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
+        "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each
+        parent an edge; what is not given is derived. Returns what put_documents returns. Raises
+        RG401, RG404, RG412 and what put_documents raises.
+        """
+        return await self._rows(
+            _PUT_CONVERSATIONS, PutConversationsRow, corpus, conversations, force
+        )
 
     async def put_document(
         self,
@@ -1806,6 +2649,19 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
+    async def register_policy(self, policy: Any) -> list[RegisterPolicyRow]:
+        """Registers a slice policy (fields left out have their defaults) and returns its reference;
+        registering it again changes nothing. Raises RG409, RG430.
+        """
+        return await self._rows(_REGISTER_POLICY, RegisterPolicyRow, policy)
+
+    async def registry_fingerprint(self) -> str:
+        """Returns xxHash64 over the ordered JSON list of policy references: equal registries have
+        equal fingerprints.
+        """
+        value: str = await self._value(_REGISTRY_FINGERPRINT)
+        return value
+
     async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
@@ -1818,6 +2674,14 @@ class AsyncFunctions(AsyncCaller):
         RG400, RG401, RG404.
         """
         await self._run(_REPAIR_CORPUS, corpus)
+
+    async def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
+        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
+        scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
+        corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or
+        not_replayable. Raises RG400, RG404, RG407, RG435.
+        """
+        return await self._rows(_REPLAY, ReplayRow, trace_id)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it
@@ -1832,6 +2696,49 @@ class AsyncFunctions(AsyncCaller):
         """
         value: int = await self._value(_REQUEUE_EMBEDDINGS, corpus)
         return value
+
+    async def resolve_anchor(
+        self,
+        corpus: str,
+        chunk_id: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        project: str | None = None,
+    ) -> list[ResolveAnchorRow]:
+        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn
+        of the session, the best hit of the query (semantic), the most recent turn (temporal); no
+        row when none does. Raises RG400, RG404.
+        """
+        return await self._rows(
+            _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
+        )
+
+    async def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
+        """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
+        value: str | None = await self._value(_RESOLVE_EXPLICIT, corpus, chunk_id)
+        return value
+
+    async def resolve_from_query(
+        self, corpus: str, query: str, mode: str | None = None
+    ) -> str | None:
+        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises what
+        ragdb.search raises.
+        """
+        value: str | None = await self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
+        return value
+
+    async def resolve_from_session(self, corpus: str, session: str) -> str | None:
+        """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
+        value: str | None = await self._value(_RESOLVE_FROM_SESSION, corpus, session)
+        return value
+
+    async def resolve_temporal(
+        self, corpus: str, count: int = 1, project: str | None = None
+    ) -> list[ResolveTemporalRow]:
+        """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
+        project when one is given. Raises RG400, RG404.
+        """
+        return await self._rows(_RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
     async def retrieve(
         self,
@@ -1868,6 +2775,43 @@ class AsyncFunctions(AsyncCaller):
             otel_span_id,
         )
 
+    async def retrieve_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search_slice with the same arguments and records the one trace
+        that proves them: slice, policy, snapshot and a fresh token, verified against the rows.
+        Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice's evidence
+        has changed.
+        """
+        return await self._rows(
+            _RETRIEVE_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     async def retry_failed(self, corpus: str | None = None) -> int:
         """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that
         the caller may write, and returns how many. Raises RG401, RG404.
@@ -1880,6 +2824,10 @@ class AsyncFunctions(AsyncCaller):
         reader and writer again. Raises RG400, RG401, RG404.
         """
         await self._run(_REVOKE_CORPUS, corpus, role)
+
+    async def revoke_signing_key(self, key_id: str) -> None:
+        """Revokes a key: every token it signed fails from now on. Raises RG432."""
+        await self._run(_REVOKE_SIGNING_KEY, key_id)
 
     async def rollback_corpus(self, corpus: str) -> str:
         """Makes the space that was current before current again, and returns its embedder; chunks
@@ -1927,15 +2875,120 @@ class AsyncFunctions(AsyncCaller):
         call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
 
+    async def search_dual(
+        self, corpus: str, query: str, k: int = 10, mode: str | None = None
+    ) -> list[SearchDualRow]:
+        """Searches both planes, the raw chunks and what was promoted from them (atoms, proposals),
+        and returns the k best with their plane and what they rest on. Raises what ragdb.search
+        raises.
+        """
+        return await self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
+
+    async def search_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+    ) -> list[TurnHit]:
+        """Returns the k best chunks of a whole corpus for a query with what is known of them as
+        turns; never admissible. filter also takes role, phase, session and min_salience. Raises
+        RG400, RG404, RG410, RG415.
+        """
+        return await self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
+
+    async def search_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+    ) -> list[TurnHit]:
+        """Returns the k best members of a slice (by the id of a stored one, or by anchor and
+        policy) for a query, exactly and without recording; filter also takes role, phase,
+        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434, RG435.
+        """
+        return await self._rows(
+            _SEARCH_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+        )
+
     async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,
         RG407.
         """
         return await self._rows(_TRACE_HITS, RetrievalHits, trace_id)
 
+    async def turn_id(self, corpus: str, session: str, id: str) -> str:
+        """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
+        UUID of (corpus, session, id).
+        """
+        value: str = await self._value(_TURN_ID, corpus, session, id)
+        return value
+
+    async def verify_token(
+        self,
+        corpus: str,
+        token: str,
+        slice_id: str,
+        anchor_chunk_id: str,
+        policy_id: str,
+        params_hash: str,
+        graph_snapshot_hash: str,
+        schema_version: str,
+        chunk_ids: Sequence[str] | None = None,
+    ) -> list[VerifyTokenRow]:
+        """Tells whether a token was signed here for exactly these fields, has not ended, and
+        whether the slice recomputed from the rows (the given members, the stored slice, or a new
+        build) is the one signed; reason says why not. Raises RG400, RG404.
+        """
+        return await self._rows(
+            _VERIFY_TOKEN,
+            VerifyTokenRow,
+            corpus,
+            token,
+            slice_id,
+            anchor_chunk_id,
+            policy_id,
+            params_hash,
+            graph_snapshot_hash,
+            schema_version,
+            chunk_ids,
+        )
+
     async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and
-        hit), result_hash, limit_returned and query_hash, is_intact false where a row was edited,
-        added or removed since. Raises RG400, RG407.
+        hit), trace_mac (where a signing key existed), result_hash, limit_returned and
+        query_hash, is_intact false where a row was edited, added or removed since. Raises RG400,
+        RG407.
         """
         return await self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> list[WhyNotRow]:
+        """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
+        ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
+        """
+        return await self._rows(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    async def xxh64(self, data: bytes) -> str:
+        """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
+        nothing.
+        """
+        value: str = await self._value(_XXH64, data)
+        return value

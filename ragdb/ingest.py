@@ -8,11 +8,9 @@ not at all.
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import json
 import os
 import signal
-import sys
 import threading
 import time
 from collections import deque
@@ -23,14 +21,14 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from os import PathLike
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb import chunker, payload, readers
+from ragdb import chunker, payload, readers, sources
 from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
+from ragdb.sources import Found, Source
 
 if TYPE_CHECKING:
     from ragdb.client import Database
@@ -49,7 +47,7 @@ CHUNKING: dict[str, Any] = {
     "overlap": 48,
     "unit": "token",
 }
-READING = ("title", "language", "metadata", "max_bytes", "blobs", *CHUNKING)
+READING = ("title", "language", "metadata", "max_bytes", "blobs", "allow_private", *CHUNKING)
 
 
 class IngestError(ValueError):
@@ -83,6 +81,8 @@ class Options(TypedDict, total=False):
     language: str | None
     metadata: dict[str, Any] | None
     """Added to, and preferred to, what a document says of itself."""
+    allow_private: bool
+    """Fetch URLs of hosts that are not on the public internet, too."""
     max_bytes: int
     """Largest file read (default 64 MiB)."""
     text_config: str
@@ -182,21 +182,6 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file to read. `uri` names it: its path from the parent of the path that was given."""
-
-    path: Path | None
-    """None is standard input."""
-    uri: str
-    size: int
-    prefix: str = ""
-    """What the uris of all sources of the folder or JSONL file given begin with."""
-    refused: str | None = None
-    hint: str | None = None
-    skipped: bool = False
-
-
-@dataclass(frozen=True)
 class Task:
     """What a worker gets: a source, or some lines of one."""
 
@@ -204,6 +189,8 @@ class Task:
     options: Mapping[str, Any]
     documents: list[readers.Document] | None = None
     """Records of a JSONL file, read already."""
+    error: readers.ReadError | None = None
+    """Why there are no more of them."""
 
 
 @dataclass(frozen=True)
@@ -220,9 +207,9 @@ class Outcome:
 
     documents: list[Ready] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
-    skipped: bool = False
     empty: int = 0
     replaced: int = 0
+    etag: str | None = None
     pages: int | None = None
     pages_without_text: int = 0
     blob: bytes | None = None
@@ -238,92 +225,26 @@ def ingest(
     **options: Any,
 ) -> Report:
     """Read `paths` into `corpus`; see `Options`. What `Database.ingest` and `ragdb ingest` do."""
-    return Run(db, corpus, found_in(paths, options), options).run()
+    return Run(db, corpus, look(paths, options), options).run()
 
 
-# ── sources ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def found_in(
+def look(
     paths: str | PathLike[str] | Iterable[str | PathLike[str]], options: Mapping[str, Any]
-) -> list[Source]:
-    """The files that `paths` mean, those of each path in the order of their names.
-
-    A folder gives the files below it, without hidden ones. Links that lead out of it and what is no
-    regular file are skipped. Raises IngestError for what cannot be meant.
-    """
+) -> Found:
+    """What `paths` mean. Raises IngestError for options that cannot be meant."""
     unknown = options.keys() - Options.__annotations__.keys()
     if unknown:
         raise TypeError(f"{min(unknown)!r} is no option of ingest")
-    glob = options.get("glob")
-    if glob is not None and (glob.startswith("/") or ".." in PurePosixPath(glob).parts):
-        raise IngestError(
-            f"the glob {glob!r} leads out of the folder", "give the other folder as a path"
-        )
-    chunking = {name: options.get(name, default) for name, default in CHUNKING.items()}
     try:
-        chunker.check(**chunking)
+        chunker.check(**{name: options.get(name, value) for name, value in CHUNKING.items()})
+        return sources.find(
+            [paths] if isinstance(paths, str | PathLike) else paths,
+            glob=options.get("glob"),
+            recursive=options.get("recursive", True),
+            stdin_name=options.get("name") or "stdin",
+        )
     except ValueError as error:
         raise IngestError(str(error)) from None
-    found: dict[str, Source] = {}
-    for given in [paths] if isinstance(paths, str | PathLike) else paths:
-        for source in _sources(os.fspath(given), options):
-            other = found.setdefault(source.uri, source)
-            if other.path != source.path:
-                raise IngestError(
-                    f"{other.path} and {source.path} would both be the source {source.uri!r}",
-                    "ingest the folder above both, or use two corpora",
-                )
-    return list(found.values())
-
-
-def _sources(given: str, options: Mapping[str, Any]) -> Iterator[Source]:
-    limit: int = options.get("max_bytes", MAX_BYTES)
-    if given == "-":
-        yield Source(None, options.get("name") or "stdin.txt", 0)
-        return
-    if "://" in given:
-        raise IngestError(f"{given}: only files are read", "download it, or pipe it to `ingest -`")
-    path = Path(given)
-    if not path.exists():
-        raise IngestError(f"{given}: no such file or folder")
-    root = path.resolve()
-    if not root.is_dir():
-        prefix = f"{root.name}#" if readers.is_jsonl(root.name) else ""
-        yield _source(root, root.name, root.parent, prefix, limit)
-        return
-    prefix = f"{root.name}/" if root.name else ""
-    for folder, folders, names in os.walk(root):
-        deeper = options.get("recursive", True)
-        folders[:] = sorted(f for f in folders if deeper and not f.startswith("."))
-        for name in sorted(names):
-            file = Path(folder, name)
-            below = file.relative_to(root).as_posix()
-            if not name.startswith(".") and _matches(below, options.get("glob")):
-                yield _source(file, prefix + below, root, prefix, limit)
-
-
-def _matches(below: str, glob: str | None) -> bool:
-    if glob is None:
-        return True
-    return fnmatch.fnmatchcase(below if "/" in glob else below.rpartition("/")[2], glob)
-
-
-def _source(file: Path, uri: str, root: Path, prefix: str, limit: int) -> Source:
-    try:
-        uri.encode()
-    except UnicodeEncodeError:
-        shown = os.fsencode(uri).decode("utf-8", "replace")
-        return Source(file, shown, 0, prefix, "its name is not UTF-8", "rename the file")
-    if file.is_symlink() and not file.resolve().is_relative_to(root):
-        return Source(file, uri, 0, prefix, "it is a link out of the folder", skipped=True)
-    if not file.is_file():
-        return Source(file, uri, 0, prefix, "it is no regular file", skipped=True)
-    size = file.stat().st_size
-    if size > limit and not readers.is_jsonl(uri):
-        reason = f"it has {size:,} bytes, more than the limit of {limit:,}"
-        return Source(file, uri, size, prefix, reason, "raise --max-bytes, or split the file")
-    return Source(file, uri, size, prefix)
 
 
 # ── one run ─────────────────────────────────────────────────────────────────────────────────────
@@ -349,28 +270,29 @@ class Entry:
 
 
 class Run:
-    """One run of the driver over the files of `found`."""
+    """One run of the driver over what was found."""
 
-    def __init__(
-        self, db: Database, corpus: str, found: list[Source], options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, db: Database, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
         self.db, self.corpus, self.found = db, corpus, found
         self.options = options
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)
-        self.report = Report(corpus, [FileResult(source.uri) for source in found])
-        self.report.dry_run = self.dry_run
+        self.files = [FileResult(source.uri) for source in found.sources]
+        self.report = Report(corpus, list(self.files), dry_run=self.dry_run)
+        self.bytes_total = sum(source.size or 0 for source in found.sources)
         self.batch: list[Entry] = []
         self.batch_bytes = 0
         self.seen: list[str] = []
-        self.files_done = self.bytes_done = 0
+        self.files_done = self.bytes_done = self.chunks = 0
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
         started = time.perf_counter()
         try:
-            self._ensure_corpus()
+            self._report_what_is_not_read()
+            if self.found.sources:
+                self._ensure_corpus()
             for source, file, outcome, is_last in self._read():
                 self._take(source, file, outcome, is_last)
             self._flush()
@@ -382,6 +304,14 @@ class Run:
             self.report.settle()
             self.report.seconds = time.perf_counter() - started
         return self.report
+
+    def _report_what_is_not_read(self) -> None:
+        for argument, error in self.found.failed:
+            self.report.files.append(FileResult(argument))
+            self._fail(self.report.files[-1], Failed(argument, error.reason, error.hint))
+        for skipped in self.found.skipped:
+            file = FileResult(skipped.uri, "skipped", reason=skipped.reason)
+            self.report.files.append(file)
 
     def _ensure_corpus(self) -> None:
         try:
@@ -401,11 +331,10 @@ class Run:
     def _read(self) -> Iterator[tuple[Source, FileResult, Outcome, bool]]:
         """What the workers return, in the order of the sources."""
         workers: int = self.options.get("workers") or 1
-        size = sum(source.size for source in self.found)
-        pool = Pool(workers if size > POOL_BYTES else 1)
+        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1)
         waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
         with pool:
-            for source, file in zip(self.found, self.report.files, strict=True):
+            for source, file in zip(self.found.sources, self.files, strict=True):
                 for task, is_last in tasks(source, self.options):
                     waiting.append((source, file, pool.submit(task), is_last))
                     if len(waiting) > pool.ahead:
@@ -420,11 +349,8 @@ class Run:
         file.empty += outcome.empty
         file.pages_without_text = outcome.pages_without_text
         file.replaced += outcome.replaced
-        if outcome.skipped:
-            file.status, file.reason = "skipped", outcome.failures[0].reason
-        else:
-            for failure in outcome.failures:
-                self._fail(file, failure)
+        for failure in outcome.failures:
+            self._fail(file, failure)
         for document in outcome.documents:
             if self.prune:
                 self.seen.append(document.uri)
@@ -434,7 +360,7 @@ class Run:
                 self._flush()
         if is_last:
             self.files_done += 1
-            self.bytes_done += source.size
+            self.bytes_done += source.size or 0
         self._tell()
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
@@ -450,15 +376,9 @@ class Run:
     def _tell(self) -> None:
         progress = self.options.get("progress")
         if progress:
-            chunks = sum(file.chunks for file in self.report.files) if self.files_done < 1000 else 0
+            total = len(self.files)
             progress(
-                Progress(
-                    self.files_done,
-                    len(self.found),
-                    self.bytes_done,
-                    sum(source.size for source in self.found),
-                    chunks,
-                )
+                Progress(self.files_done, total, self.bytes_done, self.bytes_total, self.chunks)
             )
 
     # ── writing ──
@@ -488,6 +408,7 @@ class Run:
             file = entry.file
             file.documents += 1
             file.chunks += row.chunks_indexed
+            self.chunks += row.chunks_indexed
             file.tokens += row.tokens_indexed
             file.written += not row.was_duplicate
             file.doc_cid = row.doc_cid if file.documents == 1 else None
@@ -511,16 +432,11 @@ class Run:
 
     def _prune(self) -> None:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
-        for prefix in sorted({source.prefix for source in self.found if source.prefix}):
-            broken = [
-                file.uri
-                for file in self.report.files
-                if file.failed
-                and readers.is_jsonl(file.uri)
-                and file.uri.startswith(prefix.rstrip("#"))
-            ]
-            if broken:
-                # its records are not known, so none of them may be taken for gone
+        # what lies in a folder, or in a file of records, that cannot be read is not gone
+        hidden = [f.uri for f in self.report.files if f.failed and readers.is_jsonl(f.uri)]
+        hidden += [s.uri for s in self.found.skipped if s.reason.startswith("it cannot be read")]
+        for prefix in sorted({source.prefix for source in self.found.sources if source.prefix}):
+            if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
                 self.report.not_pruned.append(prefix)
                 continue
             keep = [uri for uri in self.seen if uri.startswith(prefix)]
@@ -542,14 +458,14 @@ class Run:
 def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
     """The work of one source: one task, or one for every few records; true with the last."""
     reading = {name: options[name] for name in READING if options.get(name) is not None}
-    if source.path is None or source.refused or not readers.is_jsonl(source.uri):
+    if source.root is None or not readers.is_jsonl(source.uri):
         yield Task(source, reading), True
         return
-    refused = source
     some: list[readers.Document] = []
     size = 0
+    failed = None
     try:
-        with open(source.path, "rb") as lines:
+        with source.open() as lines:
             for document in readers.read_jsonl(lines, max_line=reading.get("max_bytes", MAX_BYTES)):
                 some.append(document)
                 size += len(document.data)
@@ -557,43 +473,62 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
                     yield Task(source, reading, some), False
                     some, size = [], 0
     except readers.ReadError as error:
-        refused = replace(source, refused=error.reason, hint=error.hint)
-    except OSError as error:
-        refused = replace(source, refused=f"it cannot be read: {error.strerror}")
-    yield Task(refused, reading, some), True
+        failed = error
+    yield Task(source, reading, some, failed), True
 
 
 def read(task: Task) -> Outcome:
     """Read and chunk; what a worker does."""
     source, options = task.source, task.options
-    outcome = Outcome(skipped=source.skipped)
-    try:
-        if task.documents is not None:
-            for document in task.documents:
-                _prepare(outcome, source, _declared(document, options), options)
-        elif source.refused is None:
-            for document in _documents(source, options):
-                _prepare(outcome, source, document, options)
+    outcome = Outcome()
+    error = task.error
+    if task.documents is not None:
+        for document in task.documents:
+            _prepare(outcome, source, _declared(document, options), options)
+    else:
+        try:
+            for document in _documents(source, options, outcome):
+                _prepare(outcome, source, document, options, outcome.etag)
                 if document.fragment is None and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
-    except readers.ReadError as error:
+        except readers.ReadError as failed:
+            error = failed
+    if error is not None:
         outcome.failures.append(Failed(source.uri, error.reason, error.hint))
-    except OSError as error:
-        outcome.failures.append(Failed(source.uri, f"it cannot be read: {error.strerror}", None))
-    if source.refused is not None:
-        outcome.failures.append(Failed(source.uri, source.refused, source.hint))
     return outcome
 
 
+def _documents(
+    source: Source, options: Mapping[str, Any], outcome: Outcome
+) -> list[readers.Document]:
+    limit: int = options.get("max_bytes", MAX_BYTES)
+    media_type = None
+    if source.is_url:
+        from ragdb.fetch import fetch
+
+        private = options.get("allow_private", False)
+        fetched = fetch(source.uri, max_bytes=limit, allow_private=private)
+        assert fetched.data is not None
+        data, media_type, outcome.etag = fetched.data, fetched.media_type, fetched.etag
+    else:
+        data = source.read(limit)
+    given = {name: options.get(name) for name in ("title", "language", "metadata")}
+    return readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+
+
 def _prepare(
-    outcome: Outcome, source: Source, document: readers.Document, options: Mapping[str, Any]
+    outcome: Outcome,
+    source: Source,
+    document: readers.Document,
+    options: Mapping[str, Any],
+    etag: str | None = None,
 ) -> None:
     outcome.replaced += document.replaced
     if document.is_empty:
         outcome.empty += 1
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
-    ready = payload.to_payload(document, source.uri, **chunking)
+    ready = payload.to_payload(document, source.uri, etag=etag, **chunking)
     outcome.documents.append(
         Ready(ready["uri"], json.dumps(ready, ensure_ascii=False, separators=(",", ":")).encode())
     )
@@ -608,18 +543,6 @@ def _declared(document: readers.Document, options: Mapping[str, Any]) -> readers
     if options.get("metadata"):
         given["metadata"] = {**document.metadata, **options["metadata"]}
     return replace(document, **given) if given else document
-
-
-def _documents(source: Source, options: Mapping[str, Any]) -> list[readers.Document]:
-    limit: int = options.get("max_bytes", MAX_BYTES)
-    if source.path is None:
-        data = sys.stdin.buffer.read(limit + 1)
-    else:
-        with open(source.path, "rb") as file:
-            # it may have grown since it was found
-            data = file.read(limit + 1)
-    given = {name: options.get(name) for name in ("title", "language", "metadata")}
-    return readers.read(data, source.uri, max_bytes=limit, **given)
 
 
 @dataclass
@@ -708,7 +631,7 @@ class Watch:
         self.paths, self.options = paths, options
         self.known = self._look()
 
-    def changed(self, interval: float = 1.0) -> tuple[list[Source], list[str]]:
+    def changed(self, interval: float = 1.0) -> tuple[Found, list[str]]:
         """Wait for a change; returns what is new or other, and the uris of what is gone."""
         while True:
             time.sleep(interval)
@@ -717,7 +640,7 @@ class Watch:
             other = [s for uri, (s, at) in now.items() if uri not in before or before[uri][1] != at]
             gone = [uri for uri in before if uri not in now]
             if other or gone:
-                return other, gone
+                return Found(other), gone
 
     def remove(self, db: Database, corpus: str, gone: list[str]) -> None:
         """Take sources that are gone out of the corpus."""
@@ -729,10 +652,10 @@ class Watch:
                     db.delete_source(corpus, uri)
 
     def _look(self) -> dict[str, tuple[Source, tuple[int, int]]]:
-        found = {}
-        for source in found_in(self.paths, self.options):
-            with contextlib.suppress(OSError):
-                assert source.path is not None
-                at = source.path.stat()
-                found[source.uri] = (source, (at.st_mtime_ns, at.st_size))
-        return found
+        seen = {}
+        for source in look(self.paths, self.options).sources:
+            if source.path is not None:
+                with contextlib.suppress(OSError):
+                    at = source.path.stat()
+                    seen[source.uri] = (source, (at.st_mtime_ns, at.st_size))
+        return seen

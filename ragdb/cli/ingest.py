@@ -13,6 +13,7 @@ from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, v
 if TYPE_CHECKING:
     from ragdb.ingest import Progress, Report
 
+MAX_BYTES = 64 * 2**20
 MANY = 30  # files; above this only what went wrong is listed
 
 
@@ -23,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def ingest(
     session: Session,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files and folders; - reads stdin.")
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders, URLs; - reads stdin.")
     ],
     corpus: Annotated[str, typer.Option("--corpus", "-c", help="Corpus; made when there is none.")],
     glob: Annotated[
@@ -56,8 +57,13 @@ def ingest(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Metadata of every document; a value may be JSON."),
     ] = None,
-    max_bytes: Annotated[int, typer.Option(min=1, help="Largest file, or line of JSONL.")] = 64
-    * 2**20,
+    allow_private: Annotated[
+        bool,
+        typer.Option("--allow-private", help="Fetch from hosts off the public internet, too."),
+    ] = False,
+    max_bytes: Annotated[
+        int, typer.Option(min=1, help="Largest file, or line of JSONL.")
+    ] = MAX_BYTES,
     text_config: Annotated[
         str, typer.Option(help="Text search configuration of a corpus that is made.")
     ] = "english",
@@ -79,7 +85,7 @@ def ingest(
     import signal
     import sys
 
-    from ragdb.ingest import Run, Watch, found_in
+    from ragdb.ingest import Run, Watch, look
 
     # a polite kill ends like Ctrl-C: whole documents stay, workers go
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -94,6 +100,7 @@ def ingest(
         "title": title,
         "language": language,
         "metadata": _metadata(metadata or []),
+        "allow_private": allow_private,
         "max_bytes": max_bytes,
         "workers": workers or min(4, os.cpu_count() or 1),
         "text_config": text_config,
@@ -102,13 +109,16 @@ def ingest(
         "overlap": overlap,
         "unit": unit,
     }
-    if watch and "-" in paths:
-        raise Failure("standard input cannot be watched")
+    if watch and any(path == "-" or "://" in path for path in paths):
+        raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None
-    found = found_in(paths, options)
+    found = look(paths, options)
+    if found.failed and not found.sources:
+        argument, error = found.failed[0]
+        raise Failure(f"{argument}: {error.reason}", hint=error.hint)
     with session.connect() as db:
         while True:
-            with _bar(session, sum(source.size for source in found)) as progress:
+            with _bar(session) as progress:
                 run = Run(db, corpus, found, {**options, "progress": progress})
                 try:
                     run.run()
@@ -125,7 +135,7 @@ def ingest(
             if prune:
                 watched.remove(db, corpus, gone)
                 options["prune"] = False  # `found` is now what changed, not what there is
-    if not found:
+    if not found.sources and not watch:
         session.note("no file found")
         return NOTHING
     return PARTIAL if run.report.failed else OK
@@ -147,7 +157,7 @@ def _metadata(pairs: list[str]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _bar(session: Session, size: int) -> Iterator[Callable[[Progress], None] | None]:
+def _bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     if not session.progress:
         yield None
         return
@@ -168,11 +178,12 @@ def _bar(session: Session, size: int) -> Iterator[Callable[[Progress], None] | N
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=session.err, transient=True) as bars:
-        task = bars.add_task("reading", total=size)
+        task = bars.add_task("reading", total=None)
 
         def show(progress: Progress) -> None:
             bars.update(
                 task,
+                total=progress.bytes_total,
                 completed=progress.bytes,
                 description=f"{progress.files}/{progress.files_total} files, "
                 f"{progress.chunks} chunks",
