@@ -4,7 +4,8 @@ from alembic import context
 
 from ragdb import migrate, settings
 
-dsn = context.config.attributes.get("dsn") or settings.connection(
-    context.get_x_argument(as_dictionary=True).get("dsn")
-).conninfo
+dsn = (
+    context.config.attributes.get("dsn")
+    or settings.connection(context.get_x_argument(as_dictionary=True).get("dsn")).conninfo
+)
 migrate.upgrade(context._proxy, dsn)  # type: ignore[attr-defined]

@@ -23,7 +23,12 @@ Connection = psycopg.Connection[Any]
 
 OWNER = "ragdb_owner"
 # each with the role whose rights it has too
-ROLES = {"ragdb_owner": None, "ragdb_reader": None, "ragdb_writer": "ragdb_reader", "ragdb_admin": "ragdb_writer"}
+ROLES = {
+    "ragdb_owner": None,
+    "ragdb_reader": None,
+    "ragdb_writer": "ragdb_reader",
+    "ragdb_admin": "ragdb_writer",
+}
 MIN_SERVER = 16
 MIN_VECTOR = (0, 8)
 
@@ -254,7 +259,9 @@ def prepare(connection: Connection) -> None:
     me = facts["me"]
     if not facts["can_be_owner"]:
         grant = f"grant {OWNER} to {me} with inherit false, set true"
-        steps.append((grant, facts["createrole"] and facts["owner_is_missing"] or facts["admin_of_owner"]))
+        steps.append(
+            (grant, facts["createrole"] and facts["owner_is_missing"] or facts["admin_of_owner"])
+        )
     steps += _vector_steps(facts)
     if not facts["schema_owner"]:
         steps.append((f"create schema ragdb authorization {OWNER}", facts["may_create_schema"]))
@@ -272,7 +279,8 @@ def prepare(connection: Connection) -> None:
 def _require_server(connection: Connection) -> None:
     if connection.info.server_version < MIN_SERVER * 10000:
         raise NotReady(
-            f"PostgreSQL {MIN_SERVER} or newer is needed; this is {connection.info.server_version // 10000}", []
+            f"PostgreSQL {MIN_SERVER} or newer is needed; this is {connection.info.server_version // 10000}",
+            [],
         )
 
 
@@ -329,7 +337,9 @@ def _vector_steps(facts: dict[str, Any]) -> list[tuple[str, bool]]:
         return tuple(int(part) for part in version.split(".")[:2]) >= MIN_VECTOR
 
     wanted = ".".join(map(str, MIN_VECTOR))
-    if not new_enough(facts["vector"] or "0.0") and not new_enough(facts["vector_available"] or "0.0"):
+    if not new_enough(facts["vector"] or "0.0") and not new_enough(
+        facts["vector_available"] or "0.0"
+    ):
         raise NotReady(
             f"the server has no pgvector {wanted} or newer: install its package"
             " (postgresql-<major>-pgvector), or switch it on at your provider",
@@ -338,13 +348,18 @@ def _vector_steps(facts: dict[str, Any]) -> list[tuple[str, bool]]:
     if facts["vector"] is None:
         trusted = facts["vector_trusted"] and facts["may_create_schema"]
         return [
-            ("create extension vector schema public", (trusted or facts["superuser"]) and facts["has_public"])
+            (
+                "create extension vector schema public",
+                (trusted or facts["superuser"]) and facts["has_public"],
+            )
         ]
     steps = []
     if not new_enough(facts["vector"]):
         steps.append(("alter extension vector update", facts["owns_vector"]))
     if not facts["sees_vector"] and facts["vector_schema"] != "public":
-        steps.append((f'grant usage on schema "{facts["vector_schema"]}" to {OWNER}', facts["superuser"]))
+        steps.append(
+            (f'grant usage on schema "{facts["vector_schema"]}" to {OWNER}', facts["superuser"])
+        )
     return steps
 
 
@@ -364,6 +379,9 @@ def _update_extension(connection: Connection) -> bool:
     if before == after:
         return False
     if not mine:
-        raise NotReady("the extension ragdb belongs to another role; its owner runs:", ["alter extension ragdb update;"])
+        raise NotReady(
+            "the extension ragdb belongs to another role; its owner runs:",
+            ["alter extension ragdb update;"],
+        )
     connection.execute("alter extension ragdb update")
     return True

@@ -40,7 +40,9 @@ LOGINS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--write-snapshots", action="store_true", help="write what tests found over checked-in files"
+        "--write-snapshots",
+        action="store_true",
+        help="write what tests found over checked-in files",
     )
 
 

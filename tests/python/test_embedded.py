@@ -73,9 +73,14 @@ def test_processes_that_start_it_at_once_share_one_server(dsn: str) -> None:
 
 def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn: str) -> None:
     assert value(dsn, "select current_user::text") == "ragdb"
-    assert value(dsn, "select rolsuper or rolcreaterole from pg_roles where rolname = 'ragdb'") is False
+    assert (
+        value(dsn, "select rolsuper or rolcreaterole from pg_roles where rolname = 'ragdb'")
+        is False
+    )
     assert value(dsn, "select count(*) from ragdb.corpora") == 0
-    assert value(dsn, "select has_database_privilege(current_database(), 'create, temporary')") is True
+    assert (
+        value(dsn, "select has_database_privilege(current_database(), 'create, temporary')") is True
+    )
 
 
 def test_the_locale_is_never_the_callers(dsn: str) -> None:
@@ -104,7 +109,9 @@ def test_neither_statements_nor_details_are_logged(dsn: str, home: Path) -> None
     assert "canary" not in logs
 
 
-def test_a_second_call_finds_it_running(dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_call_finds_it_running(
+    dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RAGDB_HOME", str(home))
     before = embedded.status()
     assert before is not None
@@ -115,7 +122,11 @@ def test_a_second_call_finds_it_running(dsn: str, home: Path, monkeypatch: pytes
 def test_a_current_database_needs_neither_alembic_nor_sqlalchemy(dsn: str, home: Path) -> None:
     code = f"{DSN}; import sys; print(sorted({{'alembic', 'sqlalchemy', 'psutil', 'fasteners'}} & set(sys.modules)))"
     out = subprocess.run(
-        [sys.executable, "-c", code], env=environment(home), stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", code],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     ).stdout
     assert out.splitlines() == [dsn, "[]"]
 
@@ -127,7 +138,9 @@ def test_a_schema_older_than_the_package_is_migrated(dsn: str, home: Path) -> No
     assert embedded.dsn(home / "pg18") == dsn
     with psycopg.connect(dsn) as connection:
         assert migrate.is_current(connection)
-        assert connection.execute("select to_regprocedure('ragdb.corpus_info(text)')").fetchone() != (None,)
+        assert connection.execute(
+            "select to_regprocedure('ragdb.corpus_info(text)')"
+        ).fetchone() != (None,)
 
 
 @pytest.mark.parametrize("backends", [False, True], ids=["postmaster", "everything"])

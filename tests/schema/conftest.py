@@ -20,51 +20,61 @@ ROOT = Path(__file__).parents[2]
 Make = Callable[[str], str]
 
 
-@pytest.fixture(scope="session")
-def extension_files(any_version: Server) -> Iterator[None]:
-    """The extension's files where the server looks for them."""
-    files = [ROOT / "extension/ragdb.control"]
-    script = any_version.folder.parent / extension.path().name
-    script.write_text(extension.script())  # that the checked-in one is the same is a test of its own
-    if any_version.version >= 18:
-        folder = any_version.folder.parent / "extension"
-        folder.mkdir()
-        folder.chmod(0o755)
-        with psycopg.connect(any_version.uri, autocommit=True) as connection:
-            connection.execute(
-                f"alter system set extension_control_path = '$system:{any_version.folder.parent}'"
+class Ways:
+    """Makes databases in each way; the extension's files are put where a server looks when first needed."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.stack = stack
+        self._with_extension: set[int] = set()
+
+    def offer_extension(self, server: Server) -> None:
+        if server.version in self._with_extension:
+            return
+        self._with_extension.add(server.version)
+        home = server.folder.parent
+        if server.version >= 18:
+            folder = home / "extension"
+            folder.mkdir()
+            folder.chmod(0o755)
+            with psycopg.connect(server.uri, autocommit=True) as connection:
+                connection.execute(f"alter system set extension_control_path = '$system:{home}'")
+                connection.execute("select pg_reload_conf()")
+        else:
+            folder = embedded.programs(server.version).parent / "share/postgresql/extension"
+        shutil.copy(ROOT / "extension/ragdb.control", folder)
+        # made here, for these tests: that the checked-in one is the same is a test of its own
+        (folder / extension.path().name).write_text(extension.script())
+        for file in ("ragdb.control", extension.path().name):
+            (folder / file).chmod(0o644)
+            self.stack.callback((folder / file).unlink, missing_ok=True)
+
+    def database(self, server: Server, way: str, stack: ExitStack) -> str:
+        """DSN of a new database made by 'migrate', 'alembic', 'extension', or 'empty'."""
+        dsn = server.dsn(stack.enter_context(server.database(template=None)).dbname)
+        if way == "migrate":
+            assert migrate.migrate(dsn)
+        elif way == "alembic":
+            subprocess.run(
+                [sys.executable, "-m", "alembic", "upgrade", "head"],
+                cwd=ROOT,
+                env=os.environ | {"RAGDB_DATABASE_URL": dsn},
+                check=True,
             )
-            connection.execute("select pg_reload_conf()")
-    else:
-        folder = embedded.programs(any_version.version).parent / "share/postgresql/extension"
-    copies = [Path(shutil.copy(file, folder)) for file in (*files, script)]
-    for copy in copies:
-        copy.chmod(0o644)
-    yield
-    for copy in copies:
-        copy.unlink()
+        elif way == "extension":
+            self.offer_extension(server)
+            with psycopg.connect(dsn) as connection:
+                connection.execute("create extension ragdb cascade")
+        return dsn
+
+
+@pytest.fixture(scope="session")
+def ways() -> Iterator[Ways]:
+    with ExitStack() as stack:
+        yield Ways(stack)
 
 
 @pytest.fixture
-def make(any_version: Server, extension_files: None) -> Iterator[Make]:
-    """make(way) is the DSN of a new database made that way: 'migrate', 'alembic', 'extension' or 'empty'."""
+def make(any_version: Server, ways: Ways) -> Iterator[Make]:
+    """make(way) is the DSN of a new database made that way, on PostgreSQL 18 and 16."""
     with ExitStack() as stack:
-
-        def database(way: str) -> str:
-            name = stack.enter_context(any_version.database(template=None)).dbname
-            dsn = any_version.dsn(name)
-            if way == "migrate":
-                assert migrate.migrate(dsn)
-            elif way == "alembic":
-                subprocess.run(
-                    [sys.executable, "-m", "alembic", "upgrade", "head"],
-                    cwd=ROOT,
-                    env=os.environ | {"RAGDB_DATABASE_URL": dsn},
-                    check=True,
-                )
-            elif way == "extension":
-                with psycopg.connect(dsn) as connection:
-                    connection.execute("create extension ragdb cascade")
-            return dsn
-
-        yield database
+        yield lambda way: ways.database(any_version, way, stack)

@@ -57,7 +57,9 @@ def test_the_matrix_of_objects_and_roles_is_as_checked_in(
     found = found.replace("public.", "")
     if write_snapshots:
         SNAPSHOT.write_text(found)
-    assert found == SNAPSHOT.read_text(), "if this is meant: pytest --write-snapshots, and read the diff"
+    assert found == SNAPSHOT.read_text(), (
+        "if this is meant: pytest --write-snapshots, and read the diff"
+    )
 
 
 def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
@@ -75,7 +77,11 @@ def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None
     ).fetchall()
     any_db.execute(f"set role {role}")
     for (table,) in tables:
-        for statement in (f"select from {table}", f"delete from {table}", f"copy {table} to stdout"):
+        for statement in (
+            f"select from {table}",
+            f"delete from {table}",
+            f"copy {table} to stdout",
+        ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), any_db.transaction():
                 any_db.execute(statement)  # type: ignore[call-overload]
 
@@ -128,7 +134,9 @@ def planted(any_clone: str, login: Login) -> Callable[[str], Connection]:
 
     def connect(role: str) -> Connection:
         with psycopg.connect(any_clone) as connection:
-            connection.execute(f'grant create, temporary on database "{connection.info.dbname}" to {role}')
+            connection.execute(
+                f'grant create, temporary on database "{connection.info.dbname}" to {role}'
+            )
             tables = connection.execute(
                 "select relname from pg_class where relnamespace = 'ragdb'::regnamespace"
                 " and relkind in ('r', 'p')"

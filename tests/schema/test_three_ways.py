@@ -75,7 +75,9 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
     assert not migrate.migrate(dsn, force=True)  # no newer version is installed
     assert facts_of(dsn) == before
     with psycopg.connect(dsn) as connection:
-        assert connection.execute("select to_regclass('ragdb.alembic_version')").fetchone() == (None,)
+        assert connection.execute("select to_regclass('ragdb.alembic_version')").fetchone() == (
+            None,
+        )
 
 
 def test_a_plain_login_that_may_be_the_owner_installs_the_extension(

@@ -1,0 +1,75 @@
+"""A dump holds everything: of a migrated and of an extension-installed database, on one version and to a newer."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ragdb import embedded, migrate
+from tests.conftest import Server
+from tests.schema.conftest import Ways
+from tests.schema.facts import facts
+from tests.schema.fill import MONTHS, answers, fill, rows
+
+
+def unbracketed(lines: list[str]) -> list[str]:
+    """`a and b and c` comes back from a dump with other brackets than `a between b and c` went with."""
+    return [re.sub("[()]", "", line) if line.startswith("constraint") else line for line in lines]
+
+
+@pytest.mark.parametrize("way", ["migrate", "extension"])
+@pytest.mark.parametrize(("source", "target"), [(18, 18), (16, 16), (16, 18)])
+def test_what_is_dumped_and_restored_is_the_same(
+    request: pytest.FixtureRequest, ways: Ways, tmp_path: Path, source: int, target: int, way: str
+) -> None:
+    old: Server = request.getfixturevalue(f"server{source}")
+    new: Server = request.getfixturevalue(f"server{target}")
+    with ExitStack() as stack:
+        before = ways.database(old, way, stack)
+        with psycopg.connect(before) as connection:
+            fill(connection)
+        after = ways.database(new, "empty", stack)
+        if way == "extension":
+            ways.offer_extension(new)
+        dump = tmp_path / "dump"
+        subprocess.run(
+            [embedded.binary("pg_dump", target), "-Fc", "-f", dump, "-d", before], check=True
+        )
+        subprocess.run(
+            [embedded.binary("pg_restore", target), "--exit-on-error", "-d", after, dump],
+            check=True,
+        )
+        with psycopg.connect(before) as one, psycopg.connect(after) as other:
+            filled = rows(one)
+            assert len([table for table, (count, _) in filled.items() if count]) > 12
+            for month in MONTHS:
+                assert filled[f"retrieval_traces_{month[:7].replace('-', '_')}"][0] == 1
+            assert rows(other) == filled
+            if source == target:
+                assert unbracketed(facts(other)) == unbracketed(facts(one))
+            assert answers(other) == answers(one)
+        migrate.migrate(after, force=True)
+        with psycopg.connect(after) as other:
+            assert rows(other) == filled
+            # the restored database goes on
+            other.execute("select * from ragdb.put_text('docs', 'c.txt', 'One more.')")
+            other.execute("select * from ragdb.retrieve('docs', 'one more')")
+            other.execute("select ragdb.drop_corpus('docs')")
+
+
+def test_an_upgrade_keeps_the_rows_the_partitions_and_their_triggers(
+    any_version: Server, ways: Ways
+) -> None:
+    with ExitStack() as stack:
+        dsn = ways.database(any_version, "migrate", stack)
+        with psycopg.connect(dsn) as connection:
+            fill(connection)
+            before = facts(connection), rows(connection), answers(connection)
+        migrate.migrate(dsn, force=True)
+        with psycopg.connect(dsn) as connection:
+            assert (facts(connection), rows(connection), answers(connection)) == before
