@@ -1048,7 +1048,7 @@ comment on function ragdb.events_after(uuid, integer) is
 
 -- ── checking ────────────────────────────────────────────────────────────────────────────────────────
 
-create or replace function ragdb.check_corpus(corpus text)
+create or replace function ragdb.check_corpus(corpus text, deep boolean default true)
 returns table ("check" text, expected text, found text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -1058,6 +1058,10 @@ declare
   v_corpus ragdb.corpora := ragdb._open_corpus(check_corpus.corpus, 'read');
   v_id integer := v_corpus.corpus_id;
 begin
+  if deep is null then
+    raise exception 'deep is null'
+      using errcode = 'RG400', detail = 'it says whether chunks are analysed again', hint = 'the default is true';
+  end if;
   return query
     with document as (
       select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
@@ -1095,9 +1099,21 @@ begin
         full join (select ragdb._term_id(w.lexeme) as term_id, count(*) as df
           from ragdb.chunk_lexemes x, unnest(x.lexemes) w where x.corpus_id = v_id group by 1) n on n.term_id = l.term_id
       where l.df is distinct from n.df
+    ), analysed as (
+      select count(*) as wrong
+      from ragdb.chunks c
+        join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+        join ragdb.chunk_lexemes x on x.corpus_id = c.corpus_id and x.chunk_no = c.chunk_no
+      where c.corpus_id = v_id and deep
+        and (select array_agg((w.lexeme, w.positions)::text order by w.lexeme collate "C")
+            from unnest(ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config)) w)
+          is distinct from
+          (select array_agg((l.lexeme, w.positions)::text order by l.lexeme)
+            from unnest(x.lexemes) w
+              join ragdb.lexemes l on l.corpus_id = v_id and l.term_id = ragdb._term_id(w.lexeme))
     )
     select r.what, r.expected::text, r.found::text
-    from document, chunk, half, indexed, df, lateral (values
+    from document, chunk, half, indexed, df, analysed, lateral (values
       ('documents', document.documents, v_corpus.documents::numeric),
       ('chunks', chunk.chunks, v_corpus.chunks),
       ('tokens', document.tokens, v_corpus.token_count),
@@ -1106,6 +1122,7 @@ begin
       ('chunks that are not indexed', 0, chunk.unindexed),
       ('index rows without a chunk', 0, indexed.stray),
       ('lexemes with a wrong number of chunks', 0, df.wrong),
+      ('chunks that are indexed by another text', 0, analysed.wrong),
       ('documents whose chunks are not all there', 0, half.documents),
       ('documents not named after their first source', 0, half.sources),
       ('chunks whose offsets are not their text''s', 0, chunk.offsets),
@@ -1114,8 +1131,8 @@ begin
     ) r (what, expected, found)
     where r.expected <> r.found;
 end $$;
-comment on function ragdb.check_corpus(text) is
-  'Recounts and recomputes a corpus and returns what differs from what is stored: no row means that all is well. Raises RG400, RG404.';
+comment on function ragdb.check_corpus(text, boolean) is
+  'Recounts and recomputes a corpus and returns what differs from what is stored: no row means that all is well. With deep, every chunk is analysed again, which takes as long as indexing it. Raises RG400, RG404.';
 
 create or replace function ragdb.repair_corpus(corpus text) returns void
 language plpgsql security definer
