@@ -24,7 +24,14 @@ begin atomic
     ('RG417', 'EmbedderMismatch', 'conflict', 409, 'a model, its weights or its dimensions are not those that the corpus is embedded by'),
     ('RG418', 'InvalidEmbedding', 'bad_request', 400, 'an embedding has another width than its space, or is zero or not finite'),
     ('RG419', 'InTransaction', 'bad_request', 400, 'a procedure that commits was called inside a transaction block'),
-    ('RG420', 'NoAnswer', 'timeout', 408, 'no worker answered in time')
+    ('RG420', 'NoAnswer', 'timeout', 408, 'no worker answered in time'),
+    ('RG430', 'InvalidPolicy', 'bad_request', 400, 'a slice policy has an unknown field or a value out of range'),
+    ('RG431', 'PolicyNotFound', 'not_found', 404, 'no slice policy of that reference is registered'),
+    ('RG432', 'SigningKeyNotFound', 'not_found', 404, 'there is no signing key of that id'),
+    ('RG433', 'NoSigningKey', 'conflict', 409, 'a token was to be signed and no key is active'),
+    ('RG434', 'AnchorNotFound', 'not_found', 404, 'the chunk to build a slice around is not in the corpus'),
+    ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
+    ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

@@ -117,9 +117,15 @@ comment on function ragdb._content_hash(text) is
   'Returns the SHA-256 of a text''s canonical form: CRLF and CR as LF, outer white space (space and \t to \r) trimmed, UTF-8.';
 
 -- A list whose parts cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
+create or replace function ragdb._packed(part bytea) returns bytea
+language sql immutable parallel safe
+return pg_catalog.int4send(pg_catalog.octet_length(_packed.part)) || _packed.part;
+comment on function ragdb._packed(bytea) is
+  'Returns some bytes behind their number, four bytes, most significant first.';
+
 create or replace function ragdb._packed(part text) returns bytea
 language sql immutable parallel safe
-return pg_catalog.int4send(pg_catalog.octet_length(_packed.part)) || pg_catalog.convert_to(_packed.part, 'UTF8');
+return ragdb._packed(pg_catalog.convert_to(_packed.part, 'UTF8'));
 comment on function ragdb._packed(text) is
   'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
 
@@ -233,9 +239,12 @@ begin
           jsonb_array_length(c.v -> 'heading') > 100
           or exists (select from jsonb_array_elements(c.v -> 'heading') h where jsonb_typeof(h) <> 'string'))
         then '"heading" must be an array of at most 100 texts'
+      when (d.v -> 'chunking' ->> 'chunker' is not distinct from 'turns/1') <> (c.v ? 'id')
+        or c.v ? 'id' and (jsonb_typeof(c.v -> 'id') <> 'string' or octet_length(c.v ->> 'id') not between 1 and 500)
+        then '"id" must be a text of 1 to 500 bytes where the chunker is turns/1, and is not given elsewhere'
       else (
         select ragdb._quote(k) || ' is no field of a chunk' from jsonb_object_keys(c.v) k
-        where k not in ('text', 'start', 'end', 'tokens', 'page', 'heading') limit 1)
+        where k not in ('id', 'text', 'start', 'end', 'tokens', 'page', 'heading') limit 1)
     end as problem
     from jsonb_array_elements(documents) with ordinality d (v, n),
       jsonb_array_elements(d.v -> 'chunks') with ordinality c (v, n)
@@ -293,8 +302,11 @@ declare
   v_id integer := _link_chunks.corpus_id;
 begin
   with chunk as materialized (
+    -- the edges of turns are what was said to what: ragdb.put_conversations writes them
     select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
     from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.doc_no
+    where d.chunking ->> 'chunker' is distinct from 'turns/1'
   ), heads as materialized (
     select distinct on (c.doc_no, c.heading) c.chunk_no, c.doc_no, c.heading
     from chunk c where cardinality(c.heading) > 0 order by c.doc_no, c.heading, c.ordinal
@@ -313,6 +325,7 @@ begin
   ), gone as (
     delete from ragdb.edges e using unnest(kept) k (chunk_no)
     where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
+      and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
       and not exists (select from desired d
         where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
   )
@@ -352,6 +365,7 @@ begin
   ), gone as (
     delete from ragdb.edges e using again a
     where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
+      and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
       and not exists (select from desired d where d.parent_no = e.parent_no and d.child_no = e.child_no)
   )
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
@@ -510,20 +524,24 @@ begin
   with desired as (
     select x.doc_no, (c.n - 1)::integer as ordinal, coalesce(nullif(c.v -> 'heading', 'null'), '[]') as heading,
       (c.v ->> 'page')::integer as page, (c.v ->> 'start')::integer as start_offset, (c.v ->> 'end')::integer as end_offset,
-      (c.v ->> 'tokens')::integer as token_count, ragdb._content_hash(c.v ->> 'text') as content_hash, c.v ->> 'text' as text
+      (c.v ->> 'tokens')::integer as token_count, ragdb._content_hash(c.v ->> 'text') as content_hash, c.v ->> 'text' as text,
+      c.v ->> 'id' as given_id
     from unnest(d_no, d_position, d_state) x (doc_no, position, state)
       join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1,
       jsonb_array_elements(i.v -> 'chunks') with ordinality c (v, n)
     where x.state in ('new', 'written')
     union all
-    select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text
+    select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text,
+      case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id end
     from unnest(d_no, d_state) x (doc_no, state)
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
       join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
     where x.state = 'renamed'
   ), counted as (
     select x.*, row_number() over (partition by x.doc_no, x.content_hash order by x.ordinal) - 1 as n from desired x
   ), named as (
     select x.*, d.source, case
+        when x.given_id is not null then x.given_id
         when d.external_id is null then ragdb._chunk_id(corpus.name, d.source_name, d.source, x.content_hash, x.n)
         when d.chunks = 1 then d.external_id
         else d.external_id || '#' || x.ordinal + 1
@@ -1072,7 +1090,8 @@ begin
         count(*) filter (where c.content_hash <> ragdb._content_hash(c.text)) as hashes,
         count(*) filter (where c.chunk_id <> c.named) as ids
       from (
-        select c.*, case when d.external_id is null then ragdb._chunk_id(v_corpus.name, d.source_name, d.source, c.content_hash,
+        select c.*, case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id
+          when d.external_id is null then ragdb._chunk_id(v_corpus.name, d.source_name, d.source, c.content_hash,
             row_number() over (partition by c.doc_no, c.content_hash order by c.ordinal) - 1)
           when d.chunks = 1 then d.external_id else d.external_id || '#' || c.ordinal + 1 end as named
         from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no

@@ -72,6 +72,7 @@ return ragdb._fields_hash(variadic array[
       select ragdb._utf8(c.chunk_id)
       from pg_catalog.unnest((trace).chunk_ids) with ordinality as c (chunk_id, n) order by c.n)) end,
     ragdb._utf8((trace).statistics),
+    ragdb._utf8((trace).ranking_hash),
     ragdb._utf8((trace).result_hash),
     pg_catalog.int8send((trace).corpus_version),
     pg_catalog.boolsend((trace).is_exact),
@@ -92,6 +93,13 @@ return ragdb._fields_hash(variadic array[
     order by h.rank, f.n));
 comment on function ragdb._trace_hash(ragdb.retrieval_traces, ragdb.retrieval_hits[]) is
   'Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by rank.';
+
+create or replace function ragdb._ranking_hash(corpus ragdb.corpora) returns text
+language sql stable parallel safe
+return pg_catalog.encode(ragdb._fields_hash('ragdb.ranking/1'::bytea, ragdb._utf8((corpus).text_config),
+  pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b), pg_catalog.float8send((corpus).pivot)), 'hex');
+comment on function ragdb._ranking_hash(ragdb.corpora) is
+  'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text configuration, k1, b and pivot.';
 
 -- An id is a uuid version 7 and created_at is its millisecond, so that a lookup by id finds its month.
 create or replace function ragdb._uuid_time(id uuid) returns timestamptz
@@ -137,6 +145,8 @@ comment on column ragdb.retrieval_traces.min_score is 'Least score asked for, 0 
 comment on column ragdb.retrieval_traces.filters is 'Metadata filter asked for; null without one.';
 comment on column ragdb.retrieval_traces.chunk_ids is 'Chunks that the call restricted the search to; null without such a list.';
 comment on column ragdb.retrieval_traces.statistics is 'Corpus whose term statistics were asked for; null for its own.';
+comment on column ragdb.retrieval_traces.ranking_hash is
+  'Hash of how the corpus ranked then (text configuration, k1, b, pivot).';
 comment on column ragdb.retrieval_traces.result_hash is
   'Sha256 (hex) of the ordered chunk ids, content hashes and scores: what the caller was given.';
 comment on column ragdb.retrieval_traces.corpus_version is 'Version of the corpus that was searched.';
@@ -185,6 +195,36 @@ return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default'
 comment on function ragdb._partition_name(text, date) is
   'Returns the name of the partition of a month, or of the default partition where the month is null.';
 
+-- An insert may claim to be admissible only with a token that this database signed for a slice that it has stored.
+create or replace function ragdb._check_admissible() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[];
+  v_secret bytea;
+begin
+  if new.is_admissible then
+    v_parts := string_to_array(new.admissibility_token, '.');
+    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2] and k.state <> 'revoked';
+    if v_secret is null or cardinality(v_parts) <> 5 or not exists (
+        select from ragdb.slices s join ragdb.slice_policies p using (policy_id, params_hash)
+          where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id and s.anchor_chunk_id = new.anchor_chunk_id
+            and s.policy_id = new.policy_id and s.params_hash = new.policy_params_hash
+            and s.schema_version = new.schema_version and s.graph_snapshot_hash = new.graph_snapshot_hash
+            and sha256(decode(v_parts[5], 'hex')) = sha256(ragdb._hmac_sha256(v_secret, ragdb._token_message(
+              v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256, s.graph_snapshot_hash,
+              s.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))) then
+      raise exception 'a trace may not claim to be admissible'
+        using errcode = 'RG436', detail = 'its token was not issued here for a slice that is stored',
+              hint = 'ragdb.retrieve_slice() records admissible retrievals';
+    end if;
+  end if;
+  return new;
+end $$;
+comment on function ragdb._check_admissible() is
+  'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises RG436.';
+
 create or replace function ragdb._protect_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -197,9 +237,13 @@ begin
   -- always: session_replication_role switches ordinary triggers off
   execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
     ' enable always trigger table_is_append_only', partition);
+  if partition like 'retrieval\_traces\_%' then
+    execute format('create or replace trigger admissibility_is_proved before insert'
+      ' on ragdb.%I for each row when (new.is_admissible) execute function ragdb._check_admissible()', partition);
+  end if;
 end $$;
 comment on function ragdb._protect_partition(text) is
-  'Puts the triggers on a partition that make it append-only for everyone.';
+  'Puts the triggers on a partition that make it append-only for everyone, and have an admissible trace prove itself.';
 
 -- A key, an index or a trigger of the parent would be an extension's and its partitions' the user's; such a
 -- dump restores empty. So every partition gets its own, and is attached only when it is complete.
@@ -385,8 +429,10 @@ begin
       h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
     from unnest(hits) h);
   trace.limit_returned := cardinality(v_hits);
+  trace.ranking_hash := ragdb._ranking_hash(corpus);
   trace.result_hash := ragdb._result_hash(v_hits);
   trace.trace_hash := ragdb._trace_hash(trace, v_hits);
+  trace.trace_mac := ragdb._trace_mac(trace.trace_hash);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
@@ -600,10 +646,11 @@ begin
       ('trace_hash', encode(v_trace.trace_hash, 'hex'),
         encode(ragdb._trace_hash(v_trace, v_hits), 'hex')),
       ('result_hash', v_trace.result_hash, ragdb._result_hash(v_hits)),
+      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace), 'hex')),
       ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
       ('query_hash', v_trace.query_hash, case when v_trace.query_text is null then v_trace.query_hash
         else encode(sha256(ragdb._utf8(v_trace.query_text)), 'hex') end)
     ) as v (field, stored, recomputed);
 end $$;
 comment on function ragdb.verify_trace(uuid) is
-  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), result_hash, limit_returned and query_hash, is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
+  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';

@@ -113,7 +113,8 @@ create table ragdb.chunks (
   content_hash bytea not null,
   citation jsonb,
   text text not null,
-  constraint chunks_number_is_unique_per_corpus primary key (corpus_id, chunk_no),
+  -- with the id, because a slice reads it of every neighbour and nothing else
+  constraint chunks_number_is_unique_per_corpus primary key (corpus_id, chunk_no) include (chunk_id),
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
   constraint chunks_ordinal_is_unique_per_document
     unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
@@ -235,6 +236,7 @@ create table ragdb.retrieval_traces (
   filters jsonb,
   chunk_ids text[],
   statistics text,
+  ranking_hash text,
   result_hash text,
   corpus_version bigint not null,
   is_exact boolean not null,

@@ -91,7 +91,7 @@ def test_rows_of_the_default_move_when_their_month_is_made(docs: Connection) -> 
     assert docs.execute("select count(*) from ragdb.retrieval_traces_default").fetchall() == [(0,)]
     for trace_id in (early, late):
         rows = docs.execute("select is_intact from ragdb.verify_trace(%s)", (trace_id,)).fetchall()
-        assert rows == [(True,)] * 4
+        assert set(rows) == {(True,)}
     unplaced = failed(docs, "2039-01-01 00:00:00+00")
     with pytest.raises(psycopg.DatabaseError, match="refused"), docs.transaction():
         docs.execute("delete from ragdb.retrieval_traces where id = %s", (unplaced,))
@@ -127,7 +127,9 @@ def test_every_partition_has_its_key_and_its_triggers(any_db: Connection) -> Non
     assert len(rows) >= 10
     for name, key, triggers in rows:
         columns = "corpus_id, trace_id, rank" if "hits" in name else "corpus_id, id, created_at"
-        assert (key, triggers) == (f"PRIMARY KEY ({columns})", ["A", "A"]), name
+        assert key == f"PRIMARY KEY ({columns})", name
+        # append-only, always; and a trace that claims to be admissible proves it
+        assert sorted(triggers) == (["A", "A"] if "hits" in name else ["A", "A", "O"]), name
 
 
 CHANGES = [

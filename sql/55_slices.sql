@@ -1,0 +1,991 @@
+-- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a pure function of
+-- corpus content, anchor and policy, and its fingerprint covers all three.
+
+-- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo 2^64.
+create or replace function ragdb._wrap64(value numeric) returns bigint
+language sql immutable strict parallel safe
+return (case
+  when pg_catalog.mod(value, 18446744073709551616) >= 9223372036854775808
+    then pg_catalog.mod(value, 18446744073709551616) - 18446744073709551616
+  when pg_catalog.mod(value, 18446744073709551616) < -9223372036854775808
+    then pg_catalog.mod(value, 18446744073709551616) + 18446744073709551616
+  else pg_catalog.mod(value, 18446744073709551616) end)::bigint;
+comment on function ragdb._wrap64(numeric) is 'Reduces an integer modulo 2^64 to a two''s complement bigint.';
+
+create or replace function ragdb._rotl64(value bigint, bits integer) returns bigint
+language sql immutable strict parallel safe
+return (value << bits) | ((value >> (64 - bits)) & ((1::bigint << bits) - 1));
+comment on function ragdb._rotl64(bigint, integer) is 'Rotates 64 bits to the left by 1 to 62 places.';
+
+create or replace function ragdb._le_bytes(data bytea, start integer, count integer) returns bigint
+language sql immutable strict parallel safe
+return (
+  select pg_catalog.bit_or(pg_catalog.get_byte(data, start + i)::bigint << (8 * i))
+    from pg_catalog.generate_series(0, count - 1) i
+);
+comment on function ragdb._le_bytes(bytea, integer, integer) is
+  'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
+
+-- The hash that existing policy registries use for params_hash. It identifies; it does not protect: tokens cover sha256.
+create or replace function ragdb.xxh64(data bytea) returns text
+language plpgsql immutable strict parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  p1 constant numeric := 11400714785074694791;
+  p2 constant numeric := 14029467366897019727;
+  p3 constant numeric := 1609587929392839161;
+  p4 constant numeric := 9650029242287828579;
+  p5 constant numeric := 2870177450012600261;
+  v_length constant integer := length(data);
+  v_at integer := 0;
+  v_lanes bigint[] := array[ragdb._wrap64(p1 + p2), ragdb._wrap64(p2), 0, ragdb._wrap64(-p1)];
+  h bigint;
+begin
+  if v_length >= 32 then
+    while v_at + 32 <= v_length loop
+      for i in 1..4 loop
+        v_lanes[i] := ragdb._wrap64(p1 * ragdb._rotl64(
+          ragdb._wrap64(v_lanes[i] + p2 * ragdb._le_bytes(data, v_at, 8)), 31));
+        v_at := v_at + 8;
+      end loop;
+    end loop;
+    h := ragdb._wrap64(ragdb._rotl64(v_lanes[1], 1)::numeric + ragdb._rotl64(v_lanes[2], 7)
+      + ragdb._rotl64(v_lanes[3], 12) + ragdb._rotl64(v_lanes[4], 18));
+    for i in 1..4 loop
+      h := ragdb._wrap64(p4 + p1 * (h # ragdb._wrap64(
+        p1 * ragdb._rotl64(ragdb._wrap64(p2 * v_lanes[i]), 31))));
+    end loop;
+  else
+    h := ragdb._wrap64(p5);
+  end if;
+  h := ragdb._wrap64(h::numeric + v_length);
+  while v_at + 8 <= v_length loop
+    h := h # ragdb._wrap64(p1 * ragdb._rotl64(ragdb._wrap64(p2 * ragdb._le_bytes(data, v_at, 8)), 31));
+    h := ragdb._wrap64(p4 + p1 * ragdb._rotl64(h, 27));
+    v_at := v_at + 8;
+  end loop;
+  if v_at + 4 <= v_length then
+    h := h # ragdb._wrap64(p1 * ragdb._le_bytes(data, v_at, 4));
+    h := ragdb._wrap64(p3 + p2 * ragdb._rotl64(h, 23));
+    v_at := v_at + 4;
+  end if;
+  while v_at < v_length loop
+    h := ragdb._wrap64(p1 * ragdb._rotl64(h # ragdb._wrap64(p5 * get_byte(data, v_at)), 11));
+    v_at := v_at + 1;
+  end loop;
+  h := ragdb._wrap64(p2 * (h # ((h >> 33) & 2147483647)));
+  h := ragdb._wrap64(p3 * (h # ((h >> 29) & 34359738367)));
+  return lpad(to_hex(h # ((h >> 32) & 4294967295)), 16, '0');
+end $$;
+comment on function ragdb.xxh64(bytea) is
+  'Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves nothing.';
+
+create or replace function ragdb._micro(value float8) returns bigint
+language sql immutable strict parallel safe
+return pg_catalog.floor(value::real::float8 * 1000000::float8 + 0.5::float8)::bigint;
+comment on function ragdb._micro(float8) is
+  'Quantises a weight of 0..1: its single-precision value times a million, rounded half away from zero.';
+
+create or replace function ragdb._default_policy() returns jsonb
+language sql immutable parallel safe
+return '{"version": "slice_policy_v1", "max_nodes": 256, "max_radius": 10,
+  "phase_weights": {"synthesis": 1.0, "planning": 0.9, "consolidation": 0.6, "debugging": 0.5, "exploration": 0.3},
+  "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true, "max_siblings_per_node": 5}'::jsonb;
+comment on function ragdb._default_policy() is 'Returns the slice policy that is used when none is given.';
+
+-- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can be obeyed.
+create or replace function ragdb._complete_policy(policy jsonb) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_default constant jsonb := ragdb._default_policy();
+  v_policy jsonb;
+  v_key text;
+  v_value jsonb;
+begin
+  if policy is null or jsonb_typeof(policy) <> 'object' then
+    raise exception 'a slice policy is a JSON object, not %', coalesce(jsonb_typeof(policy), 'null')
+      using errcode = 'RG430', detail = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, '
+        'distance_decay, include_siblings, max_siblings_per_node', hint = 'leave a field out for its default';
+  end if;
+  if jsonb_typeof(coalesce(policy -> 'phase_weights', '{}')) <> 'object' then
+    raise exception 'phase_weights is not an object'
+      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((policy -> 'phase_weights')::text),
+            hint = 'give a weight of 0 to 1 for each phase';
+  end if;
+  for v_key in
+    select k from jsonb_object_keys(policy) k where not v_default ? k
+    union all
+    select 'phase_weights.' || k from jsonb_object_keys(coalesce(policy -> 'phase_weights', '{}')) k
+      where not v_default -> 'phase_weights' ? k
+  loop
+    raise exception 'a slice policy has no field %', ragdb._quote(v_key)
+      using errcode = 'RG430', detail = 'a field that nothing obeys would promise what does not happen',
+            hint = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, distance_decay, '
+              'include_siblings, max_siblings_per_node';
+  end loop;
+  v_policy := v_default || policy || jsonb_build_object('phase_weights',
+    v_default -> 'phase_weights' || coalesce(policy -> 'phase_weights', '{}'));
+  if jsonb_typeof(v_policy -> 'version') <> 'string' or v_policy ->> 'version' !~ '^[A-Za-z0-9_.-]{1,64}$' then
+    raise exception 'version of a slice policy is not 1 to 64 letters, digits, _ . or -'
+      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'version')::text),
+            hint = 'the default is slice_policy_v1';
+  end if;
+  if jsonb_typeof(v_policy -> 'include_siblings') <> 'boolean' then
+    raise exception 'include_siblings is not true or false'
+      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'include_siblings')::text),
+            hint = 'the default is true';
+  end if;
+  for v_key, v_value in
+    select k, v_policy -> k from unnest(array['max_nodes', 'max_radius', 'max_siblings_per_node']) k
+  loop
+    if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
+        or not v_value::numeric between (case v_key when 'max_nodes' then 1 else 0 end) and 10000 then
+      raise exception '% is not a whole number of % to 10000', v_key, case v_key when 'max_nodes' then 1 else 0 end
+        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
+              hint = 'the default is ' || (v_default ->> v_key);
+    end if;
+  end loop;
+  for v_key, v_value in
+    select k, v_policy -> k from unnest(array['salience_weight', 'distance_decay']) k
+    union all
+    select 'phase_weights.' || e.key, e.value from jsonb_each(v_policy -> 'phase_weights') e
+  loop
+    if jsonb_typeof(v_value) <> 'number' or not v_value::numeric between 0 and 1 then
+      raise exception '% is not a number of 0 to 1', v_key
+        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text), hint = 'weights are shares';
+    end if;
+  end loop;
+  return v_policy;
+end $$;
+comment on function ragdb._complete_policy(jsonb) is
+  'Returns a slice policy with its defaults filled in. Raises RG430 for a field that is unknown or out of range.';
+
+-- Declaration order, no white space, every float as an integer of millionths: the same bytes in every language.
+create or replace function ragdb._policy_canonical(policy jsonb) returns text
+language sql immutable strict parallel safe
+return '{"version":"' || (policy ->> 'version')
+  || '","max_nodes":' || (policy ->> 'max_nodes')::numeric::integer
+  || ',"max_radius":' || (policy ->> 'max_radius')::numeric::integer
+  || ',"phase_weights":{"synthesis":' || ragdb._micro((policy -> 'phase_weights' ->> 'synthesis')::float8)
+  || ',"planning":' || ragdb._micro((policy -> 'phase_weights' ->> 'planning')::float8)
+  || ',"consolidation":' || ragdb._micro((policy -> 'phase_weights' ->> 'consolidation')::float8)
+  || ',"debugging":' || ragdb._micro((policy -> 'phase_weights' ->> 'debugging')::float8)
+  || ',"exploration":' || ragdb._micro((policy -> 'phase_weights' ->> 'exploration')::float8)
+  || '},"salience_weight":' || ragdb._micro((policy ->> 'salience_weight')::float8)
+  || ',"distance_decay":' || ragdb._micro((policy ->> 'distance_decay')::float8)
+  || ',"include_siblings":' || (policy ->> 'include_siblings')
+  || ',"max_siblings_per_node":' || (policy ->> 'max_siblings_per_node')::numeric::integer || '}';
+comment on function ragdb._policy_canonical(jsonb) is
+  'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
+
+create or replace function ragdb.policy_hash(policy jsonb) returns text
+language sql immutable parallel safe
+return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)), 'UTF8'));
+comment on function ragdb.policy_hash(jsonb) is
+  'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. Raises RG430.';
+
+-- A chunk that is no turn counts as exploration of middling salience.
+create or replace function ragdb._slice_weight(
+  phase text, salience real, phases text[], weights real[], salience_weight real) returns real
+language sql immutable parallel safe
+return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience, 0.5::real) * salience_weight;
+comment on function ragdb._slice_weight(text, real, text[], real[], real) is
+  'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, in single precision.';
+
+-- Parents and children apart, because either side alone may be the crowd.
+create or replace function ragdb._slice_best_neighbours(
+  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[], salience_weight real)
+returns table (chunk_no integer, chunk_id text, weight real)
+language sql stable
+begin atomic
+  (select n.parent_no, c.chunk_id, w.weight
+    from (select distinct e.parent_no from ragdb.edges e
+      where e.corpus_id = _slice_best_neighbours.corpus_id and e.child_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.parent_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.parent_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+    order by w.weight * factor desc, c.chunk_id desc limit count)
+  union all
+  (select n.child_no, c.chunk_id, w.weight
+    from (select distinct e.child_no from ragdb.edges e
+      where e.corpus_id = _slice_best_neighbours.corpus_id and e.parent_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.child_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.child_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+    order by w.weight * factor desc, c.chunk_id desc limit count);
+end;
+comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
+  'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
+
+-- Best-first expansion, the inner loop of every slice. One short statement fetches what a selected node adds to the
+-- frontier; what is known lives in arrays under small local numbers, found again through an open-addressing table, and
+-- the frontier is a binary heap: the cost follows the slice and not the graph. Priorities are single precision with the
+-- power by repeated squaring, as in existing slices.
+-- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are fetched: the others
+-- could never be selected, and v_hubs keeps them visited. Where every parent has been expanded, all siblings have been
+-- visited. Children of the same parents share one list of siblings.
+create or replace function ragdb._expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
+returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant integer := _expand_slice.corpus_id;
+  v_max_nodes constant integer := (policy ->> 'max_nodes')::numeric;
+  v_max_radius constant integer := (policy ->> 'max_radius')::numeric;
+  v_max_siblings constant integer := case when (policy ->> 'include_siblings')::boolean
+    then (policy ->> 'max_siblings_per_node')::numeric else 0 end;
+  v_salience_weight constant real := (policy ->> 'salience_weight')::real;
+  v_decay constant real := (policy ->> 'distance_decay')::real;
+  v_phases constant text[] := array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
+  v_weights constant real[] := array(
+    select (policy -> 'phase_weights' ->> p)::real from unnest(v_phases) with ordinality u(p, n) order by n);
+  v_powers real[] := array[1]; v_power real; v_base real; v_exponent integer;
+  -- nodes met so far, by local number
+  v_nodes integer := 0;
+  v_no integer[] := '{}'; v_id text[] := '{}'; v_priority real[] := '{}'; v_distance integer[] := '{}';
+  v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
+  v_heap integer[] := '{}'; v_size integer := 0;
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean; v_has_kin boolean;
+  v_parents integer[] := '{}'; v_kin_parents integer[]; v_kin_no integer[] := '{}'; v_kin_id text[] := '{}';
+  v_kin_weight real[] := '{}';
+  v_picked integer := 0; v_node integer; v_here integer; v_d integer; v_p real; v_other integer;
+  i integer; j integer; c integer; v_row record;
+begin
+  for n in 1..v_max_radius loop
+    v_power := 1; v_base := v_decay; v_exponent := n;
+    loop
+      if v_exponent & 1 = 1 then v_power := v_power * v_base; end if;
+      v_exponent := v_exponent >> 1;
+      exit when v_exponent = 0;
+      v_base := v_base * v_base;
+    end loop;
+    v_powers[n + 1] := v_power;
+  end loop;
+
+  select c.chunk_no, c.chunk_id, ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
+    into strict v_row
+    from ragdb.chunks c left join ragdb.turns t using (corpus_id, chunk_no)
+    where c.corpus_id = v_corpus and c.chunk_no = anchor_no;
+  v_nodes := 1; v_no[1] := anchor_no; v_id[1] := v_row.chunk_id; v_priority[1] := v_row.weight; v_distance[1] := 0;
+  v_slots[((anchor_no * 40503::bigint) & v_mask)::integer + 1] := 1;
+  v_heap[1] := 1; v_size := 1;
+
+  while v_size > 0 loop
+    -- pop the best: higher priority, then smaller distance, then larger id
+    v_node := v_heap[1];
+    v_other := v_heap[v_size]; v_size := v_size - 1; i := 1;
+    v_p := v_priority[v_other]; v_d := v_distance[v_other];
+    loop
+      j := 2 * i;
+      exit when j > v_size;
+      c := v_heap[j];
+      if j < v_size then
+        if v_priority[v_heap[j + 1]] > v_priority[c] or v_priority[v_heap[j + 1]] = v_priority[c] and (
+            v_distance[v_heap[j + 1]] < v_distance[c]
+            or v_distance[v_heap[j + 1]] = v_distance[c] and v_id[v_heap[j + 1]] collate "C" > v_id[c]) then
+          j := j + 1; c := v_heap[j];
+        end if;
+      end if;
+      exit when v_p > v_priority[c] or v_p = v_priority[c] and (v_d < v_distance[c]
+        or v_d = v_distance[c] and v_id[v_other] collate "C" > v_id[c]);
+      v_heap[i] := c; i := j;
+    end loop;
+    v_heap[i] := v_other;
+
+    v_here := v_no[v_node];
+    v_d := v_distance[v_node];
+    continue when v_d > v_max_radius;
+    v_picked := v_picked + 1;
+    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node]; distances[v_picked] := v_d;
+    exit when v_picked = v_max_nodes;
+    continue when v_d = v_max_radius;
+
+    select array_agg(distinct e.parent_no), not coalesce(bool_and(e.parent_no = any(v_expanded)), true)
+      into v_parents, v_has_kin
+      from ragdb.edges e where e.corpus_id = v_corpus and e.child_no = v_here;
+    v_is_hub := cardinality(coalesce(v_parents, '{}')) > v_max_nodes or v_max_nodes < (
+      select count(*) from (
+        select from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1) z);
+    v_has_kin := v_has_kin and v_max_siblings > 0;
+    if v_has_kin and v_kin_parents is distinct from v_parents then
+      v_kin_parents := v_parents;
+      select array_agg(k.child_no order by k.salience desc, k.chunk_id), array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
+          array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)
+            order by k.salience desc, k.chunk_id)
+        into v_kin_no, v_kin_id, v_kin_weight
+        from (
+          select e.child_no, c.chunk_id, max(e.child_salience) as salience
+            from ragdb.edges e join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
+            where e.corpus_id = v_corpus and e.parent_no = any(v_parents)
+            group by e.child_no, c.chunk_id
+            order by 3 desc, 2 limit v_max_siblings + 1) k
+        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
+    end if;
+
+    for v_row in
+      select 1 as step, c.chunk_no, c.chunk_id,
+          ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
+        from (select unnest(v_parents) as chunk_no
+              union all
+              select e.child_no from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here) n
+        join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = n.chunk_no
+        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = n.chunk_no
+        where not v_is_hub
+      union all
+      select 1, h.chunk_no, h.chunk_id, h.weight
+        from ragdb._slice_best_neighbours(v_corpus, v_here, v_powers[v_d + 2], v_max_nodes,
+          v_phases, v_weights, v_salience_weight) h
+        where v_is_hub
+      union all
+      (select 0, k.no, k.id, k.weight
+        from unnest(v_kin_no, v_kin_id, v_kin_weight) with ordinality k (no, id, weight, place)
+        where v_has_kin and k.no <> v_here order by k.place limit v_max_siblings)
+    loop
+      -- known already? Every node that is known has been pushed
+      i := ((v_row.chunk_no * 40503::bigint) & v_mask)::integer;
+      loop
+        c := v_slots[i + 1];
+        exit when c = 0 or v_no[c] = v_row.chunk_no;
+        i := (i + 1) & v_mask;
+      end loop;
+      continue when c <> 0;
+      continue when v_hubs <> '{}' and (
+        exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.parent_no = any(v_hubs) and e.child_no = v_row.chunk_no)
+        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.child_no = any(v_hubs) and e.parent_no = v_row.chunk_no));
+      v_nodes := v_nodes + 1; c := v_nodes;
+      v_slots[i + 1] := c;
+      v_d := v_distance[v_node] + v_row.step;
+      v_p := v_row.weight * v_powers[v_d + 1];
+      v_no[c] := v_row.chunk_no; v_id[c] := v_row.chunk_id; v_priority[c] := v_p; v_distance[c] := v_d;
+      v_size := v_size + 1; i := v_size;
+      while i > 1 loop
+        j := v_heap[i / 2];
+        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_d
+          or v_distance[j] = v_d and v_id[j] collate "C" > v_row.chunk_id);
+        v_heap[i] := j; i := i / 2;
+      end loop;
+      v_heap[i] := c;
+      if 2 * v_nodes > v_mask then
+        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
+        for n in 1..v_nodes loop
+          i := ((v_no[n] * 40503::bigint) & v_mask)::integer;
+          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
+          v_slots[i + 1] := n;
+        end loop;
+      end if;
+    end loop;
+    v_expanded := v_expanded || v_here;
+    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+  end loop;
+  return next;
+end $$;
+comment on function ragdb._expand_slice(integer, integer, jsonb) is
+  'Returns the chunks that a complete policy admits around an anchor, in order of selection, with their distance of discovery.';
+
+-- ── policies ────────────────────────────────────────────────────────────────────────────────────────
+
+comment on table ragdb.slice_policies is
+  'Registered slice policies: rows never change, so a reference means the same for ever.';
+comment on column ragdb.slice_policies.policy_id is 'The version field of the policy.';
+comment on column ragdb.slice_policies.params_hash is '16 hex digits of xxHash64 over the canonical form.';
+comment on column ragdb.slice_policies.canonical is 'The canonical JSON that both hashes cover.';
+comment on column ragdb.slice_policies.sha256 is 'SHA-256 of the canonical form; what a token covers.';
+comment on column ragdb.slice_policies.policy is 'The complete policy as registered.';
+comment on column ragdb.slice_policies.created_at is 'When it was registered.';
+comment on column ragdb.slice_policies.created_by is 'The role that registered it.';
+
+create or replace trigger slice_policies_are_immutable
+  before update or delete on ragdb.slice_policies for each row execute function ragdb._refuse_change();
+create or replace trigger slice_policies_are_not_truncated
+  before truncate on ragdb.slice_policies for each statement execute function ragdb._refuse_change();
+alter table ragdb.slice_policies enable always trigger slice_policies_are_immutable;
+alter table ragdb.slice_policies enable always trigger slice_policies_are_not_truncated;
+
+-- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is a policy in full.
+create or replace function ragdb._resolve_policy(policy jsonb)
+returns table (policy_id text, params_hash text, canonical text, sha256 bytea, complete jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if _resolve_policy.policy ? 'policy_id' then
+    return query
+      select p.policy_id, p.params_hash, p.canonical, p.sha256, p.policy
+        from ragdb.slice_policies p
+        where p.policy_id = _resolve_policy.policy ->> 'policy_id'
+          and p.params_hash = coalesce(_resolve_policy.policy ->> 'params_hash', '');
+    if found then return; end if;
+    -- the default policy exists without being registered
+    complete := ragdb._default_policy();
+    if _resolve_policy.policy ->> 'policy_id' <> complete ->> 'version'
+        or _resolve_policy.policy ->> 'params_hash' is distinct from ragdb.policy_hash(complete) then
+      raise exception 'policy % with params_hash % is not registered',
+          ragdb._quote(_resolve_policy.policy ->> 'policy_id'), ragdb._quote(_resolve_policy.policy ->> 'params_hash')
+        using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
+              hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+    end if;
+  else
+    complete := ragdb._complete_policy(coalesce(_resolve_policy.policy, '{}'));
+  end if;
+  policy_id := complete ->> 'version';
+  canonical := ragdb._policy_canonical(complete);
+  params_hash := ragdb.xxh64(convert_to(canonical, 'UTF8'));
+  sha256 := sha256(convert_to(canonical, 'UTF8'));
+  return next;
+end $$;
+comment on function ragdb._resolve_policy(jsonb) is
+  'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
+
+create or replace function ragdb.register_policy(policy jsonb)
+returns table (policy_id text, params_hash text)
+language plpgsql security definer -- slice_policies is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_policy record;
+  v_canonical text;
+begin
+  select * into strict v_policy from ragdb._resolve_policy(ragdb._complete_policy(register_policy.policy));
+  insert into ragdb.slice_policies as p
+    values (v_policy.policy_id, v_policy.params_hash, v_policy.canonical, v_policy.sha256, v_policy.complete,
+      ragdb._now(), ragdb._caller())
+    on conflict do nothing;
+  select p.canonical into strict v_canonical from ragdb.slice_policies p
+    where p.policy_id = v_policy.policy_id and p.params_hash = v_policy.params_hash;
+  if v_canonical <> v_policy.canonical then
+    raise exception 'another policy has the params_hash %', v_policy.params_hash
+      using errcode = 'RG409', detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
+            hint = 'change any parameter by a millionth';
+  end if;
+  return query select v_policy.policy_id, v_policy.params_hash;
+end $$;
+comment on function ragdb.register_policy(jsonb) is
+  'Registers a slice policy (fields left out have their defaults) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
+
+create or replace function ragdb.list_policies()
+returns table (policy_id text, params_hash text, policy jsonb, created_at timestamptz, created_by text)
+language sql stable parallel safe security definer -- slice_policies is granted to nobody
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select p.policy_id, p.params_hash, p.policy, p.created_at, p.created_by
+    from ragdb.slice_policies p order by p.policy_id, p.params_hash collate "C";
+end;
+comment on function ragdb.list_policies() is 'Lists the registered slice policies by reference.';
+
+create or replace function ragdb.registry_fingerprint() returns text
+language sql stable parallel safe security definer -- slice_policies is granted to nobody
+set search_path = pg_catalog, pg_temp
+return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
+  select pg_catalog.string_agg('{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
+      order by p.policy_id, p.params_hash collate "C")
+    from ragdb.slice_policies p), '') || ']', 'UTF8'));
+comment on function ragdb.registry_fingerprint() is
+  'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal fingerprints.';
+
+-- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────────
+
+comment on table ragdb.signing_keys is
+  'HMAC keys of admissibility tokens; readable through the functions that sign and verify only, and left out of dumps of an extension.';
+comment on column ragdb.signing_keys.key_id is 'Name of the key, part of every token it signs.';
+comment on column ragdb.signing_keys.secret is '32 to 128 bytes.';
+comment on column ragdb.signing_keys.state is 'active (signs and verifies; at most one), verify_only or revoked.';
+comment on column ragdb.signing_keys.created_at is 'When the key was made or imported.';
+comment on column ragdb.signing_keys.not_after is 'After this time the key verifies nothing; null for never.';
+
+-- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what SQL can exclusive-or.
+create or replace function ragdb._hmac_sha256(key bytea, message bytea) returns bytea
+language sql immutable strict parallel safe
+begin atomic
+  with k as (
+    select pg_catalog.encode(
+      case when pg_catalog.octet_length(key) > 64 then pg_catalog.sha256(key) else key end, 'hex') as hex
+  ), words as (
+    select n, ('x' || pg_catalog.substr(pg_catalog.rpad(k.hex, 128, '0'), 16 * n + 1, 16))::bit(64)::bigint as word
+      from k, pg_catalog.generate_series(0, 7) n
+  ), pads as (
+    select pg_catalog.string_agg(pg_catalog.int8send(word # 3906369333256140342), '' order by n) as inner_pad,
+        pg_catalog.string_agg(pg_catalog.int8send(word # 6655295901103053916), '' order by n) as outer_pad
+      from words
+  )
+  select pg_catalog.sha256(p.outer_pad || pg_catalog.sha256(p.inner_pad || message)) from pads p;
+end;
+comment on function ragdb._hmac_sha256(bytea, bytea) is 'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
+
+create or replace function ragdb.create_signing_key(key_id text default null) returns text
+language plpgsql security definer -- signing_keys is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_id constant text := coalesce(create_signing_key.key_id, 'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
+begin
+  if v_id !~ '^[A-Za-z0-9_-]{1,64}$' then
+    raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb._quote(v_id)
+      using errcode = 'RG400', detail = 'the id is part of every token', hint = 'leave it out for one made of the time';
+  end if;
+  if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
+    raise exception 'signing key % exists already', ragdb._quote(v_id)
+      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
+  end if;
+  update ragdb.signing_keys set state = 'verify_only' where state = 'active';
+  -- four random uuids carry 488 random bits from the server's strong generator
+  insert into ragdb.signing_keys values (v_id,
+    sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+    'active', ragdb._now(), null);
+  return v_id;
+end $$;
+comment on function ragdb.create_signing_key(text) is
+  'Makes the key that signs from now on and returns its id; the key that signed before still verifies. Raises RG400, RG409.';
+
+create or replace function ragdb.revoke_signing_key(key_id text) returns void
+language plpgsql security definer -- signing_keys is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  update ragdb.signing_keys s set state = 'revoked' where s.key_id = revoke_signing_key.key_id;
+  if not found then
+    raise exception 'signing key % does not exist', ragdb._quote(revoke_signing_key.key_id)
+      using errcode = 'RG432', detail = 'nothing was revoked', hint = 'ragdb.list_signing_keys() lists the ids';
+  end if;
+end $$;
+comment on function ragdb.revoke_signing_key(text) is
+  'Revokes a key: every token it signed fails from now on. Raises RG432.';
+
+create or replace function ragdb.list_signing_keys()
+returns table (key_id text, state text, created_at timestamptz, not_after timestamptz)
+language sql stable parallel safe security definer -- signing_keys is granted to nobody
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select k.key_id, k.state, k.created_at, k.not_after from ragdb.signing_keys k order by k.created_at, k.key_id;
+end;
+comment on function ragdb.list_signing_keys() is 'Lists the signing keys without their secrets.';
+
+create or replace function ragdb.export_signing_keys()
+returns table (key_id text, secret text, state text, created_at timestamptz, not_after timestamptz)
+language sql stable parallel safe security definer -- signing_keys is granted to nobody
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.not_after
+    from ragdb.signing_keys k order by k.created_at, k.key_id;
+end;
+comment on function ragdb.export_signing_keys() is
+  'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported into a restored copy.';
+
+create or replace function ragdb.import_signing_key(
+  key_id text, secret text, state text default 'verify_only', not_after timestamptz default null) returns void
+language plpgsql security definer -- signing_keys is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_secret bytea;
+begin
+  if coalesce(import_signing_key.secret !~ '^([0-9a-fA-F]{2}){32,128}$', true)
+      or coalesce(import_signing_key.key_id !~ '^[A-Za-z0-9_-]{1,64}$', true)
+      or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true) then
+    raise exception 'a signing key is an id of 1 to 64 letters, digits, _ or -, a secret of 32 to 128 bytes in hex and a state'
+      using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
+            hint = 'import what ragdb.export_signing_keys() gave';
+  end if;
+  v_secret := decode(import_signing_key.secret, 'hex');
+  if exists (select from ragdb.signing_keys s where s.key_id = import_signing_key.key_id and s.secret <> v_secret) then
+    raise exception 'signing key % exists with another secret', ragdb._quote(import_signing_key.key_id)
+      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'import it under another id';
+  end if;
+  if import_signing_key.state = 'active' then
+    update ragdb.signing_keys s set state = 'verify_only' where s.state = 'active';
+  end if;
+  insert into ragdb.signing_keys
+    values (import_signing_key.key_id, v_secret, import_signing_key.state, ragdb._now(), import_signing_key.not_after)
+    on conflict (key_id) do update set state = excluded.state, not_after = excluded.not_after;
+end $$;
+comment on function ragdb.import_signing_key(text, text, text, timestamptz) is
+  'Puts back an exported key, so that a restored copy verifies the tokens of the original. Raises RG400, RG409.';
+
+-- The bytes that a token signs. There is no function that signs bytes of the caller's choice.
+create or replace function ragdb._token_message(
+  key_id text, corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
+  graph_snapshot_hash text, schema_version text, issued_at bigint, expires_at bigint) returns bytea
+language sql immutable parallel safe
+return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissible slice') || ragdb._packed(corpus)
+  || ragdb._packed(slice_id) || ragdb._packed(anchor_chunk_id) || ragdb._packed(policy_id) || ragdb._packed(policy_sha256)
+  || ragdb._packed(graph_snapshot_hash) || ragdb._packed(schema_version)
+  || ragdb._packed(pg_catalog.int8send(issued_at)) || ragdb._packed(pg_catalog.int8send(expires_at));
+comment on function ragdb._token_message(text, text, text, text, text, bytea, text, text, bigint, bigint) is
+  'Returns the length-prefixed fields that an admissibility token signs; times in seconds since 1970.';
+
+create or replace function ragdb._issue_token(
+  corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
+  graph_snapshot_hash text, schema_version text) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_key ragdb.signing_keys;
+  v_issued constant bigint := floor(extract(epoch from ragdb._now()));
+  v_expires constant bigint := v_issued + 30 * 86400;
+begin
+  select k.* into v_key from ragdb.signing_keys k
+    where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
+  if not found then
+    raise exception 'there is no signing key'
+      using errcode = 'RG433', detail = 'an admissibility token is signed, and nothing is signed with a default secret',
+            hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); or build the slice with sign => false';
+  end if;
+  return 'rgt1.' || v_key.key_id || '.' || v_issued || '.' || v_expires || '.' || encode(ragdb._hmac_sha256(v_key.secret,
+    ragdb._token_message(v_key.key_id, corpus, slice_id, anchor_chunk_id, policy_id, policy_sha256,
+      graph_snapshot_hash, schema_version, v_issued, v_expires)), 'hex');
+end $$;
+comment on function ragdb._issue_token(text, text, text, text, bytea, text, text) is
+  'Signs a slice with the active key, for 30 days. Raises RG433.';
+
+-- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make this.
+create or replace function ragdb._trace_mac(trace_hash bytea) returns bytea
+language sql stable
+begin atomic
+  select ragdb._hmac_sha256(k.secret, ragdb._packed('ragdb-trace-1') || ragdb._packed(_trace_mac.trace_hash))
+    from ragdb.signing_keys k where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
+end;
+comment on function ragdb._trace_mac(bytea) is 'Signs the hash of a trace with the active key; null when there is none.';
+
+create or replace function ragdb._matching_mac(trace ragdb.retrieval_traces) returns bytea
+language sql stable
+begin atomic
+  select case
+      -- no key made the trace, none is expected of it; a key that is not here (a restored copy) cannot speak
+      when (trace).trace_mac is null and not exists (select from ragdb.signing_keys k where k.created_at <= (trace).created_at)
+        then null
+      when (trace).trace_mac is not null and not exists (select from ragdb.signing_keys k) then (trace).trace_mac
+      else coalesce((
+        select m.mac from ragdb.signing_keys k
+          cross join lateral (select ragdb._hmac_sha256(k.secret,
+            ragdb._packed('ragdb-trace-1') || ragdb._packed((trace).trace_hash)) as mac) m
+          where m.mac = (trace).trace_mac), '\x00')
+    end;
+end;
+comment on function ragdb._matching_mac(ragdb.retrieval_traces) is
+  'Returns the signature that a trace should have: its own when one of the keys made it, null when it was recorded before any key, else a byte that no signature is.';
+
+-- ── slices ──────────────────────────────────────────────────────────────────────────────────────────
+
+comment on table ragdb.slices is 'Slices that were exported or retrieved from, once per graph state.';
+comment on column ragdb.slices.corpus_id is 'The corpus.';
+comment on column ragdb.slices.slice_id is 'Fingerprint of corpus, anchor, policy, members with content, and edges.';
+comment on column ragdb.slices.anchor_chunk_id is 'The chunk that the slice was built around.';
+comment on column ragdb.slices.policy_id is 'Policy reference, first half.';
+comment on column ragdb.slices.params_hash is 'Policy reference, second half.';
+comment on column ragdb.slices.chunk_ids is 'Members, sorted by bytes.';
+comment on column ragdb.slices.content_hashes is 'SHA-256 of each member''s canonical text, in the order of chunk_ids.';
+comment on column ragdb.slices.selection_order is 'Members in the order in which the policy chose them.';
+comment on column ragdb.slices.edge_count is 'Number of edges between members.';
+comment on column ragdb.slices.schema_version is 'Version of the fingerprint''s definition.';
+comment on column ragdb.slices.graph_snapshot_hash is 'Hash of the members'' contents and the edge count.';
+comment on column ragdb.slices.created_at is 'When it was first stored.';
+
+-- Recomputed from the rows each time, for building and for verifying alike.
+create or replace function ragdb._slice_fingerprint(
+  corpus_id integer, corpus text, anchor_chunk_id text, policy_id text, params_hash text, chunk_ids text[])
+returns table (slice_id text, graph_snapshot_hash text, edge_count integer, content_hashes bytea[])
+language sql stable
+begin atomic
+  with members as materialized (
+    select c.chunk_no, c.chunk_id, c.content_hash
+      from ragdb.chunks c
+      where c.corpus_id = _slice_fingerprint.corpus_id and c.chunk_id = any(_slice_fingerprint.chunk_ids)
+  ), contents as materialized (
+    select pg_catalog.string_agg(ragdb._packed(m.chunk_id) || ragdb._packed(m.content_hash), '' order by m.chunk_id) as bytes,
+        pg_catalog.array_agg(m.content_hash order by m.chunk_id) as hashes
+      from members m
+  ), joined as materialized (
+    select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
+        ragdb._packed(p.chunk_id) || ragdb._packed(k.chunk_id) || ragdb._packed(e.edge_type), ''
+        order by p.chunk_id, k.chunk_id,
+          pg_catalog.array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+      from ragdb.edges e join members p on p.chunk_no = e.parent_no join members k on k.chunk_no = e.child_no
+      where e.corpus_id = _slice_fingerprint.corpus_id
+        and e.parent_no = any(array(select m.chunk_no from members m))
+        and e.child_no = any(array(select m.chunk_no from members m))
+  )
+  select pg_catalog.encode(pg_catalog.sha256(
+        ragdb._packed('ragdb-slice-1') || ragdb._packed(corpus) || ragdb._packed(anchor_chunk_id)
+        || ragdb._packed(policy_id) || ragdb._packed(params_hash)
+        || ragdb._packed(coalesce(c.bytes, '')) || ragdb._packed(coalesce(j.bytes, ''))
+        || ragdb._packed('1.0.0')), 'hex'),
+      pg_catalog.encode(pg_catalog.sha256(
+        ragdb._packed('ragdb-snapshot-1') || ragdb._packed(coalesce(c.bytes, ''))
+        || ragdb._packed(pg_catalog.int4send(j.count)) || ragdb._packed('1.0.0')), 'hex'),
+      j.count, coalesce(c.hashes, '{}')
+    from contents c, joined j;
+end;
+comment on function ragdb._slice_fingerprint(integer, text, text, text, text, text[]) is
+  'Recomputes a slice''s fingerprint, snapshot hash (64 hex digits each), edge count and content hashes from the rows.';
+
+create or replace function ragdb.build_slice(
+  corpus text, anchor text, policy jsonb default null, sign boolean default true)
+returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
+  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
+  admissibility_token text)
+language plpgsql stable security definer -- chunks, edges and keys are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora;
+  v_policy record;
+  v_anchor_no integer;
+  v_made record;
+begin
+  v_corpus := ragdb._open_corpus(build_slice.corpus, 'read');
+  select * into strict v_policy from ragdb._resolve_policy(build_slice.policy);
+  select c.chunk_no into v_anchor_no from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = build_slice.anchor;
+  if not found then
+    raise exception 'anchor % is not in corpus %', ragdb._quote(build_slice.anchor), ragdb._quote(v_corpus.name)
+      using errcode = 'RG434', detail = 'a slice is built around a chunk that exists',
+            hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
+  end if;
+  select * into strict v_made from ragdb._expand_slice(v_corpus.corpus_id, v_anchor_no, v_policy.complete);
+  anchor_chunk_id := build_slice.anchor;
+  selection_order := v_made.chunk_ids;
+  distances := v_made.distances;
+  chunk_ids := array(select u collate "C" from unnest(v_made.chunk_ids) u order by 1);
+  policy_id := v_policy.policy_id;
+  params_hash := v_policy.params_hash;
+  schema_version := '1.0.0';
+  select f.slice_id, f.graph_snapshot_hash, f.edge_count into slice_id, graph_snapshot_hash, edge_count
+    from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name, anchor_chunk_id, policy_id, params_hash, chunk_ids) f;
+  if build_slice.sign then
+    admissibility_token := ragdb._issue_token(v_corpus.name, slice_id, anchor_chunk_id, policy_id, v_policy.sha256,
+      graph_snapshot_hash, schema_version);
+  end if;
+  return next;
+end $$;
+comment on function ragdb.build_slice(text, text, jsonb, boolean) is
+  'Builds the slice that a policy (in full, by reference, or null for the default) admits around an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
+
+create or replace function ragdb.build_slices(
+  corpus text, anchors text[], policy jsonb default null, sign boolean default true)
+returns table (anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[], distances integer[],
+  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
+  admissibility_token text, error_code text, error text)
+language plpgsql stable security definer -- it opens the corpus once; build_slice checks again
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora;
+  v_anchor text;
+begin
+  v_corpus := ragdb._open_corpus(build_slices.corpus, 'read');
+  if cardinality(anchors) is null or cardinality(anchors) not between 1 and 1000 then
+    raise exception 'anchors are 1 to 1000 chunk ids, not %', coalesce(cardinality(anchors)::text, 'null')
+      using errcode = 'RG400', detail = 'one slice is built for each', hint = 'split a longer list';
+  end if;
+  foreach v_anchor in array anchors loop
+    begin
+      return query
+        select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances, s.edge_count, s.policy_id,
+            s.params_hash, s.schema_version, s.graph_snapshot_hash, s.admissibility_token, null, null
+          from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy, build_slices.sign) s;
+    exception when sqlstate 'RG434' then
+      -- an anchor that is missing is that anchor's failure; anything else is everyone's
+      anchor_chunk_id := v_anchor; error_code := sqlstate; error := sqlerrm;
+      return next;
+      error_code := null; error := null;
+    end;
+  end loop;
+end $$;
+comment on function ragdb.build_slices(text, text[], jsonb, boolean) is
+  'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
+
+create or replace function ragdb._store_slice(
+  corpus_id integer, corpus text, slice_id text, anchor_chunk_id text, policy jsonb, chunk_ids text[], selection_order text[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_policy record;
+begin
+  select * into strict v_policy from ragdb._resolve_policy(_store_slice.policy);
+  perform ragdb.register_policy(v_policy.complete);
+  insert into ragdb.slices
+    select _store_slice.corpus_id, f.slice_id, _store_slice.anchor_chunk_id, v_policy.policy_id, v_policy.params_hash,
+        _store_slice.chunk_ids, f.content_hashes, _store_slice.selection_order, f.edge_count, '1.0.0',
+        f.graph_snapshot_hash, ragdb._now()
+      from ragdb._slice_fingerprint(_store_slice.corpus_id, corpus, _store_slice.anchor_chunk_id,
+        v_policy.policy_id, v_policy.params_hash, _store_slice.chunk_ids) f
+    on conflict do nothing;
+end $$;
+comment on function ragdb._store_slice(integer, text, text, text, jsonb, text[], text[]) is
+  'Stores a slice that was just built, and its policy; the same graph state is stored once.';
+
+create or replace function ragdb.export_slice(
+  corpus text, anchor text, policy jsonb default null)
+returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
+  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
+  admissibility_token text)
+language plpgsql security definer -- slices is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora;
+  v_slice record;
+begin
+  v_corpus := ragdb._open_corpus(export_slice.corpus, 'read');
+  select * into strict v_slice from ragdb.build_slice(export_slice.corpus, export_slice.anchor, export_slice.policy);
+  perform ragdb._store_slice(v_corpus.corpus_id, v_corpus.name, v_slice.slice_id, v_slice.anchor_chunk_id,
+    export_slice.policy, v_slice.chunk_ids, v_slice.selection_order);
+  return query select v_slice.slice_id, v_slice.anchor_chunk_id, v_slice.chunk_ids, v_slice.selection_order,
+    v_slice.distances, v_slice.edge_count, v_slice.policy_id, v_slice.params_hash, v_slice.schema_version,
+    v_slice.graph_snapshot_hash, v_slice.admissibility_token;
+end $$;
+comment on function ragdb.export_slice(text, text, jsonb) is
+  'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
+
+-- The token says who signed what and until when; the rows say whether what was signed is still there. Both must agree.
+create or replace function ragdb.verify_token(
+  corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
+  graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
+returns table (valid boolean, reason text)
+language plpgsql stable security definer -- keys and chunks are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora;
+  v_parts constant text[] := string_to_array(verify_token.token, '.');
+  v_now constant bigint := floor(extract(epoch from ragdb._now()));
+  v_key ragdb.signing_keys;
+  v_policy record;
+  v_members text[] := verify_token.chunk_ids;
+  v_stored ragdb.slices;
+  v_found record;
+  v_changed text;
+begin
+  v_corpus := ragdb._open_corpus(verify_token.corpus, 'read');
+  valid := false;
+  if verify_token.token is null
+      or verify_token.token !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$' then
+    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>'; return next; return;
+  end if;
+  select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
+  if not found then
+    reason := 'key_unknown: this database has no key ' || ragdb._quote(v_parts[2])
+      || '; import it if the token comes from the original of this copy';
+    return next; return;
+  end if;
+  if v_key.state = 'revoked' or v_key.not_after <= ragdb._now() then
+    reason := 'key_revoked: key ' || ragdb._quote(v_key.key_id) || ' verifies nothing any more'; return next; return;
+  end if;
+  begin
+    select * into strict v_policy from ragdb._resolve_policy(
+      jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash));
+  exception when sqlstate 'RG431' then
+    reason := 'policy_unknown: ' || sqlerrm; return next; return;
+  end;
+  -- both sides are hashed again, so that the time of the comparison tells nothing about the signature
+  if sha256(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, v_corpus.name, verify_token.slice_id,
+        verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256, verify_token.graph_snapshot_hash,
+        verify_token.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))
+      is distinct from sha256(decode(v_parts[5], 'hex')) then
+    reason := 'signature: the token was not issued for these fields'; return next; return;
+  end if;
+  if v_parts[4]::bigint <= v_now then
+    reason := 'expired: the token ended ' || (v_now - v_parts[4]::bigint) || ' seconds ago'; return next; return;
+  end if;
+  if v_members is not null and v_members is distinct from array(
+      select distinct u collate "C" from unnest(v_members) u order by 1) then
+    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice'; return next; return;
+  end if;
+  select s.* into v_stored from ragdb.slices s
+    where s.corpus_id = v_corpus.corpus_id and s.slice_id = verify_token.slice_id;
+  if v_members is null then
+    v_members := v_stored.chunk_ids;
+  end if;
+  if v_members is null then
+    begin
+      select s.chunk_ids into strict v_members from ragdb.build_slice(verify_token.corpus, verify_token.anchor_chunk_id,
+        jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash), false) s;
+    exception when sqlstate 'RG434' then
+      reason := 'evidence: ' || sqlerrm; return next; return;
+    end;
+  end if;
+  select * into strict v_found from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
+    verify_token.anchor_chunk_id, verify_token.policy_id, verify_token.params_hash, v_members);
+  if v_found.slice_id is distinct from verify_token.slice_id
+      or v_found.graph_snapshot_hash is distinct from verify_token.graph_snapshot_hash then
+    if v_members = v_stored.chunk_ids then
+      select string_agg(ragdb._quote(o.chunk_id), ', ' order by o.chunk_id) into v_changed
+        from unnest(v_stored.chunk_ids, v_stored.content_hashes) o (chunk_id, content_hash)
+        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+        where c.content_hash is distinct from o.content_hash;
+      reason := 'evidence: ' || coalesce('chunks changed or gone since: ' || left(v_changed, 500), 'edges between the members changed since');
+    else
+      reason := 'evidence: the chunks, their contents or their edges are not those that were signed';
+    end if;
+    return next; return;
+  end if;
+  valid := true;
+  return next;
+end $$;
+comment on function ragdb.verify_token(text, text, text, text, text, text, text, text, text[]) is
+  'Tells whether a token was signed here for exactly these fields, has not ended, and whether the slice recomputed from the rows (the given members, the stored slice, or a new build) is the one signed; reason says why not. Raises RG400, RG404.';
+
+create or replace function ragdb._stored_slice(corpus_id integer, slice_id text) returns ragdb.slices
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_slice ragdb.slices;
+begin
+  select s.* into v_slice from ragdb.slices s
+    where s.corpus_id = _stored_slice.corpus_id and s.slice_id = _stored_slice.slice_id;
+  if not found then
+    raise exception 'slice % is not stored', ragdb._quote(_stored_slice.slice_id)
+      using errcode = 'RG435', detail = 'build_slice computes without storing',
+            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, or search by anchor and policy';
+  end if;
+  return v_slice;
+end $$;
+comment on function ragdb._stored_slice(integer, text) is 'Returns a stored slice. Raises RG435.';
+
+create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text) returns boolean
+language plpgsql stable security definer -- slices is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return is_admissible.chunk_id = any((ragdb._stored_slice(
+    (ragdb._open_corpus(is_admissible.corpus, 'read')).corpus_id, is_admissible.slice_id)).chunk_ids);
+end $$;
+comment on function ragdb.is_admissible(text, text, text) is
+  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
+
+create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[]) returns text[]
+language plpgsql stable security definer -- slices is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_members constant text[] := (ragdb._stored_slice(
+    (ragdb._open_corpus(filter_admissible.corpus, 'read')).corpus_id, filter_admissible.slice_id)).chunk_ids;
+begin
+  return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
+    where u.id = any(v_members) order by u.n);
+end $$;
+comment on function ragdb.filter_admissible(text, text, text[]) is
+  'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises RG400, RG404, RG435.';
