@@ -1,0 +1,94 @@
+"""The Python client on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from typing import Any
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb.errors import CorpusNotFound, InvalidArgument
+
+TEXT = "The deposit is refunded when the drill comes back clean."
+
+
+@pytest.fixture
+def database(clone: str) -> Any:
+    with ragdb.connect(clone) as database:
+        database.create_corpus("docs")
+        database.put_text("docs", "docs/refunds.txt", TEXT)
+        yield database
+
+
+def test_a_call_is_a_transaction_of_its_own(database: ragdb.Database, clone: str) -> None:
+    with ragdb.connect(clone) as other:
+        assert [corpus.name for corpus in other.list_corpora()] == ["docs"]
+        assert other.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_a_connection_of_the_caller_is_not_committed(clone: str) -> None:
+    with psycopg.connect(clone) as connection:
+        ragdb.Database(connection).create_corpus("docs")
+        connection.rollback()
+        assert ragdb.Database(connection).list_corpora() == []
+
+
+def test_rows_have_types_and_names(database: ragdb.Database) -> None:
+    (hit,) = database.search("docs", "refunded deposit", k=3)
+    assert (hit.rank, hit.corpus, hit.source, hit.page) == (1, "docs", "docs/refunds.txt", None)
+    assert hit.text == TEXT
+    assert hit.content_hash == hashlib.sha256(TEXT.encode()).hexdigest()
+    assert 0 < hit.score <= 1
+    with pytest.raises(AttributeError):
+        hit.rank = 2  # type: ignore[misc]
+
+
+def test_an_overload_is_chosen_by_what_is_passed(database: ragdb.Database) -> None:
+    by_name = database.search(corpora=["docs"], query="deposit")
+    assert by_name == database.search(["docs"], "deposit") == database.search("docs", "deposit")
+    with pytest.raises(TypeError, match="search"):
+        database.search("docs")  # type: ignore[call-overload]
+
+
+def test_a_dict_is_passed_as_json(database: ragdb.Database) -> None:
+    database.put_text("docs", "docs/b.txt", "deposit of the saw", metadata={"year": 2026})
+    (hit,) = database.search("docs", "deposit", filter={"year": 2026})
+    assert hit.metadata == {"year": 2026}
+
+
+def test_a_number_over_four_bytes_is_refused_and_names_no_overload(
+    database: ragdb.Database,
+) -> None:
+    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+        database.search("docs", "deposit", k=2**40)
+    with pytest.raises(InvalidArgument):
+        database.search("docs", "deposit", k=1001)
+
+
+def test_a_nul_is_refused_before_it_is_sent(database: ragdb.Database) -> None:
+    with pytest.raises(psycopg.DataError, match="NUL"):
+        database.search("docs", "depo\0sit")
+
+
+def test_the_asynchronous_client_gives_the_same(database: ragdb.Database, clone: str) -> None:
+    async def search() -> tuple[list[Any], str]:
+        async with await ragdb.aconnect(clone) as other:
+            hits = await other.search("docs", "deposit")
+            with pytest.raises(CorpusNotFound) as caught:
+                await other.corpus_info("nowhere")
+            return hits, str(caught.value.sqlstate)
+
+    hits, sqlstate = asyncio.run(search())
+    assert hits == database.search("docs", "deposit")
+    assert sqlstate == "RG404"
+
+
+def test_importing_ragdb_imports_no_driver() -> None:
+    heavy = "{'psycopg', 'rich', 'alembic', 'sqlalchemy'} & sys.modules.keys()"
+    code = f"import sys, ragdb, ragdb.cli; assert not {heavy}, {heavy}"
+    subprocess.run([sys.executable, "-c", code], check=True)

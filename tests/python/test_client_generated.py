@@ -1,0 +1,107 @@
+"""What is generated from the catalogue is current, and the client is the SQL surface."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb import errors, functions
+from ragdb.calls import Call
+from tools import generate_client, generate_docs
+from tools.catalogue import ROOT
+
+Connection = psycopg.Connection[Any]
+
+
+def signatures(db: Connection) -> dict[str, list[list[str]]]:
+    """Names of the arguments of every public function, straight from pg_proc."""
+    found = defaultdict(list)
+    for name, arguments in db.execute(
+        """select proname, coalesce(proargnames[1:pronargs], '{}') from pg_proc
+           where pronamespace = 'ragdb'::regnamespace and proname not like '\\_%'
+             and prorettype <> 'trigger'::regtype"""
+    ):
+        found[name].append(arguments)
+    return found
+
+
+def test_the_client_is_what_the_catalogue_gives(db: Connection) -> None:
+    assert (ROOT / "ragdb/functions.py").read_text() == generate_client.client(db), "make client"
+
+
+def test_the_errors_are_what_the_catalogue_gives(db: Connection) -> None:
+    assert (ROOT / "ragdb/errors.py").read_text() == generate_client.errors(db), "make client"
+
+
+def test_the_reference_is_what_the_catalogue_gives(db: Connection) -> None:
+    assert (ROOT / "docs/reference.md").read_text() == generate_docs.reference(db), "make docs"
+
+
+def test_the_page_of_errors_is_what_the_catalogue_gives(db: Connection) -> None:
+    assert (ROOT / "docs/errors.md").read_text() == generate_docs.errors(db), "make docs"
+
+
+def test_the_page_of_the_command_line_is_what_the_verbs_say() -> None:
+    assert (ROOT / "docs/cli.md").read_text() == generate_docs.command_line(), "make docs"
+
+
+@pytest.mark.parametrize("client", [ragdb.Database, ragdb.AsyncDatabase])
+def test_each_function_is_a_method_with_its_arguments_in_their_order(
+    db: Connection, client: type
+) -> None:
+    for name, overloads in signatures(db).items():
+        method = getattr(client, name)
+        if len(overloads) == 1:
+            assert list(inspect.signature(method).parameters)[1:] == overloads[0], name
+        else:
+            calls = [v for v in vars(functions).values() if isinstance(v, Call) and v.name == name]
+            assert sorted(list(call.types) for call in calls) == sorted(overloads), name
+        assert method.__doc__, name
+
+
+def test_rows_are_frozen_dataclasses() -> None:
+    rows = [
+        value
+        for value in vars(functions).values()
+        if is_dataclass(value) and isinstance(value, type)
+    ]
+    assert functions.Hit in rows
+    assert all(row.__dataclass_params__.frozen for row in rows)  # type: ignore[attr-defined]
+
+
+def test_each_sqlstate_has_its_class(db: Connection) -> None:
+    in_sql = dict(db.execute("select sqlstate, name from ragdb.error_codes()").fetchall())
+    in_python = {
+        value.sqlstate: name
+        for name, value in vars(errors).items()
+        if isinstance(value, type)
+        and issubclass(value, errors.RagdbError)
+        and value is not errors.RagdbError
+    }
+    assert in_python == in_sql
+
+
+def test_psycopg_raises_the_class_with_message_detail_and_hint(db: Connection) -> None:
+    with pytest.raises(errors.CorpusNotFound) as caught:
+        db.execute("select * from ragdb.search('nowhere', 'x')")
+    assert caught.value.sqlstate == "RG404"
+    assert caught.value.diag.message_primary == 'corpus "nowhere" does not exist'
+    assert caught.value.diag.message_detail
+    assert caught.value.diag.message_hint
+    assert isinstance(caught.value, psycopg.DatabaseError)
+
+
+def test_a_hit_has_the_columns_of_the_type(db: Connection) -> None:
+    columns = [
+        name
+        for (name,) in db.execute(
+            "select attname from pg_attribute where attrelid = 'ragdb.hit'::regclass order by attnum"
+        )
+    ]
+    assert [field.name for field in fields(functions.Hit)] == columns
