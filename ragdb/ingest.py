@@ -314,14 +314,14 @@ class Run:
             self.report.files.append(file)
 
     def _ensure_corpus(self) -> None:
-        try:
-            self.db.corpus_info(self.corpus)
-        except CorpusNotFound:
-            self.report.created = True
-            if not self.dry_run:
-                # another process may be quicker
-                with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
-                    self._create_corpus()
+        # asked this way, because an error would end a transaction of the caller's
+        if self.corpus in {corpus.name for corpus in self.db.list_corpora()}:
+            return
+        self.report.created = True
+        if not self.dry_run:
+            # another process may be quicker
+            with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
+                self._create_corpus()
 
     def _create_corpus(self) -> None:
         self.db.create_corpus(self.corpus, text_config=self.options.get("text_config") or "english")
@@ -560,6 +560,8 @@ class Pool:
     of that moment are read again in a new process.
     """
 
+    work = staticmethod(read)
+
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.executor: ProcessPoolExecutor | None = None
@@ -577,20 +579,20 @@ class Pool:
         if self.workers == 1:
             return Waiting(task, None)
         try:
-            return Waiting(task, self._executor().submit(read, task))
+            return Waiting(task, self._executor().submit(self.work, task))
         except BrokenProcessPool:
             self.executor = None
-            return Waiting(task, self._executor().submit(read, task))
+            return Waiting(task, self._executor().submit(self.work, task))
 
     def result(self, waiting: Waiting) -> Outcome:
         if waiting.future is None:
-            return read(waiting.task)
+            return self.work(waiting.task)
         try:
             return waiting.future.result()
         except BrokenProcessPool:
             with _processes(1) as alone:
                 try:
-                    return alone.submit(read, waiting.task).result()
+                    return alone.submit(self.work, waiting.task).result()
                 except BrokenProcessPool:
                     reason = "reading it killed the process that read it"
                     return Outcome(failures=[Failed(waiting.task.source.uri, reason, None)])

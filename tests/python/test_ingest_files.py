@@ -1,0 +1,402 @@
+"""`Database.ingest`: what becomes of files, on a real database."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb import ingest as driver
+from ragdb.ingest import Failed, IngestError, Report, Run, look
+
+EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
+
+
+@pytest.fixture
+def database(clone: str) -> Iterator[ragdb.Database]:
+    with ragdb.connect(clone) as database:
+        yield database
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n\nIt stands in front.\n")
+    (folder / "b.txt").write_text("Beta comes after alpha.\n")
+    (folder / "deep" / "c.md").write_text("# Gamma\n\nThe third letter. See [alpha](../a.md).\n")
+    return folder
+
+
+def chunks(database: ragdb.Database) -> list[Any]:
+    return database.connection.execute(
+        """select c.chunk_id, c.source, c.text, c.start_offset, c.page, c.ordinal
+           from ragdb.chunks c order by c.chunk_id"""
+    ).fetchall()
+
+
+def events(database: ragdb.Database) -> int:
+    return len(database.events_after())
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {file.uri: file.status for file in report.files}
+
+
+def test_a_folder_is_read_with_its_folders(database: ragdb.Database, folder: Path) -> None:
+    report = database.ingest(folder, corpus="docs")
+    assert report.created
+    assert statuses(report) == {
+        "docs/a.md": "ingested",
+        "docs/b.txt": "ingested",
+        "docs/deep/c.md": "ingested",
+    }
+    assert database.corpus_info("docs").documents == 3
+    assert database.check_corpus("docs") == []
+
+
+def test_the_samples_keep_pages_headings_and_titles(database: ragdb.Database) -> None:
+    report = database.ingest(EXAMPLES, corpus="demo")
+    assert (report.failed, report.written) == (0, 6)
+    (hit, *_) = database.search("demo", "sparks grinder bucket of sand")
+    assert (hit.source, hit.page, hit.title) == ("handbook/safety.pdf", 3, "Safety sheet")
+    (hit, *_) = database.search("demo", "refund by card working days")
+    assert hit.source == "handbook/returns.md"
+    assert hit.heading == ["Returns and refunds", "Refunds"] or hit.heading[:1] == [hit.title]
+    assert hit.metadata == {"audience": "members", "year": 2026}
+
+
+def test_again_nothing_is_written_and_no_event_is_sent(
+    database: ragdb.Database, folder: Path
+) -> None:
+    database.ingest(folder, corpus="docs")
+    before = (chunks(database), events(database), database.corpus_info("docs").version)
+    report = database.ingest(folder, corpus="docs")
+    assert set(statuses(report).values()) == {"unchanged"}
+    assert (report.written, report.unchanged) == (0, 3)
+    assert (chunks(database), events(database)) == before[:2]
+
+
+def test_a_changed_file_replaces_its_document(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(folder, corpus="docs")
+    (folder / "b.txt").write_text("Beta has been rewritten.\n")
+    report = database.ingest(folder, corpus="docs")
+    assert statuses(report)["docs/b.txt"] == "ingested"
+    assert report.written == 1
+    texts = [row[2] for row in chunks(database) if row[1] == "docs/b.txt"]
+    assert texts == ["Beta has been rewritten."]
+
+
+def test_a_failing_file_does_not_stop_the_others(database: ragdb.Database, folder: Path) -> None:
+    (folder / "empty.md").write_bytes(b"")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and no more")
+    (folder / "what.xyz").write_text("of no known type")
+    report = database.ingest(folder, corpus="docs")
+    assert (report.written, report.failed) == (3, 3)
+    assert sorted(failure.uri for failure in report.failures) == [
+        "docs/broken.pdf",
+        "docs/empty.md",
+        "docs/what.xyz",
+    ]
+    assert all(failure.reason and failure.hint for failure in report.failures)
+
+
+def test_a_file_over_the_limit_fails(database: ragdb.Database, folder: Path) -> None:
+    with open(folder / "big.txt", "wb") as file:
+        file.truncate(100 * 2**20)
+    report = database.ingest(folder, corpus="docs")
+    (failure,) = report.failures
+    assert failure.uri == "docs/big.txt"
+    assert "over the limit of 67108864" in failure.reason
+    assert "--max-bytes" in str(failure.hint)
+
+
+def test_the_document_that_the_database_refuses_is_named(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "b.txt").write_text("---\ntitle: " + "x" * 50 + "\n---\nBeta.\n")
+    prepare = driver.payload.to_payload
+
+    def spoiled(document: Any, source: str, **how: Any) -> dict[str, Any]:
+        ready = prepare(document, source, **how)
+        return {**ready, "doc_cid": "no cid"} if source == "docs/b.txt" else ready
+
+    monkeypatch.setattr(driver.payload, "to_payload", spoiled)
+    report = database.ingest(folder, corpus="docs")
+    (failure,) = report.failures
+    assert failure.uri == "docs/b.txt"
+    assert "doc_cid" in failure.reason
+    assert "RG412" in failure.reason
+    assert report.written == 2
+
+
+def test_a_missing_right_ends_the_run(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(folder, corpus="docs")
+    database.connection.execute("set role reader")
+    with pytest.raises(psycopg.Error) as caught:
+        database.ingest(folder, corpus="docs", force=True)
+    assert caught.value.sqlstate in ("RG401", "42501")
+
+
+def test_prune_removes_what_is_gone_and_keeps_what_cannot_be_read(
+    database: ragdb.Database, folder: Path
+) -> None:
+    database.ingest(folder, corpus="docs")
+    (folder / "a.md").unlink()
+    (folder / "b.txt").write_bytes(b"")
+    report = database.ingest(folder, corpus="docs", prune=True)
+    assert (report.pruned, report.failed) == (1, 1)
+    assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md"}
+
+
+def test_prune_leaves_sources_of_other_folders(
+    database: ragdb.Database, folder: Path, tmp_path: Path
+) -> None:
+    database.ingest(folder, corpus="docs")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "d.md").write_text("Delta.")
+    report = database.ingest(other, corpus="docs", prune=True)
+    assert report.pruned == 0
+    assert database.corpus_info("docs").documents == 4
+
+
+def test_the_same_bytes_at_two_paths_are_one_document(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "deep" / "copy.txt").write_bytes((folder / "b.txt").read_bytes())
+    database.ingest(folder, corpus="docs")
+    assert database.corpus_info("docs").documents == 3
+    (folder / "b.txt").unlink()
+    database.ingest(folder, corpus="docs", prune=True)
+    assert database.corpus_info("docs").documents == 3
+    (folder / "deep" / "copy.txt").unlink()
+    database.ingest(folder, corpus="docs", prune=True)
+    assert database.corpus_info("docs").documents == 2
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(
+    database: ragdb.Database, folder: Path
+) -> None:
+    report = database.ingest(folder, corpus="docs", dry_run=True)
+    assert (report.written, report.chunks, report.created) == (3, 3, True)
+    assert database.list_corpora() == []
+    database.ingest(folder, corpus="docs")
+    (folder / "b.txt").write_text("Other.")
+    report = database.ingest(folder, corpus="docs", dry_run=True)
+    assert statuses(report)["docs/b.txt"] == "ingested"
+    assert (report.written, report.unchanged) == (1, 2)
+    assert "Other." not in [row[2] for row in chunks(database)]
+
+
+def test_originals_are_kept_unless_asked_not_to(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(folder, corpus="docs")
+    data = (folder / "a.md").read_bytes()
+    blob = database.get_blob("sha256:" + hashlib.sha256(data).hexdigest())
+    assert (blob.bytes, blob.media_type) == (data, "text/markdown")
+    (folder / "a.md").write_text("Another text.")
+    database.ingest(folder / "a.md", corpus="other", blobs=False)
+    cid = "sha256:" + hashlib.sha256(b"Another text.").hexdigest()
+    assert not database.connection.execute(
+        "select from ragdb.blobs where cid = %s", (cid,)
+    ).fetchall()
+
+
+def test_title_language_and_metadata_can_be_given(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(
+        folder / "b.txt", corpus="docs", title="Greek", language="el", metadata={"year": 2026}
+    )
+    (row,) = database.connection.execute(
+        "select title, language, metadata, source from ragdb.documents"
+    ).fetchall()
+    assert row == ("Greek", "el", {"year": 2026}, "b.txt")
+
+
+def test_chunking_can_be_given_and_cuts_again(database: ragdb.Database, folder: Path) -> None:
+    text = " ".join(f"Sentence number {n} is here." for n in range(200))
+    (folder / "b.txt").write_text(text)
+    first = database.ingest(folder, corpus="docs")
+    second = database.ingest(folder, corpus="docs", unit="word", max_tokens=20, overlap=0)
+    assert second.chunks > first.chunks
+    assert all(len(row[2].split()) <= 20 for row in chunks(database))
+    with pytest.raises(IngestError, match="overlap"):
+        database.ingest(folder, corpus="docs", max_tokens=10, overlap=10)
+
+
+def test_an_option_that_is_none_is_refused(database: ragdb.Database, folder: Path) -> None:
+    with pytest.raises(TypeError, match="recursiv"):
+        database.ingest(folder, corpus="docs", recursiv=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("glob", ["../*", "/etc/*", "a/../../*"])
+def test_a_glob_that_leaves_its_folder_is_refused(
+    database: ragdb.Database, folder: Path, glob: str
+) -> None:
+    with pytest.raises(IngestError, match="leaves the folder"):
+        database.ingest(folder, corpus="docs", glob=glob)
+
+
+def test_a_link_out_of_the_folder_is_skipped_and_reported(
+    database: ragdb.Database, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.md").write_text("Not yours.")
+    (folder / "link.md").symlink_to(tmp_path / "outside.md")
+    os.mkfifo(folder / "pipe.md")
+    report = database.ingest(folder, corpus="docs")
+    assert (report.skipped, report.failed, report.written) == (2, 0, 3)
+    assert statuses(report)["docs/link.md"] == "skipped"
+    assert "Not yours." not in [row[2] for row in chunks(database)]
+
+
+def test_a_word_of_a_megabyte_is_one_chunk_and_does_no_harm(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "long.txt").write_text("x" * 2**20 + " needle")
+    report = database.ingest(folder, corpus="docs")
+    assert report.failed == 0
+    (hit,) = database.search("docs", "needle")
+    assert hit.source == "docs/long.txt"
+
+
+def test_nul_and_bad_bytes_become_replacement_characters_and_are_counted(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "nul.txt").write_bytes("zwölf NUL\0 bytes\n".encode() * 3)
+    report = database.ingest(folder, corpus="docs")
+    (file,) = [file for file in report.files if file.uri == "docs/nul.txt"]
+    assert (file.status, file.replaced) == ("ingested", 3)
+
+
+def records(count: int) -> bytes:
+    return b"".join(
+        json.dumps({"_id": f"r{n}", "title": f"Record {n}", "text": f"It is number {n}."}).encode()
+        + b"\n"
+        for n in range(count)
+    )
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus.jsonl.gz"])
+def test_records_are_documents_with_their_own_ids(
+    database: ragdb.Database, tmp_path: Path, name: str
+) -> None:
+    data = records(30) + b'{"_id": "empty", "title": "", "text": ""}\n'
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    report = database.ingest(tmp_path / name, corpus="records")
+    (file,) = report.files
+    assert (file.documents, file.written, file.empty, file.failed) == (30, 30, 1, 0)
+    (hit,) = database.search("records", "seven +7", k=1) or database.search("records", "7", k=1)
+    assert (hit.chunk_id, hit.source, hit.title) == ("r7", f"{name}#r7", "Record 7")
+    assert database.ingest(tmp_path / name, corpus="records").written == 0
+
+
+def test_a_malformed_line_is_named_and_what_came_before_stays(
+    database: ragdb.Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(records(3) + b"{not json}\n" + records(1).replace(b"r0", b"r9"))
+    report = database.ingest(path, corpus="records", prune=True)
+    assert (report.written, report.failed) == (3, 1)
+    assert report.failures[0].uri == "corpus.jsonl"
+    assert "line 4" in report.failures[0].reason
+    assert report.not_pruned == ["corpus.jsonl#"]
+
+
+def test_records_that_are_gone_are_pruned(database: ragdb.Database, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(records(5))
+    database.ingest(path, corpus="records")
+    path.write_bytes(records(3))
+    assert database.ingest(path, corpus="records", prune=True).pruned == 2
+    assert database.corpus_info("records").documents == 3
+
+
+def test_workers_change_nothing(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(40):
+        (folder / f"f{n}.md").write_text(f"# File {n}\n\nIts text has the word w{n}.\n")
+    (folder / "records.jsonl").write_bytes(records(200))
+    one = database.ingest(folder, corpus="docs", workers=1)
+    alone = chunks(database)
+    database.drop_corpus("docs")
+    monkeypatch.setattr(driver, "POOL_BYTES", 0)
+    monkeypatch.setattr(driver, "SLAB_BYTES", 1000)
+    two = database.ingest(folder, corpus="docs", workers=2)
+    assert chunks(database) == alone
+    assert [(f.uri, f.status, f.chunks) for f in two.files] == [
+        (f.uri, f.status, f.chunks) for f in one.files
+    ]
+
+
+def kill_on_b(task: driver.Task) -> driver.Outcome:
+    if task.source.uri == "docs/b.txt":
+        os._exit(9)
+    return driver.read(task)
+
+
+def test_a_file_that_kills_its_reader_is_a_file_that_failed(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "POOL_BYTES", 0)
+    monkeypatch.setattr(driver.Pool, "work", staticmethod(kill_on_b))
+    report = database.ingest(folder, corpus="docs", workers=2)
+    assert report.failures == [
+        Failed("docs/b.txt", "reading it killed the process that read it", None)
+    ]
+    assert report.written == 2
+
+
+def test_an_interrupt_leaves_whole_documents_and_a_settled_report(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 1)
+    put = database.put_documents
+    calls = []
+
+    def interrupted(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return put(*args)
+
+    monkeypatch.setattr(database, "put_documents", interrupted)
+    run = Run(database, "docs", look(folder, {}), {})
+    with pytest.raises(KeyboardInterrupt):
+        run.run()
+    assert (run.report.written, run.report.documents) == (2, 2)
+    assert database.check_corpus("docs") == []
+    monkeypatch.undo()
+    assert database.ingest(folder, corpus="docs").written == 1
+
+
+def test_a_batch_is_tried_again_after_a_deadlock(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = database.put_documents
+    calls = []
+
+    def unlucky(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) < 3:
+            raise psycopg.errors.DeadlockDetected
+        return put(*args)
+
+    monkeypatch.setattr(database, "put_documents", unlucky)
+    assert database.ingest(folder, corpus="docs").written == 3
+
+
+def test_a_run_inside_a_transaction_of_the_caller_is_part_of_it(clone: str, folder: Path) -> None:
+    with psycopg.connect(clone) as connection:
+        database = ragdb.Database(connection)
+        database.list_corpora()
+        assert database.ingest(folder, corpus="docs").written == 3
+        connection.rollback()
+        assert database.list_corpora() == []
