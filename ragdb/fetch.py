@@ -141,7 +141,7 @@ def _get(
         # a server may be slow in each of many ways: this ends any of them
         late.set()
         with contextlib.suppress(OSError):
-            (connection.sock or sock).shutdown(socket.SHUT_RDWR)
+            sock.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(max(deadline - time.monotonic(), 0.001), cut)
     timer.daemon = True
@@ -149,13 +149,12 @@ def _get(
     try:
         sock.settimeout(max(deadline - time.monotonic(), 0.001))
         sock.connect(place)
-        connection.sock = sock
         if parts.scheme == "https":
-            secured = ssl.create_default_context().wrap_socket(
+            sock = secured = ssl.create_default_context().wrap_socket(
                 sock, server_hostname=parts.hostname, do_handshake_on_connect=False
             )
-            connection.sock = secured
             secured.do_handshake()
+        connection.sock = sock
         path = urlunsplit(
             ("", "", quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._"), parts.query, "")
         )
@@ -167,12 +166,13 @@ def _get(
         if etag:
             headers["If-None-Match"] = etag
         connection.request("GET", path, headers=headers)
-        return _answer(connection.getresponse(), urlunsplit(parts), max_bytes)
-    except ReadError:
-        raise
-    except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
+        with contextlib.closing(connection.getresponse()) as response:
+            return _answer(response, urlunsplit(parts), max_bytes)
+    except (ReadError, OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         if late.is_set() or isinstance(error, TimeoutError):
             raise ReadError("timeout", "it took too long", "try again later") from None
+        if isinstance(error, ReadError):
+            raise
         raise ReadError(
             "unreachable", f"it cannot be fetched ({type(error).__name__})", "check the URL"
         ) from None

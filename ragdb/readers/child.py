@@ -27,19 +27,22 @@ READERS: dict[str, Callable[[Any], Content]] = {
     "pdf": pdf.read,
 }
 _MAX_REQUEST = 2**32 - 1
+_MAX_SERVED = 1000
 _TEXT = frozenset({"markdown", "html"})
 
 
 def main() -> None:
-    """Answer until stdin ends, or until so much memory was used that a fresh process is better."""
+    """Answer until stdin ends, or until a fresh process is better: parsers leak."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     _confine()
-    while frame := frames.receive(requests, _MAX_REQUEST):
+    for served in range(1, _MAX_SERVED + 1):
+        frame = frames.receive(requests, _MAX_REQUEST)
+        if frame is None:
+            return
         header, body = frame
         _limit(header["memory"], header["seconds"])
         status, answer = _answer(header["reader"], body)
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        last = status == "limits" or used * 4 > header["memory"]
+        last = status == "limits" or served == _MAX_SERVED
         frames.send(answers, {"status": status, "last": last}, answer)
         if last:
             return

@@ -20,7 +20,7 @@ from ragdb.readers.document import Content, one_line
 _ATTRIBUTES = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$")
 _ANCHOR = re.compile(r"""<a\s[^>]*?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 # inline parsing of one block is quadratic at worst: a longer one has no links of its own
-_MAX_INLINE = 100_000
+_MAX_INLINE = 50_000
 
 
 def read(text: str) -> Content:

@@ -26,6 +26,7 @@ class _Child:
     """One child process, which reads one document at a time."""
 
     def __init__(self) -> None:
+        self.is_fresh = True
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "ragdb.readers.child"],
             stdin=subprocess.PIPE,
@@ -77,7 +78,7 @@ class _Pool:
             if self._pid != os.getpid():  # after a fork the pipes are the parent's
                 self._idle, self._pid = [], os.getpid()
             if self._idle:
-                return self._idle.pop()
+                return self._idle.pop()  # the last one, so that one child serves one thread
         return _Child()
 
     def give_back(self, child: _Child) -> None:
@@ -104,17 +105,11 @@ def read(reader: str, data: bytes) -> Content:
     """
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
     seconds = _SECONDS + len(data) // _BYTES_PER_SECOND
-    child = _pool.take()
-    try:
-        answered = child.ask({"reader": reader, "memory": memory, "seconds": seconds}, data)
-    except BaseException:
-        child.close()  # Ctrl-C in the middle of an answer
-        raise
-    if answered is None or answered[0]["last"]:
-        child.close()
-    else:
-        _pool.give_back(child)
-    status, answer = (answered[0]["status"], answered[1]) if answered else ("limits", b"")
+    request = {"reader": reader, "memory": memory, "seconds": seconds}
+    status, answer, was_fresh = _ask(request, data)
+    if status == "limits" and not was_fresh:
+        # it may have been what earlier documents left behind, or the child was dead already
+        status, answer, _ = _ask(request, data)
     if status == "read":
         return _content(json.loads(answer))
     if status == "refused":
@@ -128,6 +123,26 @@ def read(reader: str, data: bytes) -> Content:
         f"it could not be read within {seconds} s and {memory // 2**20} MiB",
         "split the document, or convert it to text yourself",
     )
+
+
+def _ask(request: dict[str, Any], data: bytes) -> tuple[str, bytes, bool]:
+    """Status, answer, and whether the child had read nothing before."""
+    child = _pool.take()
+    was_fresh, child.is_fresh = child.is_fresh, False
+    try:
+        answered = child.ask(request, data)
+    except BaseException:
+        child.close()  # Ctrl-C in the middle of an answer
+        raise
+    if answered is None:
+        child.close()
+        return "limits", b"", was_fresh
+    header, answer = answered
+    if header["last"]:
+        child.close()
+    else:
+        _pool.give_back(child)
+    return header["status"], answer, was_fresh
 
 
 def _content(answer: dict[str, Any]) -> Content:

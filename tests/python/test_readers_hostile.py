@@ -1,0 +1,243 @@
+"""Files that mean harm or are damaged: each is read, or refused with a code, soon."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ragdb.readers import ReadError, read, sandbox
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def refused(data: bytes, name: str, **options: int) -> ReadError:
+    with pytest.raises(ReadError) as raised:
+        read(data, name, **options)  # type: ignore[arg-type]
+    assert raised.value.reason
+    assert raised.value.hint
+    return raised.value
+
+
+def docx_with(document: bytes) -> bytes:
+    packed = io.BytesIO()
+    with (
+        zipfile.ZipFile(DATA / "sample.docx") as sample,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name in sample.namelist():
+            is_text = name == "word/document.xml"
+            archive.writestr(name, document if is_text else sample.read(name))
+    return packed.getvalue()
+
+
+def pdf_with(stream: bytes) -> bytes:
+    """A PDF of one page whose contents unpack to the stream."""
+    packed = zlib.compress(stream)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R"
+        b" /Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Courier >> >> >> >>",
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(packed), packed),
+    ]
+    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, o) for n, o in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer\n<< /Root 1 0 R /Size 5 >>\n%%EOF\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "code"),
+    [
+        (b"", "a.md", "empty"),
+        (b" \n\t\n", "a.md", "no_text"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, "a.txt", "binary"),
+        (b"\0" * 1000, "a.md", "binary"),
+        (b"x", "a.exe", "unknown_type"),
+        (b"{}", "a.json", "unknown_type"),
+        (b"x", "a", "read"),
+        (gzip.compress(b"x"), "a.md.gz", "unknown_type"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "a.docx", "encrypted"),
+        (b"PK\x03\x04 and no more", "a.docx", "corrupt"),
+        (b"no pdf", "a.pdf", "corrupt"),
+        (b"%PDF-1.7\nno more", "a.pdf", "corrupt"),
+        (gzip.compress(b'{"text": "x"}\n' * 99)[:-9], "a.jsonl.gz", "corrupt"),
+        (b"---\na: [1\n---\ntext", "a.md", "front_matter"),
+        (b"---\na: !!python/object/apply:os.system [id]\n---\ntext", "a.md", "front_matter"),
+        (b"<script>only()</script>", "a.html", "no_text"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_says_why_by_a_stable_code(data: bytes, name: str, code: str) -> None:
+    if code == "read":
+        assert read(data, name)[0].text == "x"
+    else:
+        assert refused(data, name).code == code
+
+
+def test_files_that_need_a_password_or_ocr_are_told_apart() -> None:
+    assert refused((DATA / "encrypted.pdf").read_bytes(), "a.pdf").code == "encrypted"
+    scanned = refused((DATA / "scanned.pdf").read_bytes(), "a.pdf")
+    assert scanned.code == "no_text"
+    assert "OCR" in scanned.hint
+
+
+def test_an_archive_that_is_no_docx_is_named_so() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+
+    assert refused(packed.getvalue(), "a.xlsx").code == "unknown_type"
+
+
+@pytest.mark.parametrize("size", [9, 10, 11])
+def test_the_limit_of_bytes_is_exact(size: int) -> None:
+    data = b"x" * size
+
+    if size <= 10:
+        assert len(read(data, "a.txt", max_bytes=10)) == 1
+    else:
+        assert refused(data, "a.txt", max_bytes=10).code == "too_large"
+
+
+def test_nul_is_replaced_and_counted() -> None:
+    [document] = read(b"a\0b" + b"text " * 20, "a.txt")
+
+    assert document.text.startswith("a\ufffdb")
+    assert document.replaced == 1
+
+
+def test_damage_to_utf8_is_replaced_and_counted() -> None:
+    text = "Grüße aus München, schöne Tage. " * 30
+
+    [document] = read(text.encode() + b"\xff" + text.encode(), "a.md")
+
+    assert document.text == text + "\ufffd" + text
+    assert document.replaced == 1
+
+
+def test_a_replacement_character_of_the_source_is_not_counted() -> None:
+    [document] = read("a\ufffdb".encode(), "a.txt")
+
+    assert (document.text, document.replaced) == ("a\ufffdb", 0)
+
+
+def nested_aliases() -> bytes:
+    levels = "".join(
+        f"{name}: &{name} [{', '.join(f'*{below}' for _ in range(9))}]\n"
+        for below, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    return f"---\na: &a [x, x]\n{levels}---\ntext".encode()
+
+
+def deep_yaml() -> bytes:
+    return b"---\na: " + b"[" * 30_000 + b"]" * 30_000 + b"\n---\ntext"
+
+
+HARD = {
+    "YAML aliases": (nested_aliases, "a.md", {"front_matter"}),
+    "deep YAML": (deep_yaml, "a.md", {"front_matter", "limits"}),
+    "nested lists": (lambda: b"- " * 100_000 + b"x", "a.md", {"read"}),
+    "nested quotes": (lambda: b"> " * 100_000 + b"x", "a.md", {"read"}),
+    "open brackets": (lambda: b"[" * 49_000, "a.md", {"read"}),
+    "open links": (lambda: b"[a](" * 200_000, "a.md", {"read"}),
+    "one long line": (lambda: b"word " * 1_000_000, "a.md", {"read"}),
+    "one long word": (lambda: b"x" * 5_000_000, "a.md", {"read"}),
+    "many headings": (lambda: b"# x\n" * 20_000, "a.md", {"read"}),
+    "deep HTML": (lambda: b"<div>" * 100_000 + b"x", "a.html", {"malformed"}),
+    "unclosed HTML": (lambda: b"<" * 1_000_000, "a.html", {"read", "no_text"}),
+    "zip bomb": (lambda: docx_with(b" " * 70_000_000), "a.docx", {"limits"}),
+    "XML entities": (
+        lambda: docx_with(
+            b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+            + b"".join(
+                b'<!ENTITY %c "%s">' % (n, b"&%c;" % (n - 1) * 10) for n in range(98, 108)
+            )
+            + b"]><x>&k;</x>"
+        ),
+        "a.docx",
+        {"corrupt", "limits", "no_text"},
+    ),
+    "deep XML": (lambda: docx_with(b"<a>" * 200_000 + b"</a>" * 200_000), "a.docx",
+                 {"corrupt", "limits", "no_text"}),
+    "PDF bomb": (lambda: pdf_with(b"BT /F 1 Tf (a) Tj ET\n" * 5_000_000), "a.pdf",
+                 {"limits", "corrupt", "read"}),
+    "gzip bomb": (lambda: gzip.compress(b" " * 100_000_000), "a.jsonl.gz", {"limits", "too_large"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "name", "outcomes"), HARD.values(), ids=HARD)
+def test_a_bomb_is_read_or_refused_in_time_and_the_reader_lives_on(
+    make: Callable[[], bytes], name: str, outcomes: set[str]
+) -> None:
+    data = make()
+    began = time.monotonic()
+
+    try:
+        outcome = "read" if read(data, name) else "nothing"
+    except ReadError as error:
+        outcome = error.code
+
+    assert outcome in outcomes
+    assert time.monotonic() - began < 45
+    assert read(b"# still here", "a.md")[0].title == "still here"
+
+
+def test_a_child_that_was_killed_is_replaced() -> None:
+    read(b"warm", "a.md")
+    child = sandbox._pool.take()
+    child.process.kill()
+    child.process.wait()
+    sandbox._pool.give_back(child)
+
+    assert read(b"text", "a.md")[0].text == "text"
+
+
+def test_one_child_reads_one_file_after_the_other() -> None:
+    read(b"warm", "a.md")
+    first = sandbox._pool.take()
+    sandbox._pool.give_back(first)
+
+    for n in range(5):
+        read(b"text %d" % n, "a.md")
+
+    assert sandbox._pool.take() is first
+    sandbox._pool.give_back(first)
+
+
+def test_many_threads_may_read_at_once() -> None:
+    results: list[str | None] = [None] * 12
+
+    def work(n: int) -> None:
+        results[n] = read(f"# title {n}".encode(), "a.md")[0].title
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert results == [f"title {n}" for n in range(12)]
+
+
+def test_the_child_sees_no_secret_and_can_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
+    child = sandbox._Child()
+    try:
+        child.ask({"reader": "markdown", "memory": 2**29, "seconds": 5}, b"x")
+        proc = Path(f"/proc/{child.process.pid}")
+        if not proc.exists():
+            pytest.skip("no /proc to look into")
+        assert b"secret" not in (proc / "environ").read_bytes()
+        lines = (proc / "limits").read_text().splitlines()
+        limits = {line[:26].strip(): line[26:].split() for line in lines}
+        assert limits["Max open files"][0] == "3"
+        assert limits["Max file size"][0] == "0"
+        assert len(list((proc / "fd").iterdir())) == 3
+    finally:
+        child.close()

@@ -1,0 +1,98 @@
+"""The shared collections, read whole: their own manifest and counts are the oracle."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragdb import links
+from ragdb.readers import Document, ReadError, read, read_jsonl
+
+SHARED = Path(os.environ.get("RAGDB_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared collections at {SHARED}"),
+]
+
+# documents of each corpus, and how many of them are empty
+CORPORA = {
+    "beir_scifact": (5183, 0, "en"),
+    "cranfield": (1400, 2, "en"),
+    "squad_v1_dev": (2067, 0, "en"),
+    "xquad/de": (240, 0, "de"),
+    "xquad/ru": (240, 0, "ru"),
+    "xquad/tr": (240, 0, "tr"),
+    "xquad/ar": (240, 0, "ar"),
+    "xquad/hi": (240, 0, "hi"),
+    "xquad/th": (240, 0, "th"),
+    "xquad/zh": (240, 0, "zh"),
+}
+
+
+def test_every_markdown_file_is_read_and_most_local_links_lead_to_another() -> None:
+    files = sorted((SHARED / "docs").rglob("*.md"))
+
+    documents: dict[str, Document] = {}
+    for file in files:
+        uri = file.relative_to(SHARED).as_posix()
+        [documents[uri]] = read(file.read_bytes(), uri)
+
+    assert len(documents) == 387
+    local = found = 0
+    for uri, document in documents.items():
+        assert all(
+            offset == 0 or document.text[offset - 1] == "\n" for offset, _ in document.headings
+        )
+        assert all(document.text[offset] in "[<" for offset, _ in document.links)
+        for _, written in document.links:
+            targets = [t for t in links.targets(uri, written) if "://" not in t]
+            local += bool(targets)
+            found += any(target in documents for target in targets)
+    assert local > 800
+    assert found / local > 0.9
+
+
+MANIFEST = SHARED / "pdfs" / "manifest.json"
+
+
+@pytest.mark.parametrize(
+    "about",
+    json.loads(MANIFEST.read_text()) if MANIFEST.exists() else [],
+    ids=lambda about: about["file"],
+)
+def test_a_pdf_has_the_pages_and_text_of_the_manifest_or_is_refused(about: dict[str, Any]) -> None:
+    data = (MANIFEST.parent / about["file"]).read_bytes()
+
+    if about["kind"] == "digital text":
+        [document] = read(data, about["file"])
+        assert len(document.pages) == about["pages"]
+        # the manifest counts what is no white space; forms add or lose a few characters
+        seen = sum(len(word) for word in document.text.split())
+        assert seen == pytest.approx(about["text_chars"], rel=0.02, abs=8)
+        for (start, _), (end, _) in zip(document.pages, document.pages[1:], strict=False):
+            assert document.text[end - 1] == "\f"
+            assert "\f" not in document.text[start : end - 1]
+    else:
+        with pytest.raises(ReadError) as raised:
+            read(data, about["file"])
+        codes = {"no_text"} if "OCR" in about["kind"] else {"encrypted", "corrupt"}
+        assert raised.value.code in codes
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_a_corpus_is_read_with_its_ids_and_its_language(corpus: str) -> None:
+    count, empty, language = CORPORA[corpus]
+    path = SHARED / corpus / "corpus.jsonl"
+    ids = [json.loads(line)["_id"] for line in path.read_bytes().splitlines()]
+
+    with path.open("rb") as stream:
+        documents = list(read_jsonl(stream))
+
+    assert [document.external_id for document in documents] == ids
+    assert len(documents) == count
+    assert sum(document.is_empty for document in documents) == empty
+    assert sum(document.language == language for document in documents) > 0.8 * count

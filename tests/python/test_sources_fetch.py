@@ -1,0 +1,237 @@
+"""Fetching a URL: what may be reached, and how much and how long."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from ragdb.fetch import Fetched, fetch, is_public
+from ragdb.readers import ReadError
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.server.paths.append(self.path)  # type: ignore[attr-defined]
+        name = self.path.partition("?")[0].strip("/").replace("-", "_")
+        getattr(self, f"give_{name}", self.give_missing)()
+
+    def give(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for header, value in headers.items():
+            self.send_header(header.replace("_", "-"), value)
+        if "Content_Length" not in headers:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def give_page(self) -> None:
+        if self.headers["If-None-Match"] == '"v1"':
+            self.give(status=304, ETag='"v1"')
+        else:
+            self.give(b"<p>hello", ETag='"v1"', Content_Type="text/html; charset=utf-8")
+
+    def give_hop(self) -> None:
+        self.give(status=302, Location="/page")
+
+    def give_loop(self) -> None:
+        self.give(status=302, Location="/loop")
+
+    def give_to_file(self) -> None:
+        self.give(status=302, Location="file:///etc/passwd")
+
+    def give_missing(self) -> None:
+        self.give(b"no", status=404)
+
+    def give_packed(self) -> None:
+        self.give(gzip.compress(b"x" * 10_000_000), Content_Encoding="gzip")
+
+    def give_short(self) -> None:
+        self.give(b"only this", Content_Length="1000")
+
+    def give_liar(self) -> None:
+        self.give(b"", Content_Length="99999999999")
+
+    def give_slow(self) -> None:
+        self.give(b"", Content_Length="1000")
+        with_pause = self.server.stopping  # type: ignore[attr-defined]
+        for _ in range(1000):
+            if with_pause.wait(0.05):
+                return
+            try:
+                self.wfile.write(b"x")
+            except OSError:
+                return
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.paths: list[str] = []
+        self.stopping = threading.Event()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.stopping.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def url(server: Server, path: str) -> str:
+    return f"http://127.0.0.1:{server.server_port}{path}"
+
+
+def refused(address: str, **options: object) -> ReadError:
+    with pytest.raises(ReadError) as raised:
+        fetch(address, **options)  # type: ignore[arg-type]
+    return raised.value
+
+
+def test_a_page_comes_with_its_type_and_etag_and_again_only_when_it_changed(
+    server: Server,
+) -> None:
+    first = fetch(url(server, "/page"), allow_private=True)
+    second = fetch(url(server, "/page"), etag=first.etag, allow_private=True)
+
+    assert first == Fetched(b"<p>hello", "text/html; charset=utf-8", '"v1"')
+    assert second.data is None
+
+
+def test_redirects_are_followed_some_way(server: Server) -> None:
+    assert fetch(url(server, "/hop"), allow_private=True).data == b"<p>hello"
+    assert refused(url(server, "/loop"), allow_private=True).code == "bad_url"
+    assert len([path for path in server.paths if path == "/loop"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/missing", "http_status"),
+        ("/to-file", "bad_url"),
+        ("/short", "unreachable"),
+        ("/liar", "too_large"),
+        ("/packed", "too_large"),
+    ],
+)
+def test_what_a_server_may_do_wrong_is_named(server: Server, path: str, code: str) -> None:
+    assert refused(url(server, path), allow_private=True, max_bytes=1_000_000).code == code
+
+
+def test_a_slow_server_is_left_at_the_deadline(server: Server) -> None:
+    began = time.monotonic()
+
+    error = refused(url(server, "/slow"), allow_private=True, seconds=0.5)
+
+    assert error.code == "timeout"
+    assert time.monotonic() - began < 3
+
+
+HOSTS = [
+    *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "localhost"),
+    *("10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1"),
+    *("[::1]", "[::]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[2002:7f00:1::]"),
+    *("[64:ff9b::7f00:1]", "[2001:0:0:0:0:0:80ff:fffe]"),
+]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_private_address_is_refused_without_a_connection(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_: object) -> None:
+        raise AssertionError("connected")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+    assert refused(f"http://{host}:8080/").code in ("forbidden_address", "unreachable")
+
+
+def test_a_redirect_to_a_private_address_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the host is public when first asked for, as with a name that is bound anew
+    checked: list[str] = []
+
+    def public_once(address: str) -> bool:
+        checked.append(address)
+        return len(checked) == 1
+
+    monkeypatch.setattr("ragdb.fetch.is_public", public_once)
+
+    assert refused(url(server, "/hop")).code == "forbidden_address"
+    assert server.paths == ["/hop"]
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[str] = []
+
+    def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        answers.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", server.server_port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+    fetch("http://rebinding.example/page", allow_private=True)
+
+    assert answers == ["rebinding.example"]
+
+
+def test_one_private_address_among_public_ones_is_enough_to_refuse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))
+        for address in ("93.184.215.14", "10.0.0.1")
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    assert refused("http://mixed.example/").code == "forbidden_address"
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_a_public_address_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://u:p@e.org/", "http:///x", "http://e.org:0/", "http://e.org:x/", "http://e.org/a b",
+     "file:///etc/passwd", "simplecache::http://e.org/", "local://x"],
+)  # fmt: skip
+def test_a_url_that_hides_where_it_goes_is_refused(address: str) -> None:
+    assert refused(address).code == "bad_url"
+
+
+def test_another_scheme_is_read_by_fsspec() -> None:
+    import fsspec  # type: ignore[import-untyped]
+
+    fsspec.filesystem("memory").pipe("/bucket/a.md", b"# remote")
+
+    assert fetch("memory://bucket/a.md").data == b"# remote"
+    assert refused("memory://bucket/a.md", max_bytes=3).code == "too_large"
+    assert refused("memory://bucket/missing.md").code == "unreachable"
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
+
+    error = refused("s3://bucket/a.md")
+
+    assert error.code == "missing_extra"
+    assert "ragdb[remote]" in error.hint
