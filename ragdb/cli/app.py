@@ -201,7 +201,7 @@ def explain(error: Exception) -> Failure | None:
         return Failure(str(error), hint=error.hint)
     if isinstance(error, RagdbError):
         return Failure(
-            f"{error.diag.message_primary} ({error.sqlstate})",
+            f"{error.diag.message_primary or error} ({error.sqlstate})",
             code=DATABASE if isinstance(error, NotAuthorized) else USAGE,
             detail=error.diag.message_detail,
             hint=error.diag.message_hint,
