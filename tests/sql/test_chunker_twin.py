@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragdb.chunker import STRATEGIES, chunk
 from tests.conftest import Connection
 
-# every level and its near misses, fences, headings, scripts without spaces, white space that only Unicode knows
+# every level and its near misses, fences, scripts without spaces, white space only Unicode knows
 PIECES = [
     *[
         "a",

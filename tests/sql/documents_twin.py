@@ -1,0 +1,166 @@
+"""What documents shall be in the database, worked out in Python from their definition alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tests.conftest import Connection
+
+Document = dict[str, Any]
+CHUNKING = {
+    "chunker": "para-sent/1",
+    "strategy": "paragraph",
+    "max_tokens": 240,
+    "overlap": 0,
+    "unit": "token",
+}
+
+
+def document(
+    uri: str,
+    texts: Sequence[str] = (),
+    *,
+    headings: Sequence[Sequence[str]] = (),
+    links: Iterable[tuple[int, str]] = (),
+    data: bytes | None = None,
+    **fields: Any,
+) -> Document:
+    """A document as `put_documents` takes it; its bytes stand for all of it but its uri."""
+    chunks, start = [], 0
+    for n, text in enumerate(texts):
+        chunks.append(
+            {
+                "text": text,
+                "start": start,
+                "end": start + len(text),
+                "tokens": -(-len(text) // 4),
+                "heading": list(headings[n]) if headings else [],
+            }
+        )
+        start += len(text) + 2
+    if data is None:
+        data = json.dumps([texts, headings, sorted(links), sorted(fields.items())]).encode()
+    return {
+        "doc_cid": "sha256:" + hashlib.sha256(data).hexdigest(),
+        "uri": uri,
+        "media_type": "text/plain",
+        "size_bytes": len(data),
+        "chunking": CHUNKING,
+        "chunks": chunks,
+        "links": [{"chunk": chunk, "target": target} for chunk, target in links],
+        **fields,
+    }
+
+
+def put(db: Connection, *documents: Document, corpus: str = "docs", force: bool = False) -> Any:
+    return db.execute(
+        "select * from ragdb.put_documents(%s, %s, %s)", (corpus, json.dumps(documents), force)
+    ).fetchall()
+
+
+def content_hash(text: str) -> str:
+    canonical = text.replace("\r\n", "\n").replace("\r", "\n").strip(" \t\n\r\f\v")
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def slug(name: str) -> str:
+    ascii_lower = "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
+    return re.sub("[^a-z0-9]+", "-", ascii_lower)[-64:].strip("-") or "document"
+
+
+def chunk_id(corpus: str, source_name: str, uri: str, text: str, n: int) -> str:
+    parts = ["ragdb-chunk-1", corpus, source_name, uri, content_hash(text), str(n)]
+    packed = b"".join(struct.pack(">i", len(p.encode())) + p.encode() for p in parts)
+    name = f"{source_name}/{uri}" if source_name else uri
+    return f"{slug(name)}:{hashlib.sha256(packed).hexdigest()[:24]}"
+
+
+def chunk_ids(corpus: str, uri: str, document: Document) -> list[str]:
+    texts = [chunk["text"] for chunk in document["chunks"]]
+    external = document.get("external_id")
+    if external is not None:
+        return [external] if len(texts) == 1 else [f"{external}#{n + 1}" for n in range(len(texts))]
+    seen: Counter[str] = Counter()
+    ids = []
+    for text in texts:
+        ids.append(
+            chunk_id(corpus, document.get("source_name", ""), uri, text, seen[content_hash(text)])
+        )
+        seen[content_hash(text)] += 1
+    return ids
+
+
+Edge = tuple[str, str, str]
+
+
+def expected(
+    corpus: str, sources: Mapping[str, Document]
+) -> tuple[dict[str, tuple[str, int, str]], set[Edge]]:
+    """Chunks by id (document, ordinal, text) and edges, where each uri has this document."""
+    uris = defaultdict(list)
+    for uri, one in sources.items():
+        uris[one["doc_cid"]].append(uri)
+    chunks: dict[str, tuple[str, int, str]] = {}
+    edges: set[Edge] = set()
+    ids_of = {}
+    for cid, found in uris.items():
+        first = min(found, key=str.encode)
+        ids = ids_of[cid] = chunk_ids(corpus, first, sources[first])
+        heads: dict[tuple[str, ...], str] = {}
+        for n, chunk in enumerate(sources[first]["chunks"]):
+            chunks[ids[n]] = (cid, n, chunk["text"])
+            if n:
+                edges.add((ids[n - 1], ids[n], "default"))
+            heads.setdefault(tuple(chunk["heading"]), ids[n])
+        heads.pop((), None)
+        for n, chunk in enumerate(sources[first]["chunks"]):
+            path = tuple(chunk["heading"])
+            if not path:
+                continue
+            if heads[path] != ids[n]:
+                edges.add((heads[path], ids[n], "branch"))
+                continue
+            above = [path[:k] for k in range(len(path) - 1, 0, -1) if path[:k] in heads]
+            if above:
+                edges.add((heads[above[0]], ids[n], "branch"))
+    for cid, found in uris.items():
+        for link in sources[found[0]]["links"]:
+            target = sources.get(link["target"])
+            if target and target["chunks"]:
+                edge = (ids_of[cid][link["chunk"]], ids_of[target["doc_cid"]][0], "reference")
+                if edge[0] != edge[1]:
+                    edges.add(edge)
+    return chunks, edges
+
+
+def stored(db: Connection, corpus: str) -> tuple[dict[str, tuple[str, int, str]], set[Edge]]:
+    """What is in the database, in the form of `expected`."""
+    chunks = {
+        chunk: (cid, ordinal, text)
+        for chunk, cid, ordinal, text in db.execute(
+            "select c.chunk_id, d.doc_cid, c.ordinal, c.text from ragdb.chunks c"
+            " join ragdb.documents d using (corpus_id, doc_no)"
+            " join ragdb.corpora x using (corpus_id) where x.name = %s",
+            (corpus,),
+        )
+    }
+    edges = set(
+        db.execute(
+            "select p.chunk_id, c.chunk_id, e.edge_type from ragdb.edges e"
+            " join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no"
+            " join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no"
+            " join ragdb.corpora x on x.corpus_id = e.corpus_id where x.name = %s",
+            (corpus,),
+        )
+    )
+    return chunks, edges
+
+
+def faults(db: Connection, corpus: str = "docs") -> Any:
+    return db.execute("select * from ragdb.check_corpus(%s)", (corpus,)).fetchall()

@@ -1,0 +1,178 @@
+"""Writers at the same time, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tests.sql.documents_twin import document, expected, faults, put, stored
+
+URIS = [f"{n}.md" for n in range(12)]
+TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]
+WRITER = "from tests.sql.test_documents_writers import write; write(*__import__('sys').argv[1:])"
+
+
+def write(dsn: str, seed: str, rounds: str) -> None:
+    """Put and delete at random; another writer may have been first, nothing else may go wrong."""
+    random.seed(int(seed))
+    with psycopg.connect(dsn, autocommit=True) as db:
+        for _ in range(int(rounds)):
+            uris = random.sample(URIS, 3)
+            if random.random() < 0.7:
+                texts = [random.choices(TEXTS, k=random.randint(0, 3)) for _ in uris]
+                links = [[(0, random.choice(URIS))] if text else [] for text in texts]
+                put(
+                    db,
+                    *(document(u, t, links=k) for u, t, k in zip(uris, texts, links, strict=True)),
+                )
+            else:
+                try:
+                    db.execute("select ragdb.delete_source('docs', %s)", (uris[0],))
+                except psycopg.DatabaseError as error:
+                    if error.sqlstate != "RG405":
+                        raise
+
+
+@contextmanager
+def writers(dsn: str, count: int, rounds: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", WRITER, dsn, str(seed), str(rounds)],
+            stderr=subprocess.PIPE,
+        )
+        for seed in range(count)
+    ]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def test_writers_and_deleters_of_one_corpus_lose_nothing_and_never_deadlock(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        with writers(clone, 4, 40) as processes:
+            for process in processes:
+                _, said = process.communicate(timeout=120)
+                assert process.returncode == 0, said.decode()
+        assert faults(db) == []
+        row = db.execute(
+            "select deadlocks from pg_stat_database where datname = current_database()"
+        )
+        assert row.fetchone() == (0,)
+        # what is there is what its sources say
+        sources = {}
+        for cid, uris, chunks, links in db.execute(
+            "select d.doc_cid, array(select s.uri from ragdb.document_sources s"
+            "   where s.doc_no = d.doc_no and s.corpus_id = d.corpus_id),"
+            " array(select c.text from ragdb.chunks c"
+            "   where c.doc_no = d.doc_no and c.corpus_id = d.corpus_id order by c.ordinal),"
+            " array(select jsonb_build_array(c.ordinal, l.target) from ragdb.document_links l"
+            "   join ragdb.chunks c using (corpus_id, chunk_no)"
+            "   where c.doc_no = d.doc_no and c.corpus_id = d.corpus_id)"
+            " from ragdb.documents d"
+        ):
+            for uri in uris:
+                sources[uri] = document(uri, chunks, links=[tuple(link) for link in links])
+                assert sources[uri]["doc_cid"] == cid
+        assert stored(db, "docs") == expected("docs", sources)
+
+
+def test_a_consumer_that_polls_misses_no_event_of_concurrent_writers(clone: str) -> None:
+    seen: list[tuple[UUID, int]] = []
+    stop = threading.Event()
+
+    def poll() -> None:
+        with psycopg.connect(clone, autocommit=True) as db:
+            last = None
+            while True:
+                done = stop.is_set()
+                while rows := db.execute(
+                    "select event_id, lamport from ragdb.events_after(%s, 5)", (last,)
+                ).fetchall():
+                    seen.extend(rows)
+                    last = rows[-1][0]
+                if done:
+                    return
+
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs'), ragdb.create_corpus('more')")
+        consumer = threading.Thread(target=poll)
+        consumer.start()
+        with writers(clone, 3, 25) as processes:
+            for n in range(25):
+                put(db, document(f"{n}", [f"text {n}"]), corpus="more")
+            for process in processes:
+                process.wait(timeout=120)
+        stop.set()
+        consumer.join()
+        written = db.execute("select event_id, lamport from ragdb.events order by lamport")
+        assert seen == written.fetchall()
+        assert [lamport for _, lamport in seen] == list(range(1, len(seen) + 1))
+
+
+def test_the_same_documents_put_by_many_are_stored_once(clone: str) -> None:
+    documents = json.dumps([document(uri, [uri, "text"]) for uri in URIS])
+    failures: list[BaseException] = []
+    started = threading.Barrier(4)
+
+    def put_all() -> None:
+        try:
+            with psycopg.connect(clone) as db:
+                started.wait()
+                db.execute("select ragdb.put_documents('docs', %s)", (documents,))
+        except BaseException as error:  # reported by the test's own thread
+            failures.append(error)
+
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        threads = [threading.Thread(target=put_all) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        counts = db.execute("select documents, chunks from ragdb.list_corpora()").fetchone()
+        assert counts == (len(URIS), 2 * len(URIS))
+        assert db.execute("select count(*) from ragdb.events").fetchone() == (len(URIS),)
+        assert faults(db) == []
+
+
+@pytest.mark.parametrize("command", ["put", "delete"])
+def test_a_writer_of_a_corpus_that_is_dropped_meanwhile_is_told_so(
+    clone: str, command: str
+) -> None:
+    with psycopg.connect(clone) as dropper, psycopg.connect(clone) as writer:
+        dropper.execute("select ragdb.create_corpus('docs')")
+        put(dropper, document("a.md", ["text"]))
+        dropper.commit()
+        dropper.execute("select ragdb.drop_corpus('docs')")
+        failures: list[psycopg.Error] = []
+
+        def write_one() -> None:
+            try:
+                if command == "put":
+                    put(writer, document("b.md", ["text"]))
+                else:
+                    writer.execute("select ragdb.delete_source('docs', 'a.md')")
+            except psycopg.Error as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=write_one)
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "it waits for the corpus"
+        dropper.commit()
+        thread.join()
+        assert [error.sqlstate for error in failures] == ["RG404"]
