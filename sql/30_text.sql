@@ -48,10 +48,12 @@ begin
   end if;
   v_text := regexp_replace(v_text, '[' || ragdb._unassigned() || ']+', ' ', 'g');
   v_text := regexp_replace(v_text, '[' || ragdb._invisible() || ']+', '', 'g');
-  return left(normalize(v_text, nfkc), 65536);
+  -- normalisation makes fraction slashes and stretches of its own
+  v_text := replace(left(normalize(v_text, nfkc), 65536), 'ـ', '');
+  return regexp_replace(v_text, '[' || ragdb._inert() || ']+', ' ', 'g');
 end $$;
 comment on function ragdb._plain(text) is
-  'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, without characters that a reader does not see.';
+  'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other separators past ASCII as spaces, and without characters that a reader does not see.';
 
 create or replace function ragdb._fold(word text) returns text
 language sql immutable parallel safe
@@ -201,7 +203,95 @@ begin
   else
     v_lexemes := ragdb._vector(v_text, config);
   end if;
-  return case when v_exact is null then v_lexemes else v_lexemes || v_exact::tsvector end;
+  if v_exact is not null then
+    v_lexemes := v_lexemes || v_exact::tsvector;
+  end if;
+  if length(v_lexemes) > 16000 then
+    -- the most that a sparsevec holds: the first ones stay
+    v_lexemes := ts_delete(v_lexemes, array(
+      select u.lexeme from unnest(v_lexemes) u order by u.positions[1], u.lexeme collate "C" offset 16000));
+  end if;
+  return v_lexemes;
 end $$;
 comment on function ragdb._lexemes(text, text) is
   'Returns the lexemes of a text, chunk or query alike: those of its words with their positions and behind them those of the names in it.';
+
+-- The reference ranking: sets of words, as KERN's runtime cuts them.
+
+-- lower() of one context and one expansion: a sigma that ends a word is final, and a dotted capital I keeps its dot.
+create or replace function ragdb._reference_lower(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(
+  case when pg_catalog.strpos(text, 'Σ') = 0 then text else pg_catalog.regexp_replace(text,
+    '([' || ragdb._cased() || '][' || ragdb._case_ignorable() || ']*)Σ'
+      || '(?![' || ragdb._case_ignorable() || ']*[' || ragdb._cased() || '])', '\1ς', 'g') end,
+  'İ', U&'i\0307');
+comment on function ragdb._reference_lower(text) is
+  'Writes the two letters in lower case whose lower case depends on their place or is two characters.';
+
+create or replace function ragdb._reference_tokens(text text) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text text := text;
+begin
+  if octet_length(v_text) <> length(v_text) then
+    v_text := ragdb._reference_lower(
+      normalize(regexp_replace(v_text, '[' || ragdb._unassigned() || ']+', ' ', 'g'), nfkc));
+  end if;
+  return array(
+    select t.token
+    from (
+      select case when octet_length(w.word[1]) > length(w.word[1]) and w.word[1] ~ ('[' || ragdb._capitals() || ']')
+          then translate(w.word[1], ragdb._capitals(), ragdb._smalls()) else w.word[1] end as token,
+        w.ordinal
+      from regexp_matches(lower(v_text collate "C"), '[a-z0-9' || ragdb._wordly() || ']+', 'g')
+        with ordinality w (word, ordinal)) t
+    group by t.token
+    order by min(t.ordinal));
+end $$;
+comment on function ragdb._reference_tokens(text) is
+  'Returns the distinct runs of letters, marks and numbers (Unicode 15.0) of a text in NFKC and lower case, in the order of their first places.';
+
+create or replace function ragdb._jaccard(a text[], b text[]) returns float8
+language sql immutable parallel safe
+return (
+  select coalesce(n.both / nullif(cardinality(_jaccard.a) + cardinality(_jaccard.b) - n.both, 0)::float8, 0)
+  from (select count(*) as both from unnest(_jaccard.a) x (token) where x.token = any (_jaccard.b)) n);
+comment on function ragdb._jaccard(text[], text[]) is
+  'Returns the Jaccard coefficient of two sets of tokens, in [0, 1]; 0 for two empty sets.';
+
+-- Two lanes of FNV-1a over the bytes, modulo 2^64. A lane is kept in two halves of 32 bits: the prime is
+-- 2^40 + 435, and no product of halves overflows.
+create or replace function ragdb.kern_chunk_hash(text text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bytes bytea := convert_to(text, 'UTF8');
+  v_byte bigint;
+  v_left_high bigint := x'cbf29ce4'::bigint;
+  v_left_low bigint := x'84222325'::bigint;
+  v_right_high bigint := x'84222325'::bigint;
+  v_right_low bigint := x'cbf29ce4'::bigint;
+begin
+  if text is null then
+    raise exception 'text is null'
+      using errcode = 'RG400', detail = 'kern_chunk_hash needs the text of a chunk',
+            hint = 'the text may be empty';
+  end if;
+  for v_at in 0 .. length(v_bytes) - 1 loop
+    v_byte := get_byte(v_bytes, v_at);
+    v_left_low := v_left_low # v_byte;
+    v_left_high := (v_left_high * 435 + (v_left_low * 435 >> 32) + (v_left_low << 8)) & 4294967295;
+    v_left_low := v_left_low * 435 & 4294967295;
+    v_right_low := v_right_low # (v_byte + 158);
+    v_right_high := (v_right_high * 435 + (v_right_low * 435 >> 32) + (v_right_low << 8)) & 4294967295;
+    v_right_low := v_right_low * 435 & 4294967295;
+  end loop;
+  return lpad(to_hex(v_left_high), 8, '0') || lpad(to_hex(v_left_low), 8, '0')
+    || lpad(to_hex(v_right_high), 8, '0') || lpad(to_hex(v_right_low), 8, '0');
+end $$;
+comment on function ragdb.kern_chunk_hash(text) is
+  'Returns KERN''s hash of a chunk''s text: 32 hexadecimal digits, two FNV-1a lanes over its UTF-8 bytes. Raises RG400.';

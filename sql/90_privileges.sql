@@ -36,6 +36,8 @@ begin
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
       ('events_after', 'ragdb_reader'),
+      -- the reference ranking
+      ('kern_chunk_hash', 'ragdb_reader'),
       -- the lexical index
       ('optimize_corpus', 'ragdb_reader'),
       -- vectors

@@ -128,10 +128,6 @@ def is_unassigned(i: int) -> bool:
     return CATEGORY[i] in ("Cn", "Cs")
 
 
-def is_inert(i: int) -> bool:
-    return CATEGORY[i][0] in "PSZ" and unicode.normalize("NFKC", chr(i)) == chr(i)
-
-
 def is_unstable(i: int) -> bool:
     """Whether normalisation may change it or join it to what stands before it."""
     return (
@@ -141,6 +137,11 @@ def is_unstable(i: int) -> bool:
         or 0x1161 <= i <= 0x1175
         or 0x11A8 <= i <= 0x11C2
     )
+
+
+def is_inert(i: int) -> bool:
+    """A separator, and no character without which a text is plain."""
+    return not is_word(i) and not is_unassigned(i) and i not in INVISIBLE and not is_unstable(i)
 
 
 def main() -> None:
