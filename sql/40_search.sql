@@ -1,4 +1,4 @@
--- Search: exact BM25 over the lexical index, the reference ranking, and what a hit looks like.
+-- Search: filters, exact BM25 over the lexical index, the reference ranking, and what a hit looks like.
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.hit') is null then
@@ -13,20 +13,195 @@ end $$;
 comment on type ragdb.hit is
   'One result of a search: the chunk, where it stands in its source, and its scores in [0, 1] with the raw BM25 beside them.';
 
+-- A pattern becomes one of LIKE, whose matcher gives up at the first star that cannot be met: n·m steps at most.
+create or replace function ragdb._glob_pattern(pattern text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
+  _glob_pattern.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'), '?', '_');
+comment on function ragdb._glob_pattern(text) is
+  'Returns the LIKE pattern of a glob: * is any run of characters, / included, and ? any one character.';
+
+create or replace function ragdb._glob(text text, pattern text) returns boolean
+language sql immutable parallel safe
+return _glob.text like ragdb._glob_pattern(_glob.pattern);
+comment on function ragdb._glob(text, text) is
+  'Whether a text matches a glob as a whole: * is any run of characters, / included, and ? any one character.';
+
+-- Every condition of a filter as one row, in one form: an operator, a field and a value.
+create or replace function ragdb._filter_conditions(filter jsonb)
+returns table (field text, is_builtin boolean, operator text, value jsonb)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_field record;
+  v_operator record;
+  v_operators jsonb;
+  v_fits boolean;
+begin
+  if jsonb_typeof(filter) <> 'object' then
+    raise exception 'filter is % and no object', jsonb_typeof(filter)
+      using errcode = 'RG410', detail = 'it is ' || ragdb._quote(filter::text),
+            hint = 'pass an object such as {"language": "en", "year": {"gte": 2020}}';
+  end if;
+  for v_field in select f.key, f.value from jsonb_each(filter) f order by f.key collate "C" loop
+    field := v_field.key;
+    v_operators := v_field.value;
+    if field = 'min_year' then
+      field := 'year';
+      v_operators := jsonb_build_object('gte', v_operators);
+    elsif jsonb_typeof(v_operators) = 'array' then
+      v_operators := jsonb_build_object('all', v_operators);
+    elsif jsonb_typeof(v_operators) <> 'object' then
+      v_operators := jsonb_build_object('eq', v_operators);
+    end if;
+    is_builtin := field in ('source', 'language', 'title', 'page', 'doc_cid', 'media_type', 'uri');
+    if v_operators = '{}' then
+      raise exception 'filter on % has no operator', ragdb._quote(field)
+        using errcode = 'RG410', detail = 'its value is an empty object', hint = 'operators are eq, ne, gt, gte, lt, lte, in, any, all, exists, glob';
+    end if;
+    for v_operator in select o.key, o.value from jsonb_each(v_operators) o order by o.key collate "C" loop
+      operator := v_operator.key;
+      value := v_operator.value;
+      v_fits := case
+        when operator in ('eq', 'ne') then not is_builtin
+          or jsonb_typeof(value) = case field when 'page' then 'number' else 'string' end
+        when operator in ('gt', 'gte', 'lt', 'lte') then jsonb_typeof(value) in ('number', 'string')
+          and (not is_builtin or jsonb_typeof(value) = case field when 'page' then 'number' else 'string' end)
+        when operator in ('in', 'any', 'all') then jsonb_typeof(value) = 'array'
+          and not (is_builtin and jsonb_path_exists(value, case field when 'page' then '$[*] ? (@.type() != "number")'::jsonpath
+            else '$[*] ? (@.type() != "string")'::jsonpath end))
+        when operator = 'exists' then jsonb_typeof(value) = 'boolean'
+        when operator = 'glob' then jsonb_typeof(value) = 'string' and field <> 'page' end;
+      if v_fits is null then
+        raise exception 'filter operator % is unknown', ragdb._quote(operator)
+          using errcode = 'RG410', detail = 'it stands in the filter on ' || ragdb._quote(field),
+                hint = 'operators are eq, ne, gt, gte, lt, lte, in, any, all, exists, glob';
+      elsif not v_fits then
+        raise exception 'filter operator % of % cannot take %', operator, ragdb._quote(field), ragdb._quote(value::text)
+          using errcode = 'RG410', detail = 'the value is of type ' || jsonb_typeof(value),
+                hint = 'gt, gte, lt, lte take a number or a string; in, any, all an array; exists a boolean; glob a string; page is a number, the other built-in fields are strings';
+      elsif operator = 'glob' and (length(value #>> '{}') > 1024
+          or length(value #>> '{}') - length(replace(value #>> '{}', '*', '')) > 16) then
+        raise exception 'glob of % is too long', ragdb._quote(field)
+          using errcode = 'RG410', detail = 'it has ' || length(value #>> '{}') || ' characters',
+                hint = 'a glob has at most 1024 characters and 16 stars';
+      end if;
+      return next;
+    end loop;
+  end loop;
+end $$;
+comment on function ragdb._filter_conditions(jsonb) is
+  'Returns the conditions of a filter, checked. Raises RG410.';
+
+-- A filter as a condition on documents d and chunks c. The text is made of the pieces below and of numbers; names
+-- and values of the caller stay in $1, the array of conditions.
+create or replace function ragdb._filter_sql(conditions jsonb[]) returns text
+language sql immutable parallel safe
+begin atomic
+  select pg_catalog.string_agg('(' || pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(e.text,
+      '{V}', '($1[' || e.n || '] -> ''value'')'),
+      '{T}', '($1[' || e.n || '] ->> ''value'')'),
+      '{K}', '($1[' || e.n || '] ->> ''field'')') || ')', ' and ' order by e.n)
+  from (
+    select f.n, case
+      when f.field = 'uri' then 'exists (select from ragdb.document_sources s where s.corpus_id = d.corpus_id'
+        || ' and s.doc_no = d.doc_no and ' || pg_catalog.replace(f.template, '{F}', 's.uri') || ')'
+      when f.is_builtin then pg_catalog.replace(f.template, '{F}', case f.field when 'source' then 'c.source'
+        when 'language' then 'd.language collate "C"' when 'title' then 'd.title collate "C"' when 'page' then 'c.page::numeric'
+        when 'doc_cid' then 'd.doc_cid' when 'media_type' then 'd.media_type collate "C"' end)
+      else f.template end as text
+    from (
+      select c.n, c.condition ->> 'field' as field, (c.condition ->> 'is_builtin')::boolean as is_builtin,
+        case when (c.condition ->> 'is_builtin')::boolean then
+          case c.condition ->> 'operator'
+            when 'eq' then '{F} = {X}' when 'ne' then '{F} is distinct from {X}'
+            when 'gt' then '{F} > {X}' when 'gte' then '{F} >= {X}'
+            when 'lt' then '{F} < {X}' when 'lte' then '{F} <= {X}'
+            when 'in' then '{F} = any (array(select {E} from pg_catalog.jsonb_array_elements_text({V}) e))'
+            when 'any' then '{F} = any (array(select {E} from pg_catalog.jsonb_array_elements_text({V}) e))'
+            when 'all' then '{F} = all (array(select {E} from pg_catalog.jsonb_array_elements_text({V}) e))'
+            when 'exists' then '({F} is not null) = ({T})::boolean'
+            when 'glob' then '{F} like ragdb._glob_pattern({T})'
+          end
+        else
+          case c.condition ->> 'operator'
+            when 'eq' then 'd.metadata @> pg_catalog.jsonb_build_object({K}, {V}) and d.metadata -> {K} = {V}'
+            when 'ne' then 'd.metadata -> {K} is distinct from {V}'
+            when 'in' then 'd.metadata -> {K} = any (array(select e from pg_catalog.jsonb_array_elements({V}) e))'
+            when 'any' then 'case when pg_catalog.jsonb_typeof(d.metadata -> {K}) = ''array'''
+              || ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {K}) m'
+              || ' where m = any (array(select e from pg_catalog.jsonb_array_elements({V}) e)))'
+              || ' else d.metadata -> {K} = any (array(select e from pg_catalog.jsonb_array_elements({V}) e)) end'
+            when 'all' then 'd.metadata @> pg_catalog.jsonb_build_object({K}, {V})'
+            when 'exists' then 'pg_catalog.jsonb_exists(d.metadata, {K}) = ({T})::boolean'
+            when 'glob' then 'pg_catalog.jsonb_typeof(d.metadata -> {K}) = ''string'''
+              || ' and (d.metadata ->> {K}) like ragdb._glob_pattern({T})'
+            else pg_catalog.format(case c.condition -> 'value' when pg_catalog.to_jsonb(c.condition ->> 'value')
+                then 'case when pg_catalog.jsonb_typeof(d.metadata -> {K}) = ''string'' then (d.metadata ->> {K}) collate "C" %s {T} end'
+                else 'case when pg_catalog.jsonb_typeof(d.metadata -> {K}) = ''number'' then (d.metadata ->> {K})::numeric %s ({T})::numeric end'
+              end, case c.condition ->> 'operator' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' else '<=' end)
+          end
+        end as raw
+      from pg_catalog.unnest(_filter_sql.conditions) with ordinality c (condition, n)
+    ) r
+    cross join lateral (select pg_catalog.replace(pg_catalog.replace(r.raw,
+      '{X}', case r.field when 'page' then '({T})::numeric' else '{T}' end),
+      '{E}', case r.field when 'page' then 'e::numeric' else 'e' end) as template, r.n, r.field, r.is_builtin) f
+  ) e;
+end;
+comment on function ragdb._filter_sql(jsonb[]) is
+  'Returns the condition on documents d and chunks c that conditions of a filter, given as $1, amount to.';
+
+create or replace function ragdb._filtered_chunks(
+  corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_conditions jsonb[];
+  v_chunk_nos integer[];
+begin
+  if chunk_ids is not null then
+    v_chunk_nos := array(
+      select c.chunk_no from ragdb.chunks c
+      where c.corpus_id = _filtered_chunks.corpus_id and c.chunk_id = any (_filtered_chunks.chunk_ids));
+  end if;
+  if filter is null or filter = '{}' then
+    return v_chunk_nos;
+  end if;
+  v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
+  execute 'select array(select c.chunk_no from ragdb.documents d'
+    ' join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no'
+    ' where d.corpus_id = $2 and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions)
+    || ' limit $4)'
+  into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
+  return v_chunk_nos;
+end $$;
+comment on function ragdb._filtered_chunks(integer, jsonb, text[], integer) is
+  'Returns the chunks of a corpus that a filter and a list of chunk ids leave, at most so many (null: all); null when there is neither. Raises RG410.';
+
 -- "quoted phrase", +word and -word, as web search engines have them; everything else only ranks. A sign counts
 -- before a letter or a quote: "+1 nucleosome" and "-5 degrees" are plain words.
 create or replace function ragdb._query_clauses(query text)
 returns table (kind text, is_phrase boolean, text text)
 language sql immutable parallel safe
 begin atomic
-  select case m.part[1] when '-' then 'not' when '+' then 'must' else case when m.part[2] is null then 'rank' else 'must' end end,
+  select case when m.part[1] = '-' then 'not' when m.part[1] = '+' or m.part[2] is not null then 'must' else 'rank' end,
     m.part[2] is not null, coalesce(m.part[2], m.part[3])
-  from pg_catalog.regexp_matches(_query_clauses.query, '(?:(?<![^\s])([+-])(?=[^\u0001-\u0040[-\u0060{-\u007f]|"))?(?:"([^"]*)"|([^\s"]+|"))', 'g') m (part);
+  from pg_catalog.regexp_matches(_query_clauses.query,
+    '(?:(?<![^\s])([+-])(?=[^\u0001-\u0040[-\u0060{-\u007f]|"))?(?:"([^"]*)"|([^\s"]+|"))', 'g') m (part);
 end;
 comment on function ragdb._query_clauses(text) is
   'Splits a query into clauses: rank (a word), must (+word, "phrase") and not (-word, -"phrase").';
 
--- What a clause demands of a chunk, as the text of a tsquery over tokens; null when the corpus lacks one of its lexemes.
+create or replace function ragdb._has_clauses(query text) returns boolean
+language sql immutable parallel safe
+return _has_clauses.query ~ '"|(^|\s)[+-][^\u0001-\u0040[-\u0060{-\u007f]';
+comment on function ragdb._has_clauses(text) is 'Whether a query has more than words that rank.';
+
+-- What a clause demands of a chunk, as the text of a tsquery over tokens; null when the corpus lacks one of its words.
 create or replace function ragdb._clause_condition(corpus_id integer, words tsvector, is_phrase boolean)
 returns text
 language plpgsql stable parallel safe
@@ -56,6 +231,33 @@ end $$;
 comment on function ragdb._clause_condition(integer, tsvector, boolean) is
   'Returns a tsquery, as text, that is true of chunks with all words of a clause (in order for a phrase); null when there can be none.';
 
+-- What all clauses of a query demand; '' is nothing, null cannot be met.
+create or replace function ragdb._query_condition(corpus ragdb.corpora, query text) returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_clause record;
+  v_condition text;
+  v_all text := '';
+begin
+  for v_clause in
+    select c.kind, c.is_phrase, ragdb._words(c.text, corpus.text_config) as words
+    from ragdb._query_clauses(query) c where c.kind <> 'rank'
+  loop
+    continue when v_clause.words = '';
+    v_condition := ragdb._clause_condition(corpus.corpus_id, v_clause.words, v_clause.is_phrase);
+    if v_clause.kind = 'must' then
+      v_all := v_all || '&' || v_condition;
+    elsif v_condition is not null then
+      v_all := v_all || '&!' || v_condition;
+    end if;
+  end loop;
+  return v_all;
+end $$;
+comment on function ragdb._query_condition(ragdb.corpora, text) is
+  'Returns what the phrases, +words and -words of a query demand, as the rest of a tsquery ("&…"), empty for nothing and null when no chunk can have it.';
+
 create or replace function ragdb._candidates(condition tsquery, weights sparsevec, k integer)
 returns table (chunk_no integer, score float8)
 language sql stable parallel safe
@@ -69,6 +271,65 @@ end;
 comment on function ragdb._candidates(tsquery, sparsevec, integer) is
   'Returns the k best chunks under a condition by their scores in float4, which only pre-rank.';
 
+-- The other way round: its cost follows the number of chunks given.
+create or replace function ragdb._candidates_among(
+  corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
+returns table (chunk_no integer, score float8)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_among.weights)
+  from pg_catalog.unnest(_candidates_among.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
+      where y.corpus_id = _candidates_among.corpus_id and y.chunk_no = n.chunk_no
+        and (_candidates_among.condition is null or y.lexemes @@ _candidates_among.condition)
+      offset 0) x
+  where ragdb._inner_product(x.impacts, _candidates_among.weights) > 0
+  order by 2 desc
+  limit _candidates_among.k;
+end;
+comment on function ragdb._candidates_among(integer, integer[], tsquery, sparsevec, integer) is
+  'Returns the k best of the given chunks that have a term and meet a condition (null: none) by their scores in float4.';
+
+-- A tsquery that every chunk meets whose upper bounds reach `need`: exact down to `depth` terms, below that "one of
+-- those without which the rest cannot". GIN evaluates the tree at every posting it cannot skip, so a small tree
+-- that lets some more chunks through beats the exact one (measured: three levels). '' is always true, null never.
+create or replace function ragdb._bound_condition(
+  tokens text[], bounds float8[], rests float8[], place integer, need float8, depth integer)
+returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last integer := cardinality(tokens);
+  v_without text;
+  v_with text;
+begin
+  if need <= 0 then
+    return '';
+  elsif rests[place] < need then
+    return null;
+  elsif depth = 0 or place = v_last then
+    while rests[v_last] < need loop
+      v_last := v_last - 1;
+    end loop;
+    return '(' || array_to_string(tokens[place:v_last], '|') || ')';
+  end if;
+  v_without := ragdb._bound_condition(tokens, bounds, rests, place + 1, need, depth - 1);
+  v_with := ragdb._bound_condition(tokens, bounds, rests, place + 1, need - bounds[place], depth - 1);
+  if v_with = '' then
+    v_with := tokens[place];
+  elsif v_with = v_without then
+    return v_with;
+  else
+    v_with := '(' || tokens[place] || '&' || v_with || ')';
+  end if;
+  return case when v_without is null then v_with when v_with is null then v_without
+    else '(' || v_with || '|' || v_without || ')' end;
+end $$;
+comment on function ragdb._bound_condition(text[], float8[], float8[], integer, float8, integer) is
+  'Returns a tsquery, as text, that is true of every chunk whose terms, by their bounds from place on, can reach need; rests[i] is the sum of bounds from i on.';
+
 -- The score that counts: float8, terms in the order of their lexemes, whatever their numbers are. An impact is
 -- a float4 made of a small whole number, the term's frequency, and gives it back exactly.
 create or replace function ragdb._bm25(corpus ragdb.corpora, chunk_nos integer[], term_ids integer[], weights float8[])
@@ -78,7 +339,10 @@ begin atomic
   select x.chunk_no,
     coalesce(sum(t.weight * ((corpus).k1 + 1) * f.tf / (f.tf + n.norm) order by t.ordinal) filter (where f.tf > 0), 0),
     coalesce(sum(t.weight order by t.ordinal) filter (where f.tf > 0), 0)
-  from ragdb.chunk_lexemes x
+  from pg_catalog.unnest(_bm25.chunk_nos) a (chunk_no)
+    cross join lateral (
+      select y.chunk_no, y.impacts, y.lexeme_count from ragdb.chunk_lexemes y
+      where y.corpus_id = (corpus).corpus_id and y.chunk_no = a.chunk_no offset 0) x
     cross join lateral (select (corpus).k1 * (1 - (corpus).b + (corpus).b * x.lexeme_count / (corpus).pivot) as norm
       offset 0) n
     cross join (
@@ -88,88 +352,158 @@ begin atomic
     cross join lateral (select ragdb._inner_product(x.impacts, t.unit) as impact offset 0) i
     cross join lateral (select case when i.impact > 0 then
         greatest(1, round(i.impact * n.norm / nullif((corpus).k1 + 1 - i.impact, 0))) else 0 end as tf offset 0) f
-  where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (_bm25.chunk_nos)
   group by x.chunk_no;
 end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
 create or replace function ragdb._rank_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer,
-  filter jsonb, chunk_ids text[])
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
   v_text text := query;
   v_must text := '';
-  v_clause record;
-  v_condition text;
   v_ids integer[];
   v_weights float8[];
-  v_tokens text[];
   v_asked float8;
   v_vector ragdb.chunk_lexemes.impacts%type;
+  v_tokens text[];
+  v_bounds float8[];
+  v_dfs integer[];
+  v_rests float8[];
+  v_rest float8 := 0;
+  v_rarest text[];
+  v_postings bigint;
+  v_conditions jsonb[];
+  v_sql text;
+  v_among integer[];
+  v_condition text;
+  v_guess float8 := 0.65;
+  v_need float8;
   v_limit integer := 2 * k + 32;
   v_found integer[];
   v_scores float8[];
+  v_count integer;
 begin
-  if query ~ '"|(^|\s)[+-][^\u0001-\u0040[-\u0060{-\u007f]' then
+  if ragdb._has_clauses(query) then
     select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text from ragdb._query_clauses(query) c;
-    for v_clause in
-      select c.kind, c.is_phrase, ragdb._lexemes(c.text, corpus.text_config) as words
-      from ragdb._query_clauses(query) c where c.kind <> 'rank'
-    loop
-      continue when v_clause.words = '';
-      v_condition := ragdb._clause_condition(corpus.corpus_id, v_clause.words, v_clause.is_phrase);
-      if v_clause.kind = 'must' then
-        if v_condition is null then
-          return;
-        end if;
-        v_must := v_must || '&' || v_condition;
-      elsif v_condition is not null then
-        v_must := v_must || '&!' || v_condition;
-      end if;
-    end loop;
+    v_must := ragdb._query_condition(corpus, query);
   end if;
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
-    array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.df, t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
-    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0))
-  into v_ids, v_weights, v_tokens, v_asked, v_vector
+    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
+    array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    array_agg(t.df order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    sum(t.df)
+  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_postings
   from (
-    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df,
-      cardinality(w.positions)
-        * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
-    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-      left join ragdb.lexemes l on l.corpus_id = corpus.corpus_id and l.lexeme = w.lexeme
-      left join ragdb.lexemes s on s.corpus_id = statistics.corpus_id and s.lexeme = w.lexeme
+    select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
+    from (
+      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
+        cardinality(w.positions)
+          * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
+      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+        left join ragdb.lexemes l on l.corpus_id = corpus.corpus_id and l.lexeme = w.lexeme
+        left join ragdb.lexemes s on s.corpus_id = statistics.corpus_id and s.lexeme = w.lexeme
+    ) w
   ) t;
-  if v_ids is null then
+  if filter is not null or chunk_ids is not null then
+    v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
+    if chunk_ids is null and cardinality(v_among) > 5000 then
+      v_among := null;
+      v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
+      v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by q.score desc) from ('
+        'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
+        ' join ragdb.chunks c on c.corpus_id = $3 and c.chunk_no = x.chunk_no'
+        ' join ragdb.documents d on d.corpus_id = $3 and d.doc_no = c.doc_no'
+        ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions) || ' order by 2 desc limit $5) q';
+    end if;
+  end if;
+  if v_ids is null or v_must is null then
     return;
   end if;
-  -- ties at the k-th place, and what float4 cannot tell from them, are all candidates
+  for v_i in reverse cardinality(v_bounds)..1 loop
+    v_rest := v_rest + v_bounds[v_i];
+    v_rests[v_i] := v_rest;
+  end loop;
+
+  -- Every chunk with a score of at least v_need is among the chunks of v_condition. It starts as a guess; the k-th
+  -- score found is a lower bound of the true one, so the second guess is right.
+  v_need := case when v_among is not null or v_postings <= 2000 then 0 else v_guess * v_rest end;
   loop
-    select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
-    into v_found, v_scores
-    from ragdb._candidates(('(' || array_to_string(v_tokens[:32], '|') || ')' || v_must)::tsquery, v_vector, v_limit) c;
-    exit when coalesce(cardinality(v_found), 0) < v_limit
-      or v_scores[v_limit] < v_scores[k] * (1 - 1e-5::float8);
-    v_limit := 8 * v_limit;
+    v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
+      case when cardinality(v_tokens) > 16 then 2 else 3 end);
+    if v_condition = '' then
+      v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+    end if;
+    loop
+      if v_among is not null then
+        select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+        into v_found, v_scores
+        from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
+      elsif v_sql is null then
+        select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+        into v_found, v_scores
+        from ragdb._candidates((v_condition || v_must)::tsquery, v_vector, v_limit) c;
+      else
+        execute v_sql into v_found, v_scores
+          using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit;
+      end if;
+      v_count := coalesce(cardinality(v_found), 0);
+      -- ties at the k-th place, and what float4 cannot tell from them, are all candidates
+      exit when v_count < v_limit or v_scores[v_limit] < v_scores[k] * (1 - 1e-5::float8);
+      v_limit := 8 * v_limit;
+    end loop;
+    exit when v_need = 0 or v_count >= k and v_scores[k] * (1 - 1e-5::float8) >= v_need;
+    if v_count >= k then
+      v_need := v_scores[k] * (1 - 2e-5::float8);
+    else
+      v_guess := v_guess * 0.65;
+      v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
+    end if;
   end loop;
   return query
     select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
     from ragdb._bm25(corpus, v_found, v_ids, v_weights) b;
 end $$;
 comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[]) is
-  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, in no order, with the raw BM25 and the share of the query''s idf that the chunk has.';
+  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
 
--- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus.
+create or replace function ragdb._rank_reference(
+  corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
+returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tokens text[] := ragdb._reference_tokens(query);
+  v_among integer[] := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
+begin
+  return query
+    select j.chunk_no, j.score, null::float8, null::float8
+    from (
+      select c.chunk_no, c.chunk_id, ragdb._jaccard(v_tokens, ragdb._reference_tokens(c.text)) as score
+      from ragdb.chunks c
+      where c.corpus_id = corpus.corpus_id and (v_among is null or c.chunk_no = any (v_among))) j
+    where j.score > 0
+    order by j.score desc, j.chunk_id
+    limit k;
+end $$;
+comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
+  'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
+
+-- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Every
+-- join is by key: the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null)
@@ -178,6 +512,8 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -205,6 +541,10 @@ begin
       using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
             hint = 'leave mode out for the default';
   end if;
+  if array_position(chunk_ids, null) is not null then
+    raise exception 'chunk_ids has a null'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  end if;
   if corpora is null or cardinality(corpora) = 0 then
     raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
       using errcode = 'RG400', detail = 'a search needs at least one corpus',
@@ -220,9 +560,14 @@ begin
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
-        cross join lateral ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
-          search.query, search.k, search.filter, search.chunk_ids) r
-      where r.score >= min_score
+        cross join lateral (
+          select l.* from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
+            search.query, search.k, search.filter, search.chunk_ids) l
+          where coalesce(search.mode, 'lexical') = 'lexical'
+          union all
+          select j.* from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
+          where search.mode = 'reference') r
+      where r.score >= search.min_score
     ), top as materialized (
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
@@ -231,7 +576,8 @@ begin
       order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
-      t.text, t.citation, t.score, t.score, null::float8, t.rank, null::integer, t.bm25, t.coverage,
+      t.text, t.citation, t.score, case when t.bm25 is not null then t.score end, null::float8,
+      case when t.bm25 is not null then t.rank end, null::integer, t.bm25, t.coverage,
       encode(t.content_hash, 'hex'), d.metadata
     from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
     order by t.rank;
@@ -250,3 +596,99 @@ begin atomic
 end;
 comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text) is
   'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. Raises RG400, RG401, RG404, RG410, RG415.';
+
+create or replace function ragdb.explain_search(corpus text, query text, chunk_id text, statistics text default null)
+returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer, impact float8, contribution float8, share float8)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'read');
+  v_statistics ragdb.corpora := v_corpus;
+  v_no integer;
+  v_text text := query;
+begin
+  if query is null or query !~ '\S' then
+    raise exception 'query is %', case when query is null then 'null' else 'empty' end
+      using errcode = 'RG400', detail = 'there is nothing to explain without a word', hint = 'pass the question as query';
+  end if;
+  if statistics is not null then
+    v_statistics := ragdb._open_corpus(statistics, 'read');
+  end if;
+  select c.chunk_no into v_no from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = explain_search.chunk_id;
+  if not found then
+    raise exception 'chunk % does not exist', ragdb._quote(chunk_id)
+      using errcode = 'RG406', detail = 'corpus ' || ragdb._quote(corpus) || ' has no such chunk',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  if ragdb._has_clauses(query) then
+    select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text from ragdb._query_clauses(query) c;
+  end if;
+  return query
+    with terms as (
+      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(s.df, 0) as df, cardinality(w.positions) as frequency,
+        ln(1 + (v_statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as idf
+      from unnest(ragdb._lexemes(v_text, v_corpus.text_config)) w
+        left join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = w.lexeme
+        left join ragdb.lexemes s on s.corpus_id = v_statistics.corpus_id and s.lexeme = w.lexeme
+    ), weighed as (
+      select t.*, coalesce(p.tf, 0) as tf,
+        coalesce((v_corpus.k1 + 1) * p.tf / (p.tf + v_corpus.k1
+          * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_corpus.pivot)), 0) as impact
+      from terms t
+        join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_no
+        left join lateral (
+          select cardinality(u.positions) as tf from unnest(x.lexemes) u
+          where u.lexeme = ragdb._token(v_corpus.corpus_id, t.term_id)) p on true
+    )
+    select w.lexeme, w.df, w.frequency, w.idf, w.tf, w.impact, w.frequency * w.idf * w.impact,
+      w.frequency * w.idf * w.impact / nullif(sum(w.frequency * w.idf * w.impact) over (order by w.lexeme
+        rows between unbounded preceding and unbounded following), 0)
+    from weighed w order by 7 desc, 1;
+end $$;
+comment on function ragdb.explain_search(text, text, text, text) is
+  'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). Raises RG400, RG401, RG404, RG406.';
+
+-- Words are looked up in runs of letters and digits as they stand in the text, so that its punctuation survives.
+create or replace function ragdb.highlight(
+  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**')
+returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'read');
+  v_text text;
+  v_asked text := query;
+  v_lexemes text[];
+  v_run record;
+  v_marked text := '';
+begin
+  if query is null or start_mark is null or end_mark is null then
+    raise exception '% is null', case when query is null then 'query' when start_mark is null then 'start_mark' else 'end_mark' end
+      using errcode = 'RG400', detail = 'every argument of highlight() needs a value', hint = 'leave the marks out for **bold**';
+  end if;
+  select c.text into v_text from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = highlight.chunk_id;
+  if not found then
+    raise exception 'chunk % does not exist', ragdb._quote(chunk_id)
+      using errcode = 'RG406', detail = 'corpus ' || ragdb._quote(corpus) || ' has no such chunk',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  if ragdb._has_clauses(query) then
+    select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_asked from ragdb._query_clauses(query) c;
+  end if;
+  v_lexemes := tsvector_to_array(ragdb._lexemes(coalesce(v_asked, ''), v_corpus.text_config));
+  for v_run in
+    select r.part[1] as gap, r.part[2] as word,
+      tsvector_to_array(ragdb._lexemes(r.part[2], v_corpus.text_config)) && v_lexemes as hits
+    from regexp_matches(v_text, '([^A-Za-z0-9' || ragdb._wordly() || ']*)([A-Za-z0-9' || ragdb._wordly() || ']*)', 'g') r (part)
+  loop
+    v_marked := v_marked || v_run.gap
+      || case when v_run.hits then start_mark || v_run.word || end_mark else v_run.word end;
+  end loop;
+  return v_marked;
+end $$;
+comment on function ragdb.highlight(text, text, text, text, text) is
+  'Returns the text of a chunk with the words that a query matches between two marks. Raises RG400, RG401, RG404, RG406.';
