@@ -1,0 +1,59 @@
+"""Documents that every process makes alike, and all that a database of them answers."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+import psycopg
+
+WORDS = [f"w{n}" for n in range(400)]
+QUERIES = ["w1 w2 w3", "w17", '"w5 w6"', "w399 w0 w42 w7", "common w9"]
+TABLES = [
+    "select chunk_id, ordinal, content_hash, text from ragdb.chunks order by chunk_id",
+    "select doc_cid, chunks, tokens, source from ragdb.documents order by doc_cid",
+    "select lexeme, df from ragdb.lexemes where df > 0 order by lexeme",
+    "select documents, chunks, lexeme_count, token_count, size_bytes from ragdb.corpora",
+]
+
+
+def document(number: int, version: int) -> dict[str, Any]:
+    """A document as put_documents takes it; the versions of one number share three chunks."""
+    same, own = random.Random(number), random.Random(number * 1000 + version)
+    texts = [
+        " ".join(["common", *source.choices(WORDS, k=60)])
+        for source in [same] * 3 + [own] * (1 + version)
+    ]
+    body = "\n\n".join(texts)
+    chunks, at = [], 0
+    for text in texts:
+        chunks.append({"text": text, "start": at, "end": at + len(text), "tokens": len(text) // 4})
+        at += len(text) + 2
+    return {
+        "doc_cid": "sha256:" + hashlib.sha256(body.encode()).hexdigest(),
+        "uri": f"docs/{number}.md",
+        "title": f"Document {number}",
+        "media_type": "text/markdown",
+        "size_bytes": len(body),
+        "chunking": {
+            "chunker": "para-sent/1",
+            "strategy": "paragraph",
+            "max_tokens": 240,
+            "overlap": 48,
+            "unit": "token",
+        },
+        "chunks": chunks,
+    }
+
+
+def everything(dsn: str) -> list[Any]:
+    """All that searches see, and what they find."""
+    with psycopg.connect(dsn) as db:
+        found: list[Any] = [
+            db.execute("select * from ragdb.search('docs', %s, 20)", (query,)).fetchall()
+            for query in QUERIES
+        ]
+        db.execute("set role ragdb_owner")
+        found += [db.execute(statement).fetchall() for statement in TABLES]
+    return found
