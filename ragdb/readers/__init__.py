@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -179,6 +178,8 @@ def _kind(data: bytes, name: str, media_type: str | None) -> str:
 
 
 def _kind_of_archive(data: bytes) -> str:
+    import zipfile
+
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if "word/document.xml" in archive.namelist():

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ragdb.readers.document import ReadError, one_line, storable
+from ragdb.readers.document import ReadError, storable
 
 _MAX_LENGTH = 65_536
 _MAX_ALIASES = 16
@@ -65,31 +65,3 @@ def split(text: str) -> tuple[Mapping[str, Any], str]:
     if not isinstance(value, Mapping):
         return {}, text
     return storable(value), text[closes.end() :]
-
-
-def fields(
-    keys: Mapping[str, Any], id_keys: tuple[str, ...]
-) -> tuple[str | None, str | None, str | None, dict[str, Any]]:
-    """Title, language, id and metadata of a record or a front matter.
-
-    `metadata` is the metadata; every other key that means nothing to us joins it.
-    """
-    rest = dict(keys)
-    title = one_line(_text(rest.pop("title", None)))
-    languages = [_text(rest.pop(key, None)) for key in ("language", "lang")]
-    ids = [_text(rest.pop(key, None)) for key in id_keys]
-    metadata = rest.pop("metadata", None)
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise ReadError("malformed", "its metadata is no object", "write metadata as an object")
-    return (
-        title,
-        next(filter(None, languages), None),
-        next(filter(None, ids), None),
-        {**rest, **(metadata or {})},
-    )
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, bool | list | dict):
-        return None
-    return str(value).strip() or None

@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn
 
 from ragdb.readers import language
 from ragdb.readers.document import Document, ReadError, clean, storable
-from ragdb.readers.frontmatter import fields
+from ragdb.readers.fields import fields
 
 MEDIA_TYPE = "application/x-ndjson"
 _BOM = b"\xef\xbb\xbf"

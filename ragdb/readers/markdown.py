@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from ragdb.readers import frontmatter
 from ragdb.readers.document import Content, one_line
+from ragdb.readers.fields import fields
 
 # `# Title { #anchor .class }`, as MkDocs, Pandoc and kramdown write it
 _ATTRIBUTES = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$")
@@ -26,7 +27,7 @@ _MAX_INLINE = 50_000
 def read(text: str) -> Content:
     """Front matter gives title, language, id and metadata; the first H1 is the title otherwise."""
     matter, body = frontmatter.split(text)
-    title, language, external_id, metadata = frontmatter.fields(matter, ("id",))
+    title, language, external_id, metadata = fields(matter, ("id",))
     return parse(body, title=title, language=language, external_id=external_id, metadata=metadata)
 
 
