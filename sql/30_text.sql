@@ -70,12 +70,12 @@ comment on function ragdb._fold(text) is
 create or replace function ragdb._ascii_vector(words text, config text) returns tsvector
 language sql immutable parallel safe
 return to_tsvector(config::regconfig,
-  -- what would make the parser see a path, a host, a tag or a signed number
-  replace(replace(replace(replace(replace(replace(
+  -- what would make the parser see a path, a host, a tag, an entity or a signed number
+  replace(replace(replace(replace(replace(replace(replace(replace(
     -- a tsvector holds words of up to 2,046 bytes
     case when octet_length(words) > 2040 and words ~ '[a-z0-9]{255}'
       then regexp_replace(words, '((?:[a-z0-9]{255}){8})[a-z0-9]+', '\1', 'g') else words end,
-    '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' '));
+    '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' '), '&', ' '), '~', ' '));
 comment on function ragdb._ascii_vector(text, text) is
   'Returns the lexemes of lower-case ASCII text, cut at everything that is not a letter or a digit.';
 
@@ -101,7 +101,7 @@ begin
     -- a letter before another of its run ends in U+0001
     v_words := regexp_replace(v_words,
       '([' || ragdb._spaceless_letters() || '](?:[' || ragdb._spaceless_marks() || ']|['
-        || ragdb._stackers() || '][' || ragdb._spaceless_letters() || '])*)(?=[' || ragdb._spaceless() || '])',
+        || ragdb._stackers() || '][' || ragdb._spaceless_letters() || '])*)(?=[' || ragdb._spaceless_letters() || '])',
       E'\\1\x01 ', 'g');
     v_list := array(
       select p.pair
@@ -141,7 +141,8 @@ begin
           when w.word ~ ('[' || ragdb._foldable() || ']') then ragdb._fold(w.word) else w.word end as word,
         w.positions
       from (
-        select u.word, string_agg(coalesce(v_positions[u.ordinal], least(u.ordinal, 16383))::text, ',') as positions
+        select u.word, array_to_string(
+          (array_agg(coalesce(v_positions[u.ordinal], least(u.ordinal, 16383)) order by u.ordinal))[:255], ',') as positions
         from unnest(v_list) with ordinality u (word, ordinal)
         group by u.word) w
       offset 0) f

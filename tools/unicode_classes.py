@@ -45,8 +45,8 @@ INVISIBLE = (
     *range(0xE0100, 0xE01F0),
 )
 
-# Folded to two characters or to none: sharp s, the Armenian ligature, the dot of a dotted i.
-EXPANDED = (0xDF, 0x1E9E, 0x587, 0x307)
+# Sharp s and the Armenian ligature, which fold to two; marks, which a small letter may take in.
+EXPANDED = (0xDF, 0x1E9E, 0x587, *range(0x300, 0x370))
 
 POINTS = range(0x80, 0x110000)
 CATEGORY = {i: unicode.category(chr(i)) for i in POINTS}

@@ -1,0 +1,116 @@
+"""The reference ranking: tokens, Jaccard, chunk hash; golden vectors and Python twins."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Connection
+
+relaxed = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+WORDLY = re.compile(
+    "["
+    + "".join(
+        re.escape(chr(i))
+        for i in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(i))[0] in "LMN"
+    )
+    + "]+"
+)
+# Python's Unicode may be another than 15.0; both have what 3.2 had
+old = st.characters(exclude_characters="\x00", exclude_categories=["Cs", "Cn", "Co"]).filter(
+    lambda c: unicodedata.ucd_3_2_0.category(c) != "Cn"
+)
+words = st.lists(
+    st.sampled_from([*"ΣσςΑα İIiı.'’:·\u0301\u00adaZ9_-日ก ", "ΣΊΣΥΦΟΣ", "ﬁ", "Ⅷ"])
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> Any:
+    return json.loads((shared / "golden/reference_runtime.json").read_text())
+
+
+def tokens(db: Connection, text: str) -> list[str]:
+    row = db.execute("select ragdb._reference_tokens(%s)", (text,)).fetchone()
+    assert row is not None
+    found: list[str] = row[0]
+    return found
+
+
+def jaccard(db: Connection, a: list[str], b: list[str]) -> float:
+    row = db.execute("select ragdb._jaccard(%s, %s)", (a, b)).fetchone()
+    assert row is not None
+    found: float = row[0]
+    return found
+
+
+def chunk_hash(text: str) -> str:
+    lanes = [0xCBF29CE484222325, 0x84222325CBF29CE4]
+    for byte in text.encode():
+        lanes = [
+            (lane ^ (byte + added)) * 0x100000001B3 % 2**64
+            for lane, added in zip(lanes, (0, 0x9E), strict=True)
+        ]
+    return "".join(f"{lane:016x}" for lane in lanes)
+
+
+@pytest.mark.shared
+def test_tokens_are_those_of_the_golden_vectors(any_db: Connection, golden: Any) -> None:
+    for text, expected in golden["tokenize"]:
+        assert tokens(any_db, text) == expected
+
+
+@pytest.mark.shared
+def test_scores_are_those_of_the_golden_vectors(any_db: Connection, golden: Any) -> None:
+    for case in golden["retrieve"]:
+        expected = {hit["id"]: hit["s"] for hit in case["expect"]}
+        for chunk in case["chunks"]:
+            found = jaccard(any_db, tokens(any_db, case["query"]), tokens(any_db, chunk["text"]))
+            assert found == expected.get(chunk["id"], 0)
+
+
+@pytest.mark.shared
+def test_hashes_are_those_of_the_golden_vectors(any_db: Connection, golden: Any) -> None:
+    for text, expected in golden["chunkHash"]:
+        assert any_db.execute("select ragdb.kern_chunk_hash(%s)", (text,)).fetchone() == (expected,)
+
+
+@relaxed
+@given(text=st.text(old) | words)
+def test_tokens_are_those_of_python(db: Connection, text: str) -> None:
+    expected = WORDLY.findall(unicodedata.normalize("NFKC", text).lower())
+    assert tokens(db, text) == list(dict.fromkeys(expected))
+
+
+@relaxed
+@given(
+    a=st.lists(st.sampled_from("abcdef"), unique=True),
+    b=st.lists(st.sampled_from("abcdef"), unique=True),
+)
+def test_jaccard_is_the_part_that_both_have(db: Connection, a: list[str], b: list[str]) -> None:
+    union = set(a) | set(b)
+    assert jaccard(db, a, b) == (len(set(a) & set(b)) / len(union) if union else 0)
+
+
+@relaxed
+@given(text=st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])))
+def test_a_chunk_hash_is_two_lanes_of_fnv(db: Connection, text: str) -> None:
+    assert db.execute("select ragdb.kern_chunk_hash(%s)", (text,)).fetchone() == (chunk_hash(text),)
+
+
+def test_a_chunk_hash_of_nothing_is_an_error(db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        db.execute("select ragdb.kern_chunk_hash(null)")
+    assert raised.value.sqlstate == "RG400"
