@@ -253,6 +253,20 @@ class EventsAfterRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainSearchRow:
+    """A row of `explain_search`."""
+
+    lexeme: str
+    df: int
+    query_frequency: int
+    idf: float
+    tf: int
+    impact: float
+    contribution: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class ExportSigningKeysRow:
     """A row of `export_signing_keys`."""
 
@@ -759,6 +773,11 @@ _EMBED_QUERY = Call(
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
 _EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
+_EXPLAIN_SEARCH = Call(
+    "explain_search",
+    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
+    {"statistics": None},
+)
 _EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
 _EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
@@ -793,6 +812,17 @@ _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
 _GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 _GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 _GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+_HIGHLIGHT = Call(
+    "highlight",
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "query": "text",
+        "start_mark": "text",
+        "end_mark": "text",
+    },
+    {"start_mark": "**", "end_mark": "**"},
+)
 _IMPORT_SIGNING_KEY = Call(
     "import_signing_key",
     {"key_id": "text", "secret": "text", "state": "text", "not_after": "timestamp with time zone"},
@@ -800,6 +830,7 @@ _IMPORT_SIGNING_KEY = Call(
 )
 _INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 _IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+_KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 _LAST_TRACE_ID = Call("last_trace_id", {})
 _LIST_CORPORA = Call("list_corpora", {})
 _LIST_DOCUMENTS = Call(
@@ -1339,6 +1370,15 @@ class Functions(Caller):
         """
         return self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
 
+    def explain_search(
+        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+    ) -> list[ExplainSearchRow]:
+        """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
+        chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
+        Raises RG400, RG401, RG404, RG406.
+        """
+        return self._rows(_EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics)
+
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
@@ -1383,9 +1423,9 @@ class Functions(Caller):
         value: list[str] = self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
-    def get_blob(self, cid: str) -> list[Blob]:
+    def get_blob(self, cid: str) -> Blob:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
-        return self._rows(_GET_BLOB, Blob, cid)
+        return self._row(_GET_BLOB, Blob, cid)
 
     def get_chunk(self, corpus: str, chunk_id: str) -> list[Chunk]:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
@@ -1412,6 +1452,15 @@ class Functions(Caller):
         """
         self._run(_GRANT_CORPUS, corpus, role, privilege)
 
+    def highlight(
+        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+    ) -> str:
+        """Returns the text of a chunk with the words that a query matches between two marks. Raises
+        RG400, RG401, RG404, RG406.
+        """
+        value: str = self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        return value
+
     def import_signing_key(
         self,
         key_id: str,
@@ -1435,6 +1484,13 @@ class Functions(Caller):
     def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
         value: bool = self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
+        return value
+
+    def kern_chunk_hash(self, text: str) -> str:
+        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over its
+        UTF-8 bytes. Raises RG400.
+        """
+        value: str = self._value(_KERN_CHUNK_HASH, text)
         return value
 
     def last_trace_id(self) -> UUID | None:
@@ -2272,6 +2328,17 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
 
+    async def explain_search(
+        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+    ) -> list[ExplainSearchRow]:
+        """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
+        chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
+        Raises RG400, RG401, RG404, RG406.
+        """
+        return await self._rows(
+            _EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+        )
+
     async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
@@ -2320,9 +2387,9 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
-    async def get_blob(self, cid: str) -> list[Blob]:
+    async def get_blob(self, cid: str) -> Blob:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
-        return await self._rows(_GET_BLOB, Blob, cid)
+        return await self._row(_GET_BLOB, Blob, cid)
 
     async def get_chunk(self, corpus: str, chunk_id: str) -> list[Chunk]:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
@@ -2349,6 +2416,15 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_GRANT_CORPUS, corpus, role, privilege)
 
+    async def highlight(
+        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+    ) -> str:
+        """Returns the text of a chunk with the words that a query matches between two marks. Raises
+        RG400, RG401, RG404, RG406.
+        """
+        value: str = await self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        return value
+
     async def import_signing_key(
         self,
         key_id: str,
@@ -2372,6 +2448,13 @@ class AsyncFunctions(AsyncCaller):
     async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
         value: bool = await self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
+        return value
+
+    async def kern_chunk_hash(self, text: str) -> str:
+        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over its
+        UTF-8 bytes. Raises RG400.
+        """
+        value: str = await self._value(_KERN_CHUNK_HASH, text)
         return value
 
     async def last_trace_id(self) -> UUID | None:

@@ -298,7 +298,7 @@ class Run:
             self._flush()
             if self.prune and not self.dry_run:
                 self._prune()
-            if self.report.written and not self.dry_run:
+            if any(file.written for file in self.files) and not self.dry_run:
                 self._optimize()
         finally:
             self.report.settle()

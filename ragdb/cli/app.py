@@ -110,6 +110,7 @@ class Session:
     def _say(self, text: str) -> None:
         from ragdb.cli.output import clean
 
+        sys.stdout.flush()
         print(clean(text), file=sys.stderr)
 
 

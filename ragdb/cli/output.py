@@ -66,6 +66,8 @@ def cell(value: Any) -> str:
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     if isinstance(value, dict | list):
         return clean(dumps(value))
+    if isinstance(value, bytes):
+        return value.hex()
     if hasattr(value, "isoformat"):
         return str(value.isoformat(sep=" ", timespec="seconds"))
     return clean(str(value))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragdb.client import Database
 
 BAR = 12
+SHOWN = 500  # characters of a chunk
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
 START, STOP = "\x01", "\x02"
 
@@ -57,6 +58,8 @@ def search(
     from ragdb.cli.output import record
 
     _printable(query)
+    if explain and mode not in (None, "lexical"):
+        raise Failure(f"--explain explains lexical scores, not mode {mode}")
     how: dict[str, Any] = {
         "k": k,
         "mode": mode,
@@ -74,26 +77,18 @@ def search(
             trace_id = db.last_trace_id()
         else:
             hits = list(db.search(names, query, **how))
-        explained = (
-            [dict(record(r)) for name in names for r in db.explain_search(name, query, **how)]
-            if explain
-            else []
-        )
-        if session.format != "table":
-            rows = [record(hit) for hit in hits]
-            if explain:
-                for row in rows:
-                    row["explain"] = [
-                        {n: v for n, v in e.items() if n not in ("corpus", "chunk_id")}
-                        for e in explained
-                        if e.get("chunk_id") == row["chunk_id"]
-                    ]
-            output.rows(session, rows)
-        else:
-            for hit in hits:
+        terms = [_terms(db, query, hit) if explain else [] for hit in hits]
+        if session.format == "table":
+            for hit, of_hit in zip(hits, terms, strict=True):
                 _print(session, db, query, hit, len(names) > 1)
-            if explain and explained:
-                output.rows(session, explained, title="explanation")
+                if of_hit:
+                    output.rows(session, of_hit)
+                    session.out.print()
+        elif explain:
+            pairs = zip(hits, terms, strict=True)
+            output.rows(session, [{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
+        else:
+            output.rows(session, hits)
     if not hits:
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:
@@ -119,6 +114,11 @@ def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> lis
                 corpus, query, str(error.sqlstate), elapsed, **how, client="ragdb cli"
             )
         raise
+
+
+def _terms(db: Database, query: str, hit: Any) -> list[Any]:
+    """How the score of a hit came about, by term."""
+    return list(db.explain_search(hit.corpus, query, hit.chunk_id))
 
 
 def _readable(db: Database) -> list[str]:
@@ -173,50 +173,42 @@ def _print(session: Session, db: Database, query: str, hit: Any, name_corpus: bo
     )
     session.out.print(head, soft_wrap=True)
     if path:
-        session.out.print(Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5)))
-    session.out.print(Padding(_marked(db, query, hit), (0, 0, 1, 5)))
+        session.out.print(
+            Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5), expand=False)
+        )
+    session.out.print(Padding(_marked(db, query, hit), (0, 0, 1, 5), expand=False))
 
 
 def _marked(db: Database, query: str, hit: Any) -> Text:
-    """The chunk's text on one paragraph, the words that matched in bold."""
+    """The chunk's text as one paragraph, from a little before the first match, matches in bold."""
+    import re
+
     from rich.text import Text
 
     from ragdb.cli.output import clean
 
-    shown = Text()
-    bold = False
-    for part in _split(db.highlight(hit.corpus, query, hit.text, START, STOP)):
-        if part in (START, STOP):
-            bold = part == START
+    marked = db.highlight(hit.corpus, hit.chunk_id, query, START, STOP)
+    plain, bold = "", []
+    for part in re.split(f"([{START}{STOP}])", marked):
+        if part == START:
+            bold.append([len(plain), len(plain)])
+        elif part == STOP:
+            bold[-1][1] = len(plain)
         else:
-            shown.append(clean(part), style="bold yellow" if bold else None)
-    lines = " ".join(shown.plain.split())
-    if len(lines) != len(shown.plain):
-        shown = _squeezed(shown)
-    if len(shown) > 600:
-        shown = shown[:600] + Text(" …", style="dim")
-    return shown
-
-
-def _split(text: str) -> list[str]:
-    import re
-
-    return [part for part in re.split(f"([{START}{STOP}])", text) if part]
-
-
-def _squeezed(text: Text) -> Text:
-    """Runs of white space become one space; styles stay."""
-    import re
-
-    from rich.text import Text
-
-    out, end = Text(), 0
-    for run in re.finditer(r"\s+", text.plain):
-        out.append_text(text[end : run.start()])
-        out.append(" ")
-        end = run.end()
-    out.append_text(text[end:])
-    return out
+            # one space for each run of white space, also where a run is cut by a mark
+            words = clean(re.sub(r"\s+", " ", part))
+            plain += words[1:] if plain.endswith(" ") and words.startswith(" ") else words
+    shown = Text(plain)
+    for begin, end in bold:
+        shown.stylize("bold yellow", begin, end)
+    if len(plain) <= SHOWN:
+        return shown
+    begin = max(0, min((bold[0][0] if bold else 0) - SHOWN // 4, len(plain) - SHOWN))
+    begin = plain.rfind(" ", 0, begin) + 1
+    cut = shown[begin : begin + SHOWN]
+    before = "… " if begin else ""
+    after = " …" if begin + SHOWN < len(plain) else ""
+    return Text.assemble((before, "dim"), cut, (after, "dim"))
 
 
 def trace_ls(

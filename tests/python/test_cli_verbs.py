@@ -1,0 +1,322 @@
+"""The command line: what each verb prints, where, and how it exits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli import app
+from ragdb.cli.output import clean, dumps
+
+EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """run('search', 'x') on a fresh database; the result has exit_code, stdout and stderr."""
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
+
+
+@pytest.fixture
+def demo(run: Run) -> Run:
+    """The same with the samples in the corpus `demo`."""
+    assert run("ingest", EXAMPLES, "--corpus", "demo", "-q").exit_code == 0
+    return run
+
+
+def test_ingest_makes_the_corpus_and_lists_the_files(run: Run) -> None:
+    result = run("ingest", EXAMPLES, "--corpus", "demo")
+    assert result.exit_code == 0
+    assert "handbook/safety.pdf" in result.stdout
+    assert "4 pages" in result.stdout
+    assert "demo: 6 documents (6 written, 0 unchanged, 0 failed)" in result.stderr
+    again = run("ingest", EXAMPLES, "--corpus", "demo", "--json")
+    assert again.exit_code == 0
+    report = json.loads(again.stdout)
+    assert (report["written"], report["unchanged"]) == (0, 6)
+
+
+def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.md").write_text("Good.")
+    (tmp_path / "zero.md").write_bytes(b"")
+    result = run("ingest", tmp_path, "--corpus", "docs")
+    assert result.exit_code == 4
+    assert "it has no bytes" in result.stdout
+    assert "remove it" in result.stdout
+
+
+def test_ingest_exits_with_5_when_there_is_no_file(run: Run, tmp_path: Path) -> None:
+    result = run("ingest", tmp_path, "--corpus", "docs", "--json")
+    assert result.exit_code == 5
+    assert json.loads(result.stdout)["files"] == []
+
+
+def test_ingest_reads_standard_input(run: Run) -> None:
+    result = run("ingest", "-", "--corpus", "docs", "--name", "note.md", input="# Note\n\nText.\n")
+    assert result.exit_code == 0
+    (document,) = json.loads(run("search", "text", "-c", "docs", "--json").stdout)
+    assert (document["source"], document["title"]) == ("note.md", "Note")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ingest", "nowhere", "-c", "docs"], "no such file"),
+        (["ingest", ".", "-c", "Not A Name"], "RG411"),
+        (["ingest", ".", "-c", "docs", "--glob", "../*"], "leaves the folder"),
+        (["ingest", ".", "-c", "docs", "--overlap", "240"], "overlap is 240"),
+        (["ingest", ".", "-c", "docs", "--strategy", "no"], "strategy is 'no'"),
+        (["ingest", ".", "-c", "docs", "--metadata", "x"], "KEY=VALUE"),
+        (["ingest", "-", "-c", "docs", "--watch"], "watched"),
+        (["ingest", "."], "Missing option"),
+        (["search", "x", "-c", "nowhere"], "RG404"),
+        (["search", "x", "-c", "NO"], "RG404"),
+        (["search", "", "-c", "demo"], "query is empty"),
+        (["search", "x", "-c", "demo", "-k", "0"], "k is 0"),
+        (["search", "x", "-c", "demo", "-k", "1001"], "k is 1001"),
+        (["search", "x", "-c", "demo", "--min-score", "2"], "min_score is 2"),
+        (["search", "x", "-c", "demo", "--mode", "no"], "mode"),
+        (["search", "x", "-c", "demo", "--filter", "{"], "not JSON"),
+        (["search", "x", "-c", "demo", "--filter", '{"a": {"$no": 1}}'], "RG410"),
+        (["search", "\udcff", "-c", "demo"], "UTF-8"),
+        (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
+        (["trace", "show", "x"], "no trace id"),
+        (["trace", "show", "00000000-0000-7000-8000-000000000000"], "RG407"),
+        (["trace", "ls", "--since", "yesterday"], "no time"),
+        (["corpus", "show", "nowhere"], "RG404"),
+        (["corpus", "create", "x_y"], "RG411"),
+        (["corpus", "create", "demo"], "RG409"),
+        (["corpus", "drop", "demo"], "--yes"),
+        (["status", "--format", "xml"], "none of"),
+        (["nothing"], "nothing"),
+    ],
+)
+def test_what_is_asked_wrongly_exits_with_2_and_says_why(
+    demo: Run, arguments: list[str], message: str
+) -> None:
+    result = demo(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.output
+
+
+def test_errors_of_the_database_show_detail_and_hint(demo: Run) -> None:
+    result = demo("search", "x", "-c", "demo", "-k", "0")
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("ragdb: k is 0")
+    assert lines[1].startswith("  detail: ")
+    assert lines[2].startswith("  hint: ")
+
+
+def test_a_database_that_is_not_there_exits_with_3(run: Run) -> None:
+    result = run("corpus", "ls", "--dsn", "postgresql://nobody:secret@127.0.0.1:1/none")
+    assert result.exit_code == 3
+    assert "ragdb doctor" in result.stderr
+    assert "secret" not in result.output
+
+
+def test_a_database_without_schema_exits_with_3_and_says_init(run: Run, server: str) -> None:
+    result = run("corpus", "ls", "--dsn", server)
+    assert result.exit_code == 3
+    assert "ragdb init" in result.stderr
+
+
+def test_a_missing_right_exits_with_3(demo: Run, clone: str) -> None:
+    reader = f"{clone} user=reader"
+    assert demo("search", "deposit", "-c", "demo", "-d", reader).exit_code == 0
+    result = demo("ingest", EXAMPLES, "-c", "demo", "--force", "-d", reader)
+    assert result.exit_code == 3
+    assert "Traceback" not in result.output
+
+
+def test_search_shows_rank_score_source_page_and_heading(demo: Run) -> None:
+    result = demo("search", "angle grinder sparks", "-k", "2")
+    assert result.exit_code == 0
+    first = result.stdout.splitlines()[0]
+    assert "handbook/safety.pdf" in first
+    assert "page 3" in first
+    assert "█" in first
+
+
+def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = demo("search", "sparks", "-k", "1").stdout
+    assert "\x1b[1;33mSparks\x1b[0m" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
+
+
+def test_search_looks_into_all_corpora_by_default(demo: Run) -> None:
+    demo("ingest", EXAMPLES / "faq.html", "-c", "other")
+    hits = json.loads(demo("search", "concrete", "--json").stdout)
+    assert {hit["corpus"] for hit in hits} == {"demo", "other"}
+
+
+def test_formats_have_every_column(demo: Run) -> None:
+    as_json = json.loads(demo("search", "deposit", "-c", "demo", "--json").stdout)
+    lines = demo("search", "deposit", "-c", "demo", "--format", "ndjson").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == as_json
+    rows = list(csv.DictReader(io.StringIO(demo("search", "deposit", "--format", "csv").stdout)))
+    assert [row["chunk_id"] for row in rows] == [hit["chunk_id"] for hit in as_json]
+    assert [float(row["score"]) for row in rows] == [hit["score"] for hit in as_json]
+
+
+def test_flags_may_stand_before_the_verb(demo: Run) -> None:
+    assert json.loads(demo("--json", "corpus", "ls").stdout)[0]["name"] == "demo"
+
+
+def test_search_writes_nothing_and_trace_records_one(demo: Run) -> None:
+    demo("search", "deposit", "-c", "demo")
+    assert json.loads(demo("trace", "ls", "--json").stdout) == []
+    result = demo("search", "deposit", "-c", "demo", "--trace")
+    (trace,) = json.loads(demo("trace", "ls", "--json").stdout)
+    assert trace["id"] in result.stderr
+    assert (trace["query_text"], trace["client"]) == ("deposit", "ragdb cli")
+    shown = json.loads(demo("trace", "show", trace["id"], "--json").stdout)
+    assert len(shown["hits"]) == trace["limit_returned"] > 0
+    assert trace["id"] in demo("trace", "show", trace["id"]).stdout
+
+
+def test_a_traced_search_that_fails_is_recorded(demo: Run) -> None:
+    assert demo("search", "x", "-c", "demo", "--trace", "-k", "0").exit_code == 2
+    (trace,) = json.loads(demo("trace", "ls", "--json").stdout)
+    assert trace["error_code"] == "RG400"
+
+
+def test_nothing_found_is_no_error(demo: Run) -> None:
+    result = demo("search", "xylophone", "-c", "demo")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing found" in result.stderr
+    assert json.loads(demo("search", "xylophone", "-c", "demo", "--json").stdout) == []
+
+
+def test_a_corpus_lives_and_is_dropped(run: Run) -> None:
+    assert run("corpus", "create", "docs", "--title", "Documents", "--b", "0.4").exit_code == 0
+    assert json.loads(run("corpus", "show", "docs", "--json").stdout)["b"] == 0.4
+    assert run("corpus", "grant", "docs", "reader", "read").exit_code == 0
+    assert run("corpus", "revoke", "docs", "reader").exit_code == 0
+    assert run("corpus", "optimize", "docs").exit_code == 0
+    assert run("corpus", "drop", "docs", "-y").exit_code == 0
+    assert json.loads(run("corpus", "ls", "--json").stdout) == []
+
+
+def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
+    result = demo("doctor", "--deep")
+    assert result.exit_code == 0, result.output
+    assert "FAIL" not in result.stdout
+    assert "corpus demo: equal to a recount" in result.stdout
+
+
+def test_doctor_finds_a_wrong_counter_and_repair_rights_it(demo: Run, clone: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("update ragdb.corpora set documents = documents + 1")
+    result = demo("doctor", "--deep")
+    assert result.exit_code == 1
+    assert "ragdb repair demo" in result.stdout
+    assert demo("repair", "demo").exit_code == 0
+    assert demo("doctor", "--deep").exit_code == 0
+
+
+def test_doctor_says_what_a_dba_must_run(run: Run, server: str) -> None:
+    result = run("doctor", "-d", f"{server.replace('postgres@', 'stranger@')}")
+    assert result.exit_code == 3
+    assert "create extension vector" in result.stdout
+
+
+def test_init_is_current_on_a_migrated_database(run: Run) -> None:
+    result = run("init", "--no-manual")
+    assert result.exit_code == 0
+    assert "the schema is current" in result.stderr
+
+
+def test_init_loads_the_manual_once_and_nobody_writes_to_it(run: Run, clone: str) -> None:
+    assert "the manual was loaded" in run("init").stderr
+    assert "the manual was loaded" not in run("init").stderr
+    (hit, *_) = json.loads(
+        run("search", "create_corpus", "-d", f"{clone} user=reader", "--json").stdout
+    )
+    assert hit["corpus"] == "system"
+    result = run("ingest", EXAMPLES, "-c", "system", "-d", f"{clone} user=admin")
+    assert result.exit_code == 3
+    assert "RG401" in result.stderr
+
+
+def test_status_shows_the_corpora(demo: Run) -> None:
+    status = json.loads(demo("status", "--json").stdout)
+    assert (status["schema"], status["origin"]) == ("current", "RAGDB_DATABASE_URL")
+    assert status["corpora"][0]["name"] == "demo"
+    assert "demo" in demo("status").stdout
+
+
+def test_verbose_says_which_setting_won_and_no_password(run: Run, clone: str) -> None:
+    result = run("corpus", "ls", "-v", "-d", f"{clone} password=secret")
+    assert "(from --dsn)" in result.stderr
+    assert "secret" not in result.output
+
+
+def test_quiet_says_nothing_beside_the_data(demo: Run) -> None:
+    assert demo("ingest", EXAMPLES, "-c", "demo", "-q").stderr == ""
+
+
+def test_maintain_may_run_at_any_time(run: Run) -> None:
+    run("maintain")
+    result = run("maintain")
+    assert result.exit_code == 0
+    assert "nothing was due" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07text",
+        "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
+        "\x9b31mred",
+        "over\rwritten",
+        "back\b\b\bspace",
+        "turned \u202egnp.exe",
+        "\x1bP1$qm\x1b\\after",
+    ],
+)
+def test_text_of_documents_cannot_steer_a_terminal(hostile: str) -> None:
+    assert not set(clean(hostile)) & {"\x1b", "\x9b", "\r", "\b", "\x07", "\u202e"}
+    assert "31m" not in clean(hostile)
+    assert json.loads(dumps([hostile])) == [hostile]
+    assert not set(dumps([hostile])) & {"\x1b", "\x9b", "\r", "\b", "\x07"}
+
+
+def test_a_hostile_document_is_printed_without_its_escapes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "evil.txt").write_text("A \x1b[2J needle \x1b]0;pwned\x07in it \x9b31m here.")
+    run("ingest", tmp_path / "evil.txt", "-c", "docs")
+    shown = run("search", "needle", "-c", "docs")
+    assert "needle" in shown.stdout
+    assert "\x1b" not in shown.output
+    assert "\x9b" not in shown.output
+
+
+def test_demo_runs_and_leaves_nothing(run: Run) -> None:
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert "handbook/safety.pdf, page 3" in result.stdout
+    assert "$ ragdb trace show" in result.stdout
+    assert json.loads(run("corpus", "ls", "--json").stdout) == []
+
+
+@pytest.fixture(autouse=True)
+def _no_colours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    yield
