@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint extension client docs bench nightly venv
+.PHONY: demo test lint extension tables client docs bench nightly venv
 
 demo: venv
 	$(BIN)/ragdb demo
@@ -18,6 +18,10 @@ lint: venv
 # the extension's script, out of migrations/ and sql/
 extension: venv
 	$(BIN)/python -m ragdb.extension
+
+# the tables for SQLAlchemy, out of a migrated database
+tables: venv
+	$(BIN)/python -m tools.generate_tables
 
 # the Python client and its errors, and the generated pages of docs/, out of the database's catalogue
 client: venv

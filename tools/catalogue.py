@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import class_row, dict_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -156,8 +157,9 @@ def scratch_database() -> Iterator[psycopg.Connection[Any]]:
             "locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'"
         )
         try:
-            with psycopg.connect(uri, dbname=name) as connection:
-                migrate.install(connection)
+            dsn = make_conninfo(uri, dbname=name)
+            migrate.migrate(dsn)
+            with psycopg.connect(dsn) as connection:
                 yield connection
         finally:
             admin.execute(f"drop database {name} with (force)")

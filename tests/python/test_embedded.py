@@ -46,7 +46,8 @@ def environment(home: Path) -> dict[str, str]:
 
 def value(dsn: str, query: str) -> object:
     with psycopg.connect(dsn) as connection:
-        row = connection.execute(query).fetchone()  # type: ignore[call-overload]
+        row = connection.execute(query).fetchone()
+    assert row is not None
     return row[0]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.conftest import Server
 
 from ragdb import embedded, extension, migrate
+from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[[str], str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from typing import Any
 
 import psycopg
@@ -72,5 +73,10 @@ def facts(connection: psycopg.Connection[Any]) -> list[str]:
     """All that defines schema ragdb, one line a fact, sorted bytewise."""
     with connection.transaction(force_rollback=True):
         connection.execute("set local search_path = pg_catalog")
-        rows = connection.execute(FACTS).fetchall()  # type: ignore[arg-type]
+        rows = connection.execute(FACTS).fetchall()
     return sorted(f"{kind} {name}: {fact}" for kind, name, fact in rows)
+
+
+def difference(one: list[str], other: list[str]) -> str:
+    """The lines that only one has; empty when both are the same."""
+    return "\n".join(unified_diff(one, other, lineterm="", n=0))

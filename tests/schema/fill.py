@@ -56,7 +56,7 @@ def rows(connection: Connection) -> dict[str, tuple[int, str]]:
     ).fetchall()
     for (table,) in tables:
         count, digest = connection.execute(
-            f'select count(*), md5(string_agg(t::text, chr(10) order by t::text collate "C"))'  # type: ignore[call-overload]
+            f'select count(*), md5(string_agg(t::text, chr(10) order by t::text collate "C"))'
             f' from ragdb."{table}" t'
         ).fetchall()[0]
         found[table] = (count, digest)

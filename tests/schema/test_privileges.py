@@ -52,7 +52,7 @@ def test_the_matrix_of_objects_and_roles_is_as_checked_in(
     any_db: Connection, write_snapshots: bool
 ) -> None:
     any_db.execute("set local search_path = pg_catalog")
-    found = "".join(f"{line}\n" for (line,) in any_db.execute(MATRIX))  # type: ignore[call-overload]
+    found = "".join(f"{line}\n" for (line,) in any_db.execute(MATRIX))
     # where pgvector lives is the host's choice
     found = found.replace("public.", "")
     if write_snapshots:
@@ -65,7 +65,7 @@ def test_the_matrix_of_objects_and_roles_is_as_checked_in(
 def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
     any_db.execute("grant select (text) on ragdb.chunks to ragdb_reader")
     any_db.execute("set local search_path = pg_catalog")
-    lines = [line for (line,) in any_db.execute(MATRIX)]  # type: ignore[call-overload]
+    lines = [line for (line,) in any_db.execute(MATRIX)]
     assert "relation ragdb.chunks: admin columns, reader columns, writer columns" in lines
 
 
@@ -83,7 +83,7 @@ def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None
             f"copy {table} to stdout",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), any_db.transaction():
-                any_db.execute(statement)  # type: ignore[call-overload]
+                any_db.execute(statement)
 
 
 # ---- planted objects ----------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def planted(any_clone: str, login: Login) -> Callable[[str], Connection]:
             ).fetchall()
         attacker = login(any_clone, role, autocommit=True)
         attacker.execute("set client_min_messages = error")
-        attacker.execute(PLANT)  # type: ignore[call-overload]
+        attacker.execute(PLANT)
         for (table,) in tables:
             attacker.execute(f"create temporary table {table} (name text, key text, value jsonb)")
         attacker.execute("set search_path = pg_temp, evil, pg_catalog")
@@ -169,7 +169,7 @@ def test_planted_objects_are_never_run(planted: Callable[[str], Connection], rol
         for value in ("null", "'planted'", "'1'"):
             arguments = ", ".join(f"{value}::{type_}" for type_ in types)
             with contextlib.suppress(psycopg.Error):
-                attacker.execute(f"select * from ragdb.{name}({arguments})")  # type: ignore[call-overload]
+                attacker.execute(f"select * from ragdb.{name}({arguments})")
         assert not ran(attacker), signature
 
 

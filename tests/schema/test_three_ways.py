@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from difflib import unified_diff
 from typing import Any
 
 import psycopg
 import pytest
-from tests.conftest import Server
-from tests.schema.facts import facts
 
 import ragdb
 from ragdb import extension, migrate
+from tests.conftest import Server
+from tests.schema.facts import difference, facts
 
 
 def facts_of(dsn: str) -> list[str]:
     with psycopg.connect(dsn) as connection:
         return facts(connection)
-
-
-def difference(one: list[str], other: list[str]) -> str:
-    return "\n".join(unified_diff(one, other, lineterm="", n=0))
 
 
 @pytest.mark.parametrize("way", ["alembic", "extension"])
@@ -42,7 +37,7 @@ def test_a_fact_that_differs_is_seen(make: Any) -> None:
         "drop index ragdb.edges_by_child",
     ):
         with psycopg.connect(dsn) as connection:
-            connection.execute(change)  # type: ignore[call-overload]
+            connection.execute(change)
             assert difference(before, facts(connection)), change
             connection.rollback()
 

@@ -18,7 +18,7 @@ MIGRATE = "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])"
 def executes(dsn: str, *statements: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         for statement in statements:
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,10 @@ from ragdb import extension, migrate
 from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("ragdb", "sql", "migrations", "extension", "pyproject.toml", "README.md", "LICENSE")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PARTS = {"pyproject.toml", PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]} | {
+    folder.split("/")[0] for folder in PROJECT["tool"]["setuptools"]["package-dir"].values()
+}
 
 
 @pytest.fixture(scope="module")
