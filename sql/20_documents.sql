@@ -109,8 +109,10 @@ comment on type ragdb.blob is 'The original bytes of a document.';
 
 -- ── names and hashes ────────────────────────────────────────────────────────────────────────────────
 
+-- They always give the same, but convert_to is marked stable, and nothing that calls it and says immutable is inlined.
+
 create or replace function ragdb._content_hash(text text) returns bytea
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(
   pg_catalog.replace(pg_catalog.replace(_content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'), E' \t\n\r\f\v'), 'UTF8'));
 comment on function ragdb._content_hash(text) is
@@ -124,7 +126,7 @@ comment on function ragdb._packed(bytea) is
   'Returns some bytes behind their number, four bytes, most significant first.';
 
 create or replace function ragdb._packed(part text) returns bytea
-language sql immutable parallel safe
+language sql stable parallel safe
 return ragdb._packed(pg_catalog.convert_to(_packed.part, 'UTF8'));
 comment on function ragdb._packed(text) is
   'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
@@ -138,7 +140,7 @@ comment on function ragdb._slug(text) is
 
 create or replace function ragdb._chunk_id(corpus text, source_name text, source text, content_hash bytea, n bigint)
 returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return ragdb._slug(pg_catalog.concat_ws('/', nullif(_chunk_id.source_name, ''), _chunk_id.source)) || ':'
   || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb._packed('ragdb-chunk-1') || ragdb._packed(_chunk_id.corpus)
     || ragdb._packed(_chunk_id.source_name) || ragdb._packed(_chunk_id.source)
@@ -926,7 +928,7 @@ comment on function ragdb.put_blob(bytea, text) is
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 begin
