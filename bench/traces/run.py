@@ -1,0 +1,137 @@
+"""What recording a retrieval costs: `retrieve` minus `search`, interleaved, query by query.
+
+The peer is what an application does without us: the same search, then its own insert of the query and
+the hits, as one jsonb, into a plain table. Once each call waits for its commit to reach the disk, once
+all are in one transaction. Usage: python -m bench.traces.run [--corpus F.jsonl] [--queries F.jsonl]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+import ragdb
+from ragdb import embedded
+
+ROOT = Path(__file__).resolve().parents[2]
+SCIFACT = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data/beir_scifact"
+SEARCH = "select * from ragdb.search('bench', %s, 10)"
+RETRIEVE = "select * from ragdb.retrieve('bench', %s, 10)"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--corpus", type=Path, default=SCIFACT / "corpus.jsonl")
+    arguments.add_argument("--queries", type=Path, default=SCIFACT / "queries.jsonl")
+    arguments.add_argument("--rounds", type=int, default=3)
+    given = arguments.parse_args()
+    if not given.corpus.is_file():
+        sys.exit(f"no file {given.corpus}: set RAGDB_SHARED, or give --corpus and --queries")
+    base = Path("/var/lib/ragdb-bench") if os.geteuid() == 0 else Path(tempfile.gettempdir())
+    base.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=base, prefix="traces-"))
+    home.chmod(0o711)
+    try:
+        report(given, embedded.dsn(home / "pg18"))
+    finally:
+        embedded.stop(home / "pg18")
+        shutil.rmtree(home)
+
+
+def report(given: argparse.Namespace, dsn: str) -> None:
+    queries = [json.loads(line)["text"] for line in given.queries.open()]
+    with ragdb.connect(dsn) as database:
+        database.ingest(given.corpus, corpus="bench")
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("set role ragdb_owner")
+        db.execute("create schema own")
+        db.execute(
+            "create table own.log (id bigint generated always as identity primary key,"
+            " at timestamptz default now(), query text, hits jsonb)"
+        )
+
+        def search(query: str) -> None:
+            db.execute(SEARCH, (query,)).fetchall()
+
+        def retrieve(query: str) -> None:
+            db.execute(RETRIEVE, (query,)).fetchall()
+
+        def own(query: str) -> None:
+            hits = db.execute(SEARCH, (query,)).fetchall()
+            kept = [(hit[0], hit[2], hit[12], hit[19]) for hit in hits]
+            db.execute("insert into own.log (query, hits) values (%s, %s)", (query, Jsonb(kept)))
+
+        ways = {"search": search, "own": own, "retrieve": retrieve}
+        committed = measure(ways, queries, given.rounds)
+        with db.transaction():
+            together = measure(ways, queries, given.rounds)
+        ((chunks,),) = db.execute("select chunks from ragdb.corpus_info('bench')").fetchall()
+        ((size,),) = db.execute(
+            "select sum(pg_total_relation_size(i.inhrelid)) / count(distinct t.id)"
+            " from ragdb.retrieval_traces t, pg_inherits i where i.inhparent in"
+            " ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass)"
+        ).fetchall()
+        ((server,),) = db.execute("show server_version").fetchall()
+    text = f"""
+## bench/traces: what recording a retrieval costs
+
+{time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), load {os.getloadavg()[0]:.1f}, \
+PostgreSQL {server}, ragdb {ragdb.__version__}. `python -m bench.traces.run`: \
+{given.corpus.parent.name}, {chunks:,} chunks, {len(queries)} queries, k = 10, \
+each way in turn on each query, best of {given.rounds}; {size:,.0f} bytes of disk a trace.
+
+| ms | median | p95 | over search, median | throughput lost |
+|---|---|---|---|---|
+{rows("each call commits", committed)}
+{rows("one transaction", together)}
+"""
+    print(text)
+    with (ROOT / "bench/results.md").open("a") as results:
+        results.write(text)
+
+
+def measure(
+    ways: dict[str, Callable[[str], None]], queries: list[str], rounds: int
+) -> dict[str, list[float]]:
+    """Milliseconds of each query in each way, the best of the rounds."""
+    best = {way: [float("inf")] * len(queries) for way in ways}
+    for _ in range(rounds):
+        for n, query in enumerate(queries):
+            for way, call in ways.items():
+                began = time.perf_counter()
+                call(query)
+                best[way][n] = min(best[way][n], 1000 * (time.perf_counter() - began))
+    return best
+
+
+def rows(commit: str, best: dict[str, list[float]]) -> str:
+    lines = []
+    for way, name in (
+        ("search", "search"),
+        ("own", "search and own log"),
+        ("retrieve", "retrieve"),
+    ):
+        over = [t - s for t, s in zip(best[way], best["search"], strict=True)]
+        cuts = statistics.quantiles(best[way], n=100)
+        lost = 100 * (1 - sum(best["search"]) / sum(best[way]))
+        lines.append(
+            f"| {name}, {commit} | {cuts[49]:.2f} | {cuts[94]:.2f}"
+            f" | {statistics.median(over):.2f} | {lost:.0f} % |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
