@@ -1,8 +1,9 @@
 """What recording a retrieval costs: `retrieve` minus `search`, interleaved, query by query.
 
-The peer is what an application does without us: the same search, then its own insert of the query and
-the hits, as one jsonb, into a plain table. Once each call waits for its commit to reach the disk, once
-all are in one transaction. Usage: python -m bench.traces.run [--corpus F.jsonl] [--queries F.jsonl]
+The peer is what an application does without us: the same search, then its own insert of the query
+and the hits, as one jsonb, into a plain table. Once each call waits until its commit is on the
+disk, once all are in one transaction.
+Usage: python -m bench.traces.run [--corpus FILE.jsonl] [--queries FILE.jsonl] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psycopg
@@ -79,16 +80,17 @@ def report(given: argparse.Namespace, dsn: str) -> None:
             together = measure(ways, queries, given.rounds)
         ((chunks,),) = db.execute("select chunks from ragdb.corpus_info('bench')").fetchall()
         ((size,),) = db.execute(
-            "select sum(pg_total_relation_size(i.inhrelid)) / count(distinct t.id)"
-            " from ragdb.retrieval_traces t, pg_inherits i where i.inhparent in"
+            "select sum(pg_total_relation_size(i.inhrelid))"
+            " / (select count(*) from ragdb.retrieval_traces)"
+            " from pg_inherits i where i.inhparent in"
             " ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass)"
         ).fetchall()
         ((server,),) = db.execute("show server_version").fetchall()
     text = f"""
 ## bench/traces: what recording a retrieval costs
 
-{time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), load {os.getloadavg()[0]:.1f}, \
-PostgreSQL {server}, ragdb {ragdb.__version__}. `python -m bench.traces.run`: \
+{time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), \
+load {os.getloadavg()[0]:.1f}, PostgreSQL {server}, ragdb {ragdb.__version__}. `python -m bench.traces.run`: \
 {given.corpus.parent.name}, {chunks:,} chunks, {len(queries)} queries, k = 10, \
 each way in turn on each query, best of {given.rounds}; {size:,.0f} bytes of disk a trace.
 
@@ -103,7 +105,7 @@ each way in turn on each query, best of {given.rounds}; {size:,.0f} bytes of dis
 
 
 def measure(
-    ways: dict[str, Callable[[str], None]], queries: list[str], rounds: int
+    ways: Mapping[str, Callable[[str], None]], queries: list[str], rounds: int
 ) -> dict[str, list[float]]:
     """Milliseconds of each query in each way, the best of the rounds."""
     best = {way: [float("inf")] * len(queries) for way in ways}
