@@ -705,9 +705,11 @@ begin atomic
       from ragdb.chunks c
       where c.corpus_id = _slice_fingerprint.corpus_id and c.chunk_id = any(_slice_fingerprint.chunk_ids)
   ), contents as materialized (
-    select pg_catalog.string_agg(ragdb._packed(m.chunk_id) || ragdb._packed(m.content_hash), '' order by m.chunk_id) as bytes,
-        pg_catalog.array_agg(m.content_hash order by m.chunk_id) as hashes
-      from members m
+    -- a member that is gone counts too, as one without content
+    select pg_catalog.string_agg(ragdb._packed(i.chunk_id) || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
+          order by i.chunk_id collate "C") as bytes,
+        pg_catalog.array_agg(m.content_hash order by i.chunk_id collate "C") as hashes
+      from pg_catalog.unnest(_slice_fingerprint.chunk_ids) i (chunk_id) left join members m on m.chunk_id = i.chunk_id
   ), joined as materialized (
     select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
         ragdb._packed(p.chunk_id) || ragdb._packed(k.chunk_id) || ragdb._packed(e.edge_type), ''

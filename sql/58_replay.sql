@@ -10,7 +10,8 @@ declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(replay.trace_id);
   v_corpus ragdb.corpora := ragdb._open_corpus(v_trace.corpus, 'read');
   v_slice ragdb.slices;
-  v_fingerprint record;
+  v_slice_id text;
+  v_snapshot text;
   v_recorded text[]; v_recorded_keys text[]; v_recorded_scores float8[];
   v_keys text[]; v_scores float8[];
 begin
@@ -39,8 +40,8 @@ begin
 
   if v_trace.retrieval_mode = 'slice' then
     v_slice := ragdb._stored_slice(v_corpus.corpus_id, v_trace.slice_id);
-    select * into strict v_fingerprint from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
-      v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.chunk_ids);
+    select f.slice_id, f.graph_snapshot_hash into strict v_slice_id, v_snapshot from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
+      v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.chunk_ids) f;
     changed_chunk_ids := array(
       select o.chunk_id from unnest(v_slice.chunk_ids, v_slice.content_hashes) o (chunk_id, content_hash)
         left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
@@ -73,8 +74,8 @@ begin
   end if;
 
   verdict := case
-    when v_fingerprint.slice_id is distinct from v_trace.slice_id
-      or v_fingerprint.graph_snapshot_hash is distinct from v_trace.graph_snapshot_hash then 'drifted'
+    when v_slice_id is distinct from v_trace.slice_id
+      or v_snapshot is distinct from v_trace.graph_snapshot_hash then 'drifted'
     when v_keys = v_recorded_keys and v_scores = v_recorded_scores then 'exact'
     when v_keys = v_recorded_keys then 'same_order'
     when v_keys @> v_recorded_keys and v_keys <@ v_recorded_keys then 'same_set'
@@ -82,20 +83,20 @@ begin
   if verdict <> 'exact' then
     cause := case
       when ragdb._ranking_hash(v_corpus) is distinct from v_trace.ranking_hash then 'config_changed'
-      when v_corpus.version <> v_trace.corpus_version or changed_chunk_ids <> '{}' then 'corpus_changed'
-      when not v_trace.is_exact then 'ann_nondeterminism'
-      else 'policy_changed' end;
+      when not v_trace.is_exact and v_corpus.version = v_trace.corpus_version and changed_chunk_ids = '{}'
+        then 'ann_nondeterminism'
+      else 'corpus_changed' end;
     detail := case cause
       when 'config_changed' then 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was'
-      when 'corpus_changed' then 'the corpus was at version ' || v_trace.corpus_version || ' and is at ' || v_corpus.version
-        || coalesce('; chunks changed, gone or new: ' || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''), '')
       when 'ann_nondeterminism' then 'the recorded search was approximate'
-      else 'the slice differs though no member does' end;
+      else 'the corpus was at version ' || v_trace.corpus_version || ' and is at ' || v_corpus.version
+        || coalesce('; chunks changed, gone or new: ' || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
+          '; statistics or edges changed, no hit did') end;
   end if;
   return next;
 end $$;
 comment on function ragdb.replay(uuid) is
-  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed, corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or not_replayable. Raises RG400, RG404, RG407, RG435.';
+  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises RG400, RG404, RG407, RG435.';
 
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)
 returns table (step text, reason text)
