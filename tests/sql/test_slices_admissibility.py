@@ -7,10 +7,12 @@ import hmac
 import struct
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID, uuid5
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from tests.sql.conversations import chat, conversation, message, put, uuid
 
@@ -82,14 +84,39 @@ def packed(*fields: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("key", "data", "digest"),
     [  # RFC 4231, cases 1 to 4, 6 and 7
-        (b"\x0b" * 20, b"Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
-        (b"Jefe", b"what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
-        (b"\xaa" * 20, b"\xdd" * 50, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
-        (bytes(range(1, 26)), b"\xcd" * 50, "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
-        (b"\xaa" * 131, b"Test Using Larger Than Block-Size Key - Hash Key First", "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"),
-        (b"\xaa" * 131, b"This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.", "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"),
+        (
+            b"\x0b" * 20,
+            b"Hi There",
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
+        ),
+        (
+            b"Jefe",
+            b"what do ya want for nothing?",
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+        ),
+        (
+            b"\xaa" * 20,
+            b"\xdd" * 50,
+            "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe",
+        ),
+        (
+            bytes(range(1, 26)),
+            b"\xcd" * 50,
+            "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
+        ),
+        (
+            b"\xaa" * 131,
+            b"Test Using Larger Than Block-Size Key - Hash Key First",
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+        ),
+        (
+            b"\xaa" * 131,
+            b"This is a test using a larger than block-size key and a larger than block-size data. "
+            b"The key needs to be hashed before being used by the HMAC algorithm.",
+            "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_hmac_is_that_of_rfc_4231(any_db: Connection, key: bytes, data: bytes, digest: str) -> None:
     row = any_db.execute("select encode(ragdb._hmac_sha256(%s, %s), 'hex')", (key, data)).fetchone()
     assert row == (digest,)
@@ -158,20 +185,43 @@ def replaced(token: str, part: int, value: str) -> str:
 
 FORGERIES: list[tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str]] = [
     *(
-        (field, lambda made, field=field: made | {field: made[field] + "0"}, "signature|policy")  # type: ignore[misc]
+        (field, lambda made, field=field: made | {field: made[field] + "0"}, "signature|policy")
         for field in FIELDS
     ),
-    ("truncated", lambda m: m | {"admissibility_token": m["admissibility_token"][:-2]}, "malformed"),
+    (
+        "truncated",
+        lambda m: m | {"admissibility_token": m["admissibility_token"][:-2]},
+        "malformed",
+    ),
     ("empty", lambda m: m | {"admissibility_token": ""}, "malformed"),
     ("null", lambda m: m | {"admissibility_token": None}, "malformed"),
-    ("upper case", lambda m: m | {"admissibility_token": m["admissibility_token"].upper()}, "malformed"),
-    ("last digit", lambda m: m | {"admissibility_token": m["admissibility_token"][:-1]
-        + ("0" if m["admissibility_token"][-1] != "0" else "1")}, "signature"),
-    ("longer life", lambda m: m | {"admissibility_token":
-        replaced(m["admissibility_token"], 3, "9999999999")}, "signature"),
-    ("another key", lambda m: m | {"admissibility_token":
-        replaced(m["admissibility_token"], 1, "k2")}, "key_unknown"),
-]  # fmt: skip
+    (
+        "upper case",
+        lambda m: m | {"admissibility_token": m["admissibility_token"].upper()},
+        "malformed",
+    ),
+    (
+        "last digit",
+        lambda m: (
+            m
+            | {
+                "admissibility_token": m["admissibility_token"][:-1]
+                + ("0" if m["admissibility_token"][-1] != "0" else "1")
+            }
+        ),
+        "signature",
+    ),
+    (
+        "longer life",
+        lambda m: m | {"admissibility_token": replaced(m["admissibility_token"], 3, "9999999999")},
+        "signature",
+    ),
+    (
+        "another key",
+        lambda m: m | {"admissibility_token": replaced(m["admissibility_token"], 1, "k2")},
+        "key_unknown",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +257,7 @@ def test_a_token_of_another_corpus_fails(signed: Connection) -> None:
     assert verify(signed, made, corpus="twin")[0] is False
 
 
-EVIDENCE = {
+EVIDENCE: dict[str, Callable[[list[str]], list[str]]] = {
     "added": lambda ids: [*ids, uuid(9)],
     "removed": lambda ids: ids[:-1],
     "swapped": lambda ids: [*ids[:-1], uuid(9)],
@@ -360,10 +410,10 @@ CLAIM = """
 def test_an_insert_may_not_claim_to_be_admissible(signed: Connection, lie: dict[str, Any]) -> None:
     trace = retrieve(signed)[0]["trace_id"]
     fresh = {"id": "01a20074-0000-7000-8000-000000000001"}
-    signed.execute(CLAIM, (psycopg.types.json.Jsonb(fresh), trace))  # the truth may be told again
+    signed.execute(CLAIM, (Jsonb(fresh), trace))  # the truth may be told again
     fresh["id"] = "01a20074-0000-7000-8000-000000000002"
     with pytest.raises(psycopg.DatabaseError) as caught:
-        signed.execute(CLAIM, (psycopg.types.json.Jsonb(fresh | lie), trace))
+        signed.execute(CLAIM, (Jsonb(fresh | lie), trace))
     assert caught.value.sqlstate == "RG436"
 
 
@@ -377,7 +427,7 @@ def test_an_incomplete_slice_is_never_admissible(signed: Connection) -> None:
         "admissibility_token",
     ):
         with pytest.raises(psycopg.DatabaseError), signed.transaction():
-            signed.execute(CLAIM, (psycopg.types.json.Jsonb({gap: None}), trace))
+            signed.execute(CLAIM, (Jsonb({gap: None}), trace))
 
 
 def test_a_stored_slice_whose_evidence_changed_is_not_retrieved_from(signed: Connection) -> None:
@@ -451,7 +501,8 @@ def test_a_tampered_trace_is_found(signed: Connection) -> None:
         "update ragdb.retrieval_traces set client = 'someone else' where id = %s", (trace,)
     )
     signed.execute(
-        "update ragdb.retrieval_traces t set trace_hash = ragdb._trace_hash(t, array(select h from ragdb.trace_hits(t.id) h)) where id = %s",
+        "update ragdb.retrieval_traces t set trace_hash ="
+        " ragdb._trace_hash(t, array(select h from ragdb.trace_hits(t.id) h)) where id = %s",
         (trace,),
     )
     found = replay(signed, trace)
@@ -614,12 +665,11 @@ def test_ids_that_are_no_uuids_become_the_same_uuids_everywhere(any_db: Connecti
         ],
     )
     rows = any_db.execute(
-        "select c.chunk_id, t.role, t.phase from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no) order by ordinal"
+        "select c.chunk_id, t.role, t.phase"
+        " from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no) order by ordinal"
     ).fetchall()
-    import uuid as library
-
-    space = library.UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
-    ids = [str(library.uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
+    space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
+    ids = [str(uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
     assert rows == [(ids[0], "user", "exploration"), (ids[1], "user", "exploration")]
 
 
@@ -645,7 +695,9 @@ def test_what_a_conversation_does_not_say_is_derived(db: Connection) -> None:
         ],
     )
     rows = db.execute(
-        "select c.chunk_id, t.phase, t.depth, t.sibling_order, round(t.temporal::numeric, 3)::float8, t.complexity, round(t.salience::numeric, 3)::float8"
+        "select c.chunk_id, t.phase, t.depth, t.sibling_order,"
+        " round(t.temporal::numeric, 3)::float8, t.complexity,"
+        " round(t.salience::numeric, 3)::float8"
         " from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) order by 1"
     ).fetchall()
     assert rows == [

@@ -68,7 +68,8 @@ def twin(
         # heapq pops the least: higher priority, smaller distance, larger id
         return (-(weight * power(distance)), distance, [-b for b in turn.encode()], turn)
 
-    frontier, visited, selected = [entry(anchor, 0)], {anchor}, []
+    frontier, visited = [entry(anchor, 0)], {anchor}
+    selected: list[tuple[str, int]] = []
     while frontier and len(selected) < policy["max_nodes"]:
         _, distance, _, turn = heapq.heappop(frontier)
         if distance > policy["max_radius"]:
@@ -279,7 +280,8 @@ def test_a_registered_policy_is_a_reference_and_never_changes(db: Connection) ->
     rows = [
         db.execute("select * from ragdb.register_policy(%s)", (given,)).fetchone() for _ in range(2)
     ]
-    assert rows[0] == rows[1] is not None
+    assert rows[0] == rows[1]
+    assert rows[0] is not None
     policy_id, params_hash = rows[0]
     found = build(db, uuid(1), {"policy_id": policy_id, "params_hash": params_hash})
     assert found["chunk_ids"] == [uuid(1)]
