@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +316,6 @@ def test_demo_runs_and_leaves_nothing(run: Run) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_colours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    yield

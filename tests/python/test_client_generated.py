@@ -98,10 +98,8 @@ def test_psycopg_raises_the_class_with_message_detail_and_hint(db: Connection) -
 
 
 def test_a_hit_has_the_columns_of_the_type(db: Connection) -> None:
-    columns = [
-        name
-        for (name,) in db.execute(
-            "select attname from pg_attribute where attrelid = 'ragdb.hit'::regclass order by attnum"
-        )
-    ]
-    assert [field.name for field in fields(functions.Hit)] == columns
+    columns = db.execute(
+        """select array_agg(attname::text order by attnum) from pg_attribute
+           where attrelid = 'ragdb.hit'::regclass"""
+    ).fetchone()
+    assert columns == ([field.name for field in fields(functions.Hit)],)

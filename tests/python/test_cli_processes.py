@@ -1,0 +1,111 @@
+"""`ragdb` as a process among others: two at once, Ctrl-C, pipes, and how long it takes to start."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragdb
+
+RAGDB = [sys.executable, "-c", "from ragdb.cli import main; main()"]
+
+
+@pytest.fixture
+def start(clone: str) -> Any:
+    def start(*arguments: str, **how: Any) -> subprocess.Popen[str]:
+        environment = {**os.environ, "RAGDB_DATABASE_URL": clone, **how.pop("env", {})}
+        return subprocess.Popen(
+            [*RAGDB, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **how,
+        )
+
+    return start
+
+
+def tree(folder: Path, files: int, paragraphs: int = 5) -> Path:
+    docs = folder / "docs"
+    for n in range(files):
+        path = docs / f"d{n % 5}" / f"f{n}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = (f"File {n} has paragraph {p} with word{n}x{p}.\n\n" for p in range(paragraphs))
+        path.write_text(
+            "".join(
+                json.dumps({"_id": f"r{n}", "text": f"It is number {n}."}) + "\n"
+                for n in range(9000)
+            )
+        )
+    process = start("ingest", str(path), "-c", "docs", "--workers", "2", "--json")
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with ragdb.connect(clone) as database:
+                if any(corpus.documents for corpus in database.list_corpora()):
+                    break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    report = json.loads(out)
+    with ragdb.connect(clone) as database:
+        assert report["written"] == database.corpus_info("docs").documents
+        assert 0 < report["written"] < 9000
+        assert database.check_corpus("docs") == []
+
+
+def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> None:
+    docs = tree(tmp_path, 30, paragraphs=40)
+    with ragdb.connect(clone) as database:
+        database.ingest(docs, corpus="docs")
+    process = start("search", "paragraph", "-c", "docs", "-k", "1000", "--json")
+    with process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+        assert process.wait(timeout=30) == 0
+
+
+def test_a_pipe_gets_data_without_colours(start: Any, clone: str, tmp_path: Path) -> None:
+    docs = tree(tmp_path, 3)
+    out, _ = start("ingest", str(docs), "-c", "docs").communicate(timeout=60)
+    assert "ingested" in out
+    assert "\x1b" not in out
+
+
+def processor_seconds(*command: str) -> float:
+    """The least of five runs: what else runs on the machine does not count."""
+    best = 9.0
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, sum(after[:2]) - sum(before[:2]))
+    return best
+
+
+def test_help_comes_within_150_ms() -> None:
+    bare = processor_seconds("-c", "pass")
+    # the second is for machines on which the interpreter alone takes long
+    assert processor_seconds(*RAGDB[1:], "--help") < max(0.15, 5 * bare)
+
+
+@pytest.mark.parametrize("verb", ["--help", "--version", "ingest --help", "search --help"])
+def test_help_needs_no_database(start: Any, verb: str) -> None:
+    out, err = start(*verb.split(), env={"RAGDB_DATABASE_URL": "nonsense"}).communicate(timeout=30)
+    assert out
+    assert not err
