@@ -184,8 +184,11 @@ create or replace function ragdb._nearest(
 returns table (chunk_no integer, score float8, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
--- prune to one partition when planning
+-- prune to one partition when planning, and whatever the caller has switched off
 set plan_cache_mode = force_custom_plan
+set enable_seqscan = on
+set enable_hashjoin = on
+set jit = off
 as $$
 declare
   v_embedder ragdb.embedders;

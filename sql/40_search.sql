@@ -7,7 +7,7 @@ do $$ begin
       page integer, start_offset integer, end_offset integer, text text, citation jsonb,
       score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8,
-      content_hash text, metadata jsonb);
+      content_hash text, metadata jsonb, mode text, is_exact boolean);
   end if;
 end $$;
 comment on type ragdb.hit is
@@ -358,7 +358,8 @@ comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) i
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
 create or replace function ragdb._rank_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
+  also integer[] default null)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
 language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
@@ -472,12 +473,15 @@ begin
       v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
     end if;
   end loop;
+  if also is not null then
+    v_found := array(select n from unnest(v_found) n union select n from unnest(also) n);
+  end if;
   return query
     select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
     from ragdb._bm25(corpus, v_found, v_ids, v_weights) b;
 end $$;
-comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[]) is
-  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
+comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[]) is
+  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, and those of also, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
 
 create or replace function ragdb._rank_reference(
   corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
@@ -506,9 +510,11 @@ comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, t
 -- join is by key: the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
-  filter jsonb default null, chunk_ids text[] default null, statistics text default null)
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -520,6 +526,7 @@ declare
   v_name text;
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
+  v_mode text;
 begin
   if query is null or query !~ '\S' then
     raise exception 'query is %', case when query is null then 'null' else 'empty' end
@@ -533,13 +540,14 @@ begin
     raise exception 'min_score is %', coalesce(min_score::text, 'null')
       using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
   end if;
-  if mode in ('semantic', 'hybrid') then
-    raise exception 'mode % is not available', ragdb._quote(mode)
-      using errcode = 'RG415', detail = 'the corpus has no embeddings', hint = 'pass mode => ''lexical''';
-  elsif mode not in ('lexical', 'reference') then
-    raise exception 'mode % is unknown', ragdb._quote(mode)
-      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
-            hint = 'leave mode out for the default';
+  if min_lexical is null or min_semantic is null or not (min_lexical between 0 and 1 and min_semantic between 0 and 1) then
+    raise exception 'min_lexical is % and min_semantic %', coalesce(min_lexical::text, 'null'), coalesce(min_semantic::text, 'null')
+      using errcode = 'RG400', detail = 'scores of a leg lie in [0, 1]', hint = 'pass floors from 0 to 1';
+  end if;
+  if fusion is null or fusion not in ('convex', 'rrf') or lexical_weight is null or not lexical_weight between 0 and 1 then
+    raise exception 'fusion is % and lexical_weight %', ragdb._quote(fusion), coalesce(lexical_weight::text, 'null')
+      using errcode = 'RG400', detail = 'the legs of a hybrid search are joined by convex or rrf',
+            hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
   end if;
   if array_position(chunk_ids, null) is not null then
     raise exception 'chunk_ids has a null'
@@ -556,18 +564,28 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
+  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
         cross join lateral (
-          select l.* from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
+          select l.chunk_no, l.score, l.score as lexical_score, null::float8 as semantic_score, null::integer as lexical_rank,
+            null::integer as semantic_rank, l.bm25, l.coverage, true as is_exact
+          from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
             search.query, search.k, search.filter, search.chunk_ids) l
-          where coalesce(search.mode, 'lexical') = 'lexical'
+          where v_mode = 'lexical'
           union all
-          select j.* from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
-          where search.mode = 'reference') r
-      where r.score >= search.min_score
+          select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
+            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding, search.fusion,
+            search.lexical_weight) n
+          where v_mode in ('semantic', 'hybrid')
+          union all
+          select j.chunk_no, j.score, null, null, null, null, null, null, true
+          from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
+          where v_mode = 'reference') r
+      where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
+        and coalesce(r.semantic_score, 0) >= search.min_semantic
     ), top as materialized (
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
@@ -576,26 +594,29 @@ begin
       order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
-      t.text, t.citation, t.score, case when t.bm25 is not null then t.score end, null::float8,
-      case when t.bm25 is not null then t.rank end, null::integer, t.bm25, t.coverage,
-      encode(t.content_hash, 'hex'), d.metadata
+      t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
+      case when v_mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25, t.coverage,
+      encode(t.content_hash, 'hex'), d.metadata, v_mode, t.is_exact
     from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
     order by t.rank;
 end $$;
-comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text) is
-  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.';
+comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
-  filter jsonb default null, chunk_ids text[] default null, statistics text default null)
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
-language sql stable parallel safe
+language sql stable parallel restricted
 begin atomic
   select * from ragdb.search(array[search.corpus], search.query, search.k, search.mode, search.min_score,
-    search.filter, search.chunk_ids, search.statistics);
+    search.filter, search.chunk_ids, search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
+    search.min_lexical, search.min_semantic);
 end;
-comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text) is
-  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. Raises RG400, RG401, RG404, RG410, RG415.';
+comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.explain_search(corpus text, query text, chunk_id text, statistics text default null)
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer, impact float8, contribution float8, share float8)

@@ -33,20 +33,6 @@ end;
 comment on function ragdb._rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
-create or replace function ragdb._query_terms(corpus ragdb.corpora, statistics ragdb.corpora, text text)
-returns table (lexeme text, term_id integer, weight float8)
-language sql stable parallel safe
-begin atomic
-  select w.lexeme collate "C", l.term_id,
-    pg_catalog.cardinality(w.positions) * pg_catalog.ln(1 + ((statistics).chunks - coalesce(s.df, 0) + 0.5::float8)
-      / (coalesce(s.df, 0) + 0.5::float8))
-  from pg_catalog.unnest(ragdb._lexemes(_query_terms.text, (corpus).text_config)) w
-    left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme and l.df > 0
-    left join ragdb.lexemes s on s.corpus_id = (statistics).corpus_id and s.lexeme = w.lexeme;
-end;
-comment on function ragdb._query_terms(ragdb.corpora, ragdb.corpora, text) is
-  'Returns the terms of a text with their idf times frequency; term_id is null for a term that the corpus lacks.';
-
 -- "phrase", +word and -word bind the semantic leg too
 create or replace function ragdb._demanded_chunks(corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
@@ -55,110 +41,264 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_clause record;
   v_condition text;
-  v_all text;
 begin
-  if query !~ '"|(^|\s)[+-]\S' then
+  if not ragdb._has_clauses(query) then
     return chunk_nos;
   end if;
-  for v_clause in
-    select c.kind, c.is_phrase, ragdb._lexemes(c.text, corpus.text_config) as words
-    from ragdb._query_clauses(query) c where c.kind <> 'rank'
-  loop
-    continue when v_clause.words = '';
-    v_condition := ragdb._clause_condition(corpus.corpus_id, v_clause.words, v_clause.is_phrase);
-    if v_condition is null and v_clause.kind = 'must' then
-      return '{}';
-    end if;
-    if v_condition is not null then
-      v_all := concat_ws('&', v_all, case v_clause.kind when 'not' then '!' end || v_condition, case v_clause.kind when 'must' then v_condition end);
-    end if;
-  end loop;
-  if v_all is null then
+  v_condition := ragdb._query_condition(corpus, query);
+  if v_condition = '' then
     return chunk_nos;
   end if;
   return array(
     select x.chunk_no from ragdb.chunk_lexemes x
-    where x.corpus_id = corpus.corpus_id and x.lexemes @@ v_all::tsquery
+    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_condition, 2)::tsquery
       and (_demanded_chunks.chunk_nos is null or x.chunk_no = any (_demanded_chunks.chunk_nos)));
 end $$;
 comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words and phrases of a query; what it was given when the query has none.';
 
-create or replace function ragdb._score_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_nos integer[])
-returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
-declare
-  v_text text := query;
-  v_ids integer[];
-  v_weights float8[];
-  v_asked float8;
-begin
-  if query ~ '"|(^|\s)[+-]\S' then
-    select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text from ragdb._query_clauses(query) c;
-  end if;
-  select array_agg(t.term_id order by t.lexeme) filter (where t.term_id is not null),
-    array_agg(t.weight order by t.lexeme) filter (where t.term_id is not null),
-    sum(t.weight order by t.lexeme)
-    into v_ids, v_weights, v_asked
-    from ragdb._query_terms(corpus, statistics, v_text) t;
-  return query
-    select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
-    from ragdb._bm25(corpus, chunk_nos, v_ids, v_weights) b;
-end $$;
-comment on function ragdb._score_lexical(ragdb.corpora, ragdb.corpora, text, integer[]) is
-  'Returns the exact lexical score of the given chunks for a query.';
-
--- The two legs in one statement. weight is the lexical leg's; what a leg lacks counts 0.
+-- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces, embedding vector,
-  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, weight float8)
+  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, lexical_weight float8)
 returns setof ragdb.ranked
-language sql stable parallel restricted
-begin atomic
-  with near as materialized (
-    select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
-    from ragdb._rank_semantic(_rank_hybrid.corpus, _rank_hybrid.space, _rank_hybrid.embedding,
-      least(1000, greatest(50, 4 * _rank_hybrid.k)), _rank_hybrid.chunk_nos) s
-  ), words as materialized (
-    select w.* from (
+language plpgsql stable parallel restricted rows 100
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on
+set jit = off
+as $$
+declare
+  v_depth constant integer := least(1000, greatest(50, 4 * k));
+begin
+  return query
+    with near as materialized (
+      select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
+      from ragdb._rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s
+    ), scored as materialized (
       select r.chunk_no, r.score, r.bm25, r.coverage,
-        pg_catalog.row_number() over (order by r.score desc, c.chunk_id)::integer as rank
-      from ragdb._rank_lexical(_rank_hybrid.corpus, _rank_hybrid.statistics, _rank_hybrid.query,
-          least(1000, greatest(50, 4 * _rank_hybrid.k)), _rank_hybrid.filter, _rank_hybrid.chunk_ids) r
-        join ragdb.chunks c on c.corpus_id = (_rank_hybrid.corpus).corpus_id and c.chunk_no = r.chunk_no
-    ) w where w.rank <= least(1000, greatest(50, 4 * _rank_hybrid.k))
-  ), candidates as (
-    select coalesce(n.chunk_no, w.chunk_no) as chunk_no, coalesce(w.score, l.score, 0) as lexical_score,
-      coalesce(n.score, s.score) as semantic_score, w.rank as lexical_rank, n.rank as semantic_rank,
-      coalesce(w.bm25, l.bm25, 0) as bm25, coalesce(w.coverage, l.coverage, 0) as coverage
-    from near n
-      full join words w on w.chunk_no = n.chunk_no
-      left join ragdb._score_lexical(_rank_hybrid.corpus, _rank_hybrid.statistics, _rank_hybrid.query,
-        array(select a.chunk_no from near a where a.chunk_no not in (select b.chunk_no from words b))) l
-        on l.chunk_no = n.chunk_no
-      left join ragdb._score_chunks(_rank_hybrid.space,
-        (select e.metric from ragdb.embedders e where e.embedder_id = (_rank_hybrid.space).embedder_id),
-        _rank_hybrid.embedding,
-        array(select a.chunk_no from words a where a.chunk_no not in (select b.chunk_no from near b))) s
-        on s.chunk_no = w.chunk_no
-  )
-  select c.chunk_no,
-    pg_catalog.round(1000000::float8 * case _rank_hybrid.fusion
-      when 'rrf' then 61::float8 * (coalesce(_rank_hybrid.weight / (60 + c.lexical_rank), 0)
-        + coalesce((1::float8 - _rank_hybrid.weight) / (60 + c.semantic_rank), 0))
-      else _rank_hybrid.weight * c.lexical_score
-        + (1::float8 - _rank_hybrid.weight) * coalesce(c.semantic_score, 0)
-    end) / 1000000::float8,
-    c.lexical_score, c.semantic_score, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-    coalesce((select pg_catalog.bool_and(n.is_exact) from near n), true)
-  from candidates c;
-end;
+        row_number() over (order by r.score desc, c.chunk_id)::integer as rank
+      from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
+          array(select n.chunk_no from near n)) r
+        join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
+    ), words as materialized (
+      select s.chunk_no, s.rank from scored s where s.rank <= v_depth and s.bm25 > 0
+    ), also_near as materialized (
+      select a.chunk_no, a.score
+      from ragdb._nearest(corpus, space, embedding, v_depth,
+        array(select w.chunk_no from words w where w.chunk_no not in (select n.chunk_no from near n))) a
+    ), candidates as (
+      select i.chunk_no, coalesce(s.score, 0) as lexical_score, coalesce(n.score, a.score) as semantic_score,
+        w.rank as lexical_rank, n.rank as semantic_rank, coalesce(s.bm25, 0) as bm25,
+        coalesce(s.coverage, 0) as coverage
+      from (select n.chunk_no from near n union select w.chunk_no from words w) i
+        left join scored s on s.chunk_no = i.chunk_no
+        left join words w on w.chunk_no = i.chunk_no
+        left join near n on n.chunk_no = i.chunk_no
+        left join also_near a on a.chunk_no = i.chunk_no
+    )
+    select c.chunk_no,
+      round(1000000::float8 * case fusion
+        when 'rrf' then 61::float8 * (coalesce(lexical_weight / (60 + c.lexical_rank), 0)
+          + coalesce((1 - lexical_weight) / (60 + c.semantic_rank), 0))
+        else lexical_weight * c.lexical_score + (1 - lexical_weight) * coalesce(c.semantic_score, 0)
+      end) / 1000000::float8,
+      c.lexical_score, c.semantic_score, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
+      coalesce((select bool_and(n.is_exact) from near n), true)
+    from candidates c;
+end $$;
 comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, jsonb, text[], integer[], text, float8) is
-  'Returns the candidates of both legs with their fused score: convex (weight times lexical plus the rest times semantic) or rrf.';
+  'Returns the candidates of both legs, each to depth min(1000, max(50, 4 k)), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+
+-- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
+create or replace function ragdb._query_vector(
+  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
+returns real[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders;
+begin
+  if query_embedding is null then
+    return ragdb._query_embedding(corpus.corpus_id, space.embedder_id, query);
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
+  perform ragdb._check_embeddings(query_embedding, v_embedder.dims, v_embedder.metric,
+    array[format('the query for corpus %s (embedder %s)', ragdb._quote(corpus.name), ragdb._quote(v_embedder.name))]);
+  return query_embedding;
+end $$;
+comment on function ragdb._query_vector(ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
+  'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the query, or null. Raises RG418.';
+
+create or replace function ragdb._search_mode(
+  corpora ragdb.corpora[], mode text, query text, query_embedding real[])
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
+begin
+  if mode not in ('lexical', 'reference', 'semantic', 'hybrid') then
+    raise exception 'mode % is unknown', ragdb._quote(mode)
+      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
+            hint = 'leave mode out for the default';
+  elsif mode in ('lexical', 'reference') then
+    return mode;
+  end if;
+  foreach v_corpus in array corpora loop
+    v_space := ragdb._space(v_corpus.corpus_id, 'current');
+    if v_space.space_id is null then
+      if mode is null then
+        return 'lexical';
+      end if;
+      v_space := ragdb._current_space(v_corpus);
+    elsif ragdb._query_vector(v_corpus, v_space, query, query_embedding) is null then
+      if mode is null then
+        return 'lexical';
+      end if;
+      raise exception 'mode % needs the embedding of the query', ragdb._quote(mode)
+        using errcode = 'RG415',
+              detail = format('none is given, and none is kept for it in corpus %s', ragdb._quote(v_corpus.name)),
+              hint = 'pass query_embedding, or have a worker make it with call ragdb.embed_query(…)';
+    end if;
+  end loop;
+  return coalesce(mode, 'hybrid');
+end $$;
+comment on function ragdb._search_mode(ragdb.corpora[], text, text, real[]) is
+  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415, RG418.';
+
+create or replace function ragdb._rank_near(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb,
+  chunk_ids text[], query_embedding real[], fusion text, lexical_weight float8)
+returns setof ragdb.ranked
+language plpgsql stable parallel restricted rows 100
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_chunk_nos integer[];
+begin
+  v_embedding := ragdb._vector(ragdb._query_vector(corpus, v_space, query, query_embedding));
+  if filter is not null or chunk_ids is not null then
+    v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
+  end if;
+  v_chunk_nos := ragdb._demanded_chunks(corpus, query, v_chunk_nos);
+  if mode = 'semantic' then
+    return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
+  else
+    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, filter,
+      chunk_ids, v_chunk_nos, fusion, lexical_weight) r;
+  end if;
+end $$;
+comment on function ragdb._rank_near(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
+  'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, RG418.';
+
+-- By a chunk
+
+create or replace function ragdb._hits(corpus ragdb.corpora, ranked ragdb.ranked[], k integer, mode text)
+returns setof ragdb.hit
+language sql stable parallel safe
+begin atomic
+  select t.rank, (_hits.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset,
+    t.end_offset, t.text, t.citation, t.score, t.lexical_score, t.semantic_score, t.lexical_rank, t.semantic_rank,
+    t.bm25, t.coverage, pg_catalog.encode(t.content_hash, 'hex'), d.metadata, _hits.mode, t.is_exact
+  from (
+    select r.*, c.doc_no, c.chunk_id, c.source, c.heading, c.page, c.start_offset, c.end_offset, c.text, c.citation,
+      c.content_hash, pg_catalog.row_number() over (order by r.score desc, c.chunk_id)::integer as rank
+    from pg_catalog.unnest(_hits.ranked) r
+      join ragdb.chunks c on c.corpus_id = (_hits.corpus).corpus_id and c.chunk_no = r.chunk_no
+  ) t join ragdb.documents d on d.corpus_id = (_hits.corpus).corpus_id and d.doc_no = t.doc_no
+  where t.rank <= _hits.k
+  order by t.rank;
+end;
+comment on function ragdb._hits(ragdb.corpora, ragdb.ranked[], integer, text) is
+  'Returns the k best of ranked chunks as hits.';
+
+create or replace function ragdb.similar(
+  corpus text, chunk_id text, k integer default 10, min_score float8 default 0, filter jsonb default null)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus("similar".corpus, 'read');
+  v_space ragdb.embedding_spaces := ragdb._current_space(v_corpus);
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_chunk_no integer;
+begin
+  if k is null or k not between 1 and 1000 then
+    raise exception 'k is %', coalesce(k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of hits to return', hint = 'pass k from 1 to 1000';
+  end if;
+  if min_score is null or not min_score between 0 and 1 then
+    raise exception 'min_score is %', coalesce(min_score::text, 'null')
+      using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
+  end if;
+  select c.chunk_no into v_chunk_no from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = "similar".chunk_id;
+  if not found then
+    raise exception 'chunk % does not exist', ragdb._quote("similar".chunk_id)
+      using errcode = 'RG406', detail = 'corpus ' || ragdb._quote(corpus) || ' has no such chunk',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+    where e.space_id = v_space.space_id and e.corpus_id = v_corpus.corpus_id and e.chunk_no = v_chunk_no;
+  if not found then
+    raise exception 'chunk % has no embedding yet', ragdb._quote("similar".chunk_id)
+      using errcode = 'RG415', detail = 'it waits in the queue, or failed',
+            hint = 'ragdb.embedding_status() shows the queue; ragdb worker empties it';
+  end if;
+  return query
+    select h.* from ragdb._hits(v_corpus, array(
+        select r from ragdb._rank_semantic(v_corpus, v_space, v_embedding, least(1001, k + 1),
+          ragdb._filtered_chunks(v_corpus.corpus_id, filter, null)) r
+        where r.chunk_no <> v_chunk_no and r.score >= min_score), k, 'semantic') h;
+end $$;
+comment on function ragdb.similar(text, text, integer, float8, jsonb) is
+  'Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks, without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.';
+
+-- The names and columns that Supabase's guide has
+create or replace function ragdb.match_documents(
+  query_embedding real[], match_threshold float8 default 0, match_count integer default 10,
+  filter jsonb default '{}', corpus text default null)
+returns table (id text, content text, metadata jsonb, similarity float8)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+  v_corpus ragdb.corpora;
+begin
+  if query_embedding is null or match_count is null or match_count not between 1 and 1000
+    or match_threshold is null or not match_threshold between -1 and 1
+  then
+    raise exception 'query_embedding, match_threshold or match_count is null or out of range'
+      using errcode = 'RG400', detail = 'match_threshold is a cosine, match_count a number of rows',
+            hint = 'pass an embedding, a threshold from -1 to 1 and a count from 1 to 1000';
+  end if;
+  v_names := case when corpus is not null then array[match_documents.corpus] else array(
+    select s.corpus from ragdb.embedding_status() s where s.state = 'current' order by s.corpus limit 2) end;
+  if cardinality(v_names) <> 1 then
+    raise exception 'corpus is not named'
+      using errcode = 'RG400',
+            detail = case cardinality(v_names) when 0 then 'no readable corpus has embeddings'
+              else 'several readable corpora have embeddings' end,
+            hint = 'pass corpus => …';
+  end if;
+  v_corpus := ragdb._open_corpus(v_names[1], 'read');
+  return query
+    select h.chunk_id, h.text, h.metadata, h.score
+    from ragdb._hits(v_corpus, array(
+      select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
+        query_embedding, 'convex', 0.5) r
+      where r.score >= match_threshold), match_count, 'semantic') h
+    order by h.rank;
+end $$;
+comment on function ragdb.match_documents(real[], float8, integer, jsonb, text) is
+  'Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of at least match_threshold (-1 to 1), in the columns of Supabase''s guide; corpus may be left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
