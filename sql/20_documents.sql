@@ -290,6 +290,37 @@ begin atomic
 end;
 comment on function ragdb._drop_unused_blobs(text[]) is 'Removes those of the given blobs that no document has.';
 
+-- Nothing is known of how many rows a call's arrays hold, and one wrong guess is a nested loop over all pairs.
+create or replace function ragdb._document_edges(
+  chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[], except_doc_nos integer[]
+) returns table (parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+set enable_nestloop = off
+begin atomic
+  with chunk as materialized (
+    select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
+      first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
+    from (
+      select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
+      from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+      where k.doc_no <> all (except_doc_nos)
+    ) k
+  ), head as materialized (
+    select c.chunk_no, c.doc_no, c.heading from chunk c where c.head_no = c.chunk_no and cardinality(c.heading) > 0
+  )
+  select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
+  union all
+  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and cardinality(c.heading) > 0
+  union all
+  (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
+  from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
+        from head h, generate_series(1, cardinality(h.heading) - 1) n) h
+    join head a on a.doc_no = h.doc_no and a.heading = h.above
+  order by h.chunk_no, h.n desc);
+end;
+comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
+  'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
+
 -- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
 create or replace function ragdb._link_chunks(
   corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
@@ -302,28 +333,13 @@ as $$
 #variable_conflict use_column
 declare
   v_id integer := _link_chunks.corpus_id;
+  v_turns integer[];
 begin
-  with chunk as materialized (
-    -- the edges of turns are what was said to what: ragdb.put_conversations writes them
-    select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
-    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.doc_no
-    where d.chunking ->> 'chunker' is distinct from 'turns/1'
-  ), heads as materialized (
-    select distinct on (c.doc_no, c.heading) c.chunk_no, c.doc_no, c.heading
-    from chunk c where cardinality(c.heading) > 0 order by c.doc_no, c.heading, c.ordinal
-  ), desired as materialized (
-    select c.chunk_no as parent_no, lead(c.chunk_no) over (partition by c.doc_no order by c.ordinal) as child_no,
-      'default' as edge_type
-    from chunk c
-    union all
-    select h.chunk_no, c.chunk_no, 'branch'
-    from heads h join chunk c on c.doc_no = h.doc_no and c.heading = h.heading where c.chunk_no <> h.chunk_no
-    union all
-    (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
-    from heads h cross join lateral generate_series(1, cardinality(h.heading) - 1) n
-      join heads a on a.doc_no = h.doc_no and a.heading = h.heading[1:n]
-    order by h.chunk_no, n desc)
+  -- the edges of turns are what was said to what: ragdb.put_conversations writes them
+  v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
+    join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k where d.chunking ->> 'chunker' = 'turns/1');
+  with desired as materialized (
+    select e.* from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e
   ), gone as (
     delete from ragdb.edges e using unnest(kept) k (chunk_no)
     where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
@@ -332,7 +348,7 @@ begin
         where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
   )
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type from desired d where d.child_no is not null
+    select v_id, d.parent_no, d.child_no, d.edge_type from desired d
     order by d.parent_no, d.child_no
     on conflict on constraint edges_are_unique do nothing;
 
