@@ -1,0 +1,204 @@
+"""What a slice costs: building, searching, verifying and recording, in small graphs and large ones.
+
+Each figure is the median over anchors of the best of three calls; the same slice is built in a
+tree of a million edges and in one of ten thousand, and searched in 10,000 chunks and in 200,000.
+Usage: python -m bench.slices.run [--nodes 1000000] [--chunks 200000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+
+from ragdb import embedded
+
+RESULTS = Path(__file__).resolve().parents[1] / "results.md"
+WORDS = ["token", "slice", "policy", "anchor", "graph", "edge", "chunk", "query", "index", "score"]
+
+
+def graph(db: psycopg.Connection, corpus_id: int, nodes: int, parent: str) -> None:
+    """A corpus whose node i hangs from node `parent` (SQL over i), with random phase and salience.
+
+    Rows are written straight into the tables: a million messages through put_conversations would
+    measure ingest, which is another bench.
+    """
+    name = f"graph-{corpus_id}"
+    db.execute("select ragdb.create_corpus(%s)", (name,))
+    row = db.execute("select corpus_id from ragdb.corpora where name = %s", (name,)).fetchone()
+    assert row is not None
+    values = {"corpus": row[0], "nodes": nodes}
+    db.execute(
+        """
+        insert into ragdb.documents (corpus_id, doc_no, doc_cid, media_type, chunking, source_name,
+            source, size_bytes, chunks, tokens, event_id, created_at, updated_at)
+          values (%(corpus)s, 1, 'sha256:' || repeat('0', 64), 'application/x-conversation+json',
+            '{"chunker": "turns/1"}', '', 'bench', 0, %(nodes)s, 0, gen_random_uuid(), now(), now())
+        """,
+        values,
+    )
+    db.execute(
+        """
+        insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,
+            start_offset, end_offset, token_count, content_hash, text)
+          select %(corpus)s, i, 1, i, md5(i::text)::uuid::text, 'bench', 0, 1, 1,
+            sha256(int4send(i)), 'turn ' || i from generate_series(1, %(nodes)s) i
+        """,
+        values,
+    )
+    db.execute(
+        """
+        insert into ragdb.turns
+          select %(corpus)s, i, 's', 'user',
+            (array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'])
+              [1 + abs(hashint4(i)) %% 5], (abs(hashint4(i + 7)) %% 1000) / 1000.0,
+            0, 0, 0.5, 0.5, 1, '{}', now() from generate_series(1, %(nodes)s) i
+        """,
+        values,
+    )
+    db.execute(
+        f"""
+        insert into ragdb.edges
+          select %(corpus)s, {parent}, i, 'reply', (abs(hashint4(i + 7)) %% 1000) / 1000.0
+            from generate_series(2, %(nodes)s) i
+        """,
+        values,
+    )
+
+
+def documents(db: psycopg.Connection, name: str, count: int) -> None:
+    """A corpus of `count` short chunks, indexed."""
+    db.execute("select ragdb.create_corpus(%s)", (name,))
+    for start in range(0, count, 5000):
+        db.execute(
+            """
+            select count(*) from ragdb.put_documents(%s, (
+              select jsonb_agg(jsonb_build_object(
+                'doc_cid', 'sha256:' || encode(sha256(t::bytea), 'hex'), 'uri', 'd/' || i, 'media_type', 'text/plain', 'size_bytes', length(t),
+                'chunking', '{"chunker": "para-sent/1"}'::jsonb, 'chunks', jsonb_build_array(
+                  jsonb_build_object('text', t, 'start', 0, 'end', length(t), 'tokens', 10))))
+              from (select i, (
+                  select string_agg((%s::text[])[1 + abs(hashint4(i * 31 + w)) %% %s], ' ') from generate_series(1, 20) w) || ' ' || i as t
+                from generate_series(%s::int, %s) i) z))
+            """,
+            (name, WORDS, len(WORDS), start + 1, min(start + 5000, count)),
+        )
+
+
+def best(call: Callable[[], object], times: int = 3) -> float:
+    """Milliseconds of the fastest of some calls."""
+    found = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - started)
+    return 1000 * min(found)
+
+
+def measure(db: psycopg.Connection, given: argparse.Namespace) -> list[tuple[str, float, str]]:
+    def build(corpus: str, anchor: int) -> Callable[[], object]:
+        return lambda: db.execute(
+            "select chunk_ids from ragdb.build_slice(%s, md5(%s::text)::uuid::text, sign => false)",
+            (corpus, anchor),
+        ).fetchall()
+
+    anchors = random.Random(1).sample(range(50, 2400), 15)
+    large = statistics.median(best(build("graph-1", a)) for a in anchors)
+    small = statistics.median(best(build("graph-2", a)) for a in anchors)
+    hub = best(build("graph-3", 1))
+    leaf = best(build("graph-3", 77))
+    rows = [
+        (f"build_slice, 256 of {given.nodes:,} nodes, branching 4", large, "≤ 25"),
+        ("the same of 10,000 nodes", small, ""),
+        ("ratio", large / small, "≤ 1.2"),
+        ("build_slice around a hub of 10,000 children", hub, "≤ 100"),
+        ("from one of its children", leaf, "≤ 100"),
+    ]
+    made = db.execute(
+        "select * from ragdb.export_slice('graph-1', md5('500')::uuid::text)"
+    ).fetchone()
+    assert made is not None
+    verify = best(
+        lambda: db.execute(
+            "select * from ragdb.verify_token('graph-1', %s, %s, %s, %s, %s, %s, %s)",
+            (made[10], made[0], made[1], made[6], made[7], made[9], made[8]),
+        ).fetchall(),
+        9,
+    )
+    rows.append((f"verify_token, {len(made[2])} chunks", verify, "≤ 5"))
+    costs = []
+    for corpus in ("docs-10k", "docs-big"):
+        row = db.execute(
+            "select slice_id from ragdb.export_slice(%s, (select chunk_id from ragdb.search(%s,"
+            " 'anchor 4242') limit 1))",
+            (corpus, corpus),
+        ).fetchone()
+        assert row is not None
+        queries = [" ".join(random.Random(n).sample(WORDS, 3)) for n in range(15)]
+
+        def call(function: str, query: str, corpus: str = corpus, row: tuple = row) -> float:
+            return best(
+                lambda: db.execute(
+                    f"select * from ragdb.{function}(%s, %s, slice_id => %s)",
+                    (corpus, query, row[0]),
+                ).fetchall()
+            )
+
+        search = statistics.median(call("search_slice", q) for q in queries)
+        retrieve = statistics.median(call("retrieve_slice", q) for q in queries)
+        costs.append(search)
+        rows.append((f"search_slice in {corpus}", search, "≤ 5"))
+        rows.append((f"retrieve_slice in {corpus} (verified, recorded)", retrieve, ""))
+    rows.append(
+        ("search_slice, ratio of the large corpus to the small", costs[1] / costs[0], "≤ 1.2")
+    )
+    return rows
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--nodes", type=int, default=1_000_000)
+    arguments.add_argument("--chunks", type=int, default=200_000)
+    given = arguments.parse_args()
+    base = Path("/var/lib/ragdb-bench") if os.geteuid() == 0 else Path(tempfile.gettempdir())
+    base.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=base, prefix="slices-"))
+    home.chmod(0o711)
+    try:
+        with psycopg.connect(embedded.dsn(home / "pg18"), autocommit=True) as db:
+            db.execute("set role ragdb_owner")
+            graph(db, 1, given.nodes, "(i + 2) / 4")
+            graph(db, 2, 10_000, "(i + 2) / 4")
+            graph(db, 3, 10_001, "1")
+            documents(db, "docs-10k", 10_000)
+            documents(db, "docs-big", given.chunks)
+            db.execute("vacuum analyze")
+            db.execute("select ragdb.create_signing_key()")
+            rows = measure(db, given)
+            version = db.info.server_version
+    finally:
+        embedded.stop(home / "pg18")
+        shutil.rmtree(home)
+    lines = [
+        f"\n## slices, {time.strftime('%Y-%m-%d')}, PostgreSQL"
+        f" {version // 10000}.{version % 10000}, {os.cpu_count()} cores, {platform.machine()}\n",
+        f"`python -m bench.slices.run --nodes {given.nodes} --chunks {given.chunks}`\n",
+        "| what | ms (or ratio) | goal |\n|---|---|---|",
+        *(f"| {what} | {value:.2f} | {goal} |" for what, value, goal in rows),
+    ]
+    print("\n".join(lines))
+    with RESULTS.open("a") as results:
+        results.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
