@@ -1,0 +1,242 @@
+"""How fast put_documents is beside what PostgreSQL needs at least for the same text.
+
+Bare is the same text in the same server with nothing of ours: COPY, to_tsvector and a GIN index
+that is there from the first row, in the same batches; and, as the fastest that PostgreSQL can, COPY
+of all of it, then to_tsvector, then the index. The processor time of the backend says more than the
+clock where the machine has other work.
+
+    python -m bench.ingest.run [--sizes 10000,100000,200000] [--results bench/results.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from ragdb import embedded, migrate
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
+CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
+Connection = psycopg.Connection[Any]
+
+
+@dataclass
+class Chunk:
+    file: str
+    title: str
+    text: str
+
+
+@dataclass
+class Result:
+    seconds: float
+    cpu: float
+    backend_mb: float
+    client_mb: float
+
+
+def read_chunks(limit: int) -> Iterator[Chunk]:
+    with gzip.open(SHARED / "data/scale_tech_docs/corpus.jsonl.gz", "rt") as lines:
+        for line in itertools.islice(lines, limit):
+            record = json.loads(line)
+            if record["text"].strip():
+                yield Chunk(record["_id"].rpartition("#")[0], record["title"], record["text"])
+
+
+def batches(limit: int, size: int) -> Iterator[list[Chunk]]:
+    """Whole files, about `size` bytes of text at a time."""
+    batch: list[Chunk] = []
+    held = 0
+    for _, chunks in itertools.groupby(read_chunks(limit), key=lambda chunk: chunk.file):
+        for chunk in chunks:
+            batch.append(chunk)
+            held += len(chunk.text)
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def document(file: str, chunks: list[Chunk]) -> dict[str, Any]:
+    given, start = [], 0
+    for chunk in chunks:
+        end = start + len(chunk.text)
+        given.append(
+            {
+                "text": chunk.text,
+                "start": start,
+                "end": end,
+                "tokens": -(-len(chunk.text) // 4),
+                "heading": [chunk.title],
+            }
+        )
+        start = end + 2
+    cid = hashlib.sha256("\n\n".join(chunk.text for chunk in chunks).encode()).hexdigest()
+    return {
+        "doc_cid": f"sha256:{cid}",
+        "uri": file,
+        "media_type": "text/markdown",
+        "size_bytes": start,
+        "chunking": CHUNKING,
+        "chunks": given,
+    }
+
+
+def resident(pid: int) -> float:
+    """Private memory of a process in MB; its recorded peak would count shared buffers too."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ours(db: Connection, limit: int, size: int) -> Result:
+    db.execute("select ragdb.create_corpus('bench')")
+    seconds = backend = client = 0.0
+    for batch in batches(limit, size):
+        documents = [
+            document(file, list(chunks))
+            for file, chunks in itertools.groupby(batch, key=lambda chunk: chunk.file)
+        ]
+        began = time.perf_counter()
+        db.execute(
+            "select count(*) from ragdb.put_documents('bench', %s)", (json.dumps(documents),)
+        )
+        seconds += time.perf_counter() - began
+        backend = max(backend, resident(db.info.backend_pid))
+        client = max(client, resident(os.getpid()))
+    return Result(seconds, cpu(db.info.backend_pid), backend, client)
+
+
+def bare_in_batches(db: Connection, limit: int, size: int) -> Result:
+    db.execute("create table bare (id bigint, text text, words tsvector)")
+    db.execute("create index on bare using gin (words) with (fastupdate = off)")
+    seconds = backend = client = 0.0
+    for batch in batches(limit, size):
+        began = time.perf_counter()
+        db.execute("create temporary table staged (id bigint, text text)")
+        with db.cursor().copy("copy staged from stdin") as copy:
+            for n, chunk in enumerate(batch):
+                copy.write_row((n, f"{chunk.title}\n{chunk.text}"))
+        db.execute("insert into bare select id, text, to_tsvector('english', text) from staged")
+        db.execute("drop table staged")
+        seconds += time.perf_counter() - began
+        backend = max(backend, resident(db.info.backend_pid))
+        client = max(client, resident(os.getpid()))
+    return Result(seconds, cpu(db.info.backend_pid), backend, client)
+
+
+def bare_at_once(db: Connection, limit: int, size: int) -> Result:
+    db.execute("create table copied (id bigint, text text)")
+    seconds = 0.0
+    with db.cursor().copy("copy copied from stdin") as copy:
+        for batch in batches(limit, size):
+            began = time.perf_counter()
+            for n, chunk in enumerate(batch):
+                copy.write_row((n, f"{chunk.title}\n{chunk.text}"))
+            seconds += time.perf_counter() - began
+    began = time.perf_counter()
+    db.execute("create table words as select id, text, to_tsvector('english', text) from copied")
+    db.execute("create index on words using gin (to_tsvector)")
+    seconds += time.perf_counter() - began
+    return Result(
+        seconds, cpu(db.info.backend_pid), resident(db.info.backend_pid), resident(os.getpid())
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="10000,100000,200000", help="numbers of chunks")
+    parser.add_argument("--batch", type=int, default=4_000_000, help="characters in a call")
+    parser.add_argument("--results", type=Path, help="append the table to this file")
+    arguments = parser.parse_args()
+    base = Path("/var/lib" if os.geteuid() == 0 else tempfile.gettempdir())
+    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-bench-"))
+    home.chmod(0o711)
+    lines = []
+    try:
+        uri = embedded.start(home / "pg18", 18)
+        for limit in map(int, arguments.sizes.split(",")):
+            with psycopg.connect(uri, autocommit=True) as admin:
+                admin.execute("drop database if exists bench with (force)")
+                admin.execute("create database bench template template0")
+                version = admin.info.parameter_status("server_version")
+            dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
+            migrate.migrate(dsn)
+            measured = {}
+            for name, run in (
+                ("put_documents", ours),
+                ("bare, in the same batches", bare_in_batches),
+                ("bare, all at once", bare_at_once),
+            ):
+                with psycopg.connect(dsn, autocommit=True) as db:
+                    measured[name] = run(db, limit, arguments.batch)
+            count = size = 0
+            for chunk in read_chunks(limit):
+                count += 1
+                size += len(chunk.text.encode())
+            for name, result in measured.items():
+                bare = measured["bare, in the same batches"]
+                cells = [
+                    f"{count:,}",
+                    name,
+                    f"{result.seconds:.1f}",
+                    f"{size / 1e6 / result.seconds:.2f}",
+                    f"{count / result.seconds:,.0f}",
+                    f"{bare.seconds / result.seconds:.2f}",
+                    f"{result.cpu:.1f}",
+                    f"{bare.cpu / result.cpu:.2f}",
+                    f"{result.backend_mb:.0f}",
+                    f"{result.client_mb:.0f}",
+                ]
+                lines.append(f"| {' | '.join(cells)} |")
+                print(lines[-1], flush=True)
+    finally:
+        embedded.stop(home / "pg18", 18)
+        shutil.rmtree(home)
+    heads = "chunks|what|s|MB/s|chunks/s|× bare|backend CPU s|× bare|backend MB|client MB".split(
+        "|"
+    )
+    table = "\n".join(
+        [
+            f"\n## Ingest: `python -m bench.ingest.run --sizes {arguments.sizes}`",
+            f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+            f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
+            f" scale_tech_docs, {arguments.batch / 1e6:g} million characters a call, one"
+            " connection, without embedding.",
+            "",
+            f"| {' | '.join(heads)} |",
+            "|---" * len(heads) + "|",
+            *lines,
+            "",
+        ]
+    )
+    if arguments.results:
+        with arguments.results.open("a") as file:
+            file.write(table)
+
+
+if __name__ == "__main__":
+    main()
