@@ -338,6 +338,8 @@ class Hit:
     coverage: float | None
     content_hash: str
     metadata: Any
+    mode: str
+    is_exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +403,16 @@ class ListSigningKeysRow:
     state: str
     created_at: datetime
     not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDocumentsRow:
+    """A row of `match_documents`."""
+
+    id: str
+    content: str
+    metadata: Any
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -573,6 +585,7 @@ class RetrievalTraces:
     otel_span_id: str | None
     trace_hash: bytes
     trace_mac: bytes | None
+    ranking: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,6 +627,8 @@ class TracedHit:
     coverage: float | None
     content_hash: str
     metadata: Any
+    mode: str
+    is_exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -849,6 +864,17 @@ _LIST_TRACES = Call(
     {"corpus": None, "since": None, "count": 50},
 )
 _MAINTAIN = Call("maintain", {})
+_MATCH_DOCUMENTS = Call(
+    "match_documents",
+    {
+        "query_embedding": "real[]",
+        "match_threshold": "double precision",
+        "match_count": "integer",
+        "filter": "jsonb",
+        "corpus": "text",
+    },
+    {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
+)
 _OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 _POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 _PROMOTE_TO_ATOM = Call(
@@ -1004,6 +1030,11 @@ _RETRIEVE = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
+        "query_embedding": "real[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -1015,6 +1046,11 @@ _RETRIEVE = Call(
         "filter": None,
         "chunk_ids": None,
         "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -1064,6 +1100,11 @@ _SEARCH_1 = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
+        "query_embedding": "real[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
     },
     {
         "k": 10,
@@ -1072,6 +1113,11 @@ _SEARCH_1 = Call(
         "filter": None,
         "chunk_ids": None,
         "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
     },
 )
 _SEARCH_2 = Call(
@@ -1085,6 +1131,11 @@ _SEARCH_2 = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
+        "query_embedding": "real[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
     },
     {
         "k": 10,
@@ -1093,6 +1144,11 @@ _SEARCH_2 = Call(
         "filter": None,
         "chunk_ids": None,
         "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
     },
 )
 _SEARCH_DUAL = Call(
@@ -1134,6 +1190,17 @@ _SEARCH_SLICE = Call(
         "min_score": 0.0,
         "filter": None,
     },
+)
+_SIMILAR = Call(
+    "similar",
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+    },
+    {"k": 10, "min_score": 0.0, "filter": None},
 )
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
@@ -1551,6 +1618,29 @@ class Functions(Caller):
         """
         return self._values(_MAINTAIN)
 
+    def match_documents(
+        self,
+        query_embedding: Sequence[float],
+        match_threshold: float = 0.0,
+        match_count: int = 10,
+        filter: Any = {},
+        corpus: str | None = None,
+    ) -> list[MatchDocumentsRow]:
+        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of
+        at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may be
+        left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
+        """
+        return self._rows(
+            _MATCH_DOCUMENTS,
+            MatchDocumentsRow,
+            query_embedding,
+            match_threshold,
+            match_count,
+            filter,
+            corpus,
+        )
+
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds and
         drops lexemes that no chunk has. Raises RG400, RG401, RG404.
@@ -1793,8 +1883,8 @@ class Functions(Caller):
     def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
         scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
-        corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or
-        not_replayable. Raises RG400, RG404, RG407, RG435.
+        corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises
+        RG400, RG404, RG407, RG435.
         """
         return self._rows(_REPLAY, ReplayRow, trace_id)
 
@@ -1863,6 +1953,11 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1883,6 +1978,11 @@ class Functions(Caller):
             filter,
             chunk_ids,
             statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1960,9 +2060,15 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
         """
 
     @overload
@@ -1976,14 +2082,24 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. Raises RG400, RG401, RG404, RG410, RG415.
+        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when
+        left out hybrid where the corpus has embeddings and the query one, given
+        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex
+        or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the
+        legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
         """
         call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
@@ -2041,6 +2157,14 @@ class Functions(Caller):
             min_score,
             filter,
         )
+
+    def similar(
+        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+    ) -> list[Hit]:
+        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
+        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """
+        return self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
 
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,
@@ -2515,6 +2639,29 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._values(_MAINTAIN)
 
+    async def match_documents(
+        self,
+        query_embedding: Sequence[float],
+        match_threshold: float = 0.0,
+        match_count: int = 10,
+        filter: Any = {},
+        corpus: str | None = None,
+    ) -> list[MatchDocumentsRow]:
+        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of
+        at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may be
+        left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
+        """
+        return await self._rows(
+            _MATCH_DOCUMENTS,
+            MatchDocumentsRow,
+            query_embedding,
+            match_threshold,
+            match_count,
+            filter,
+            corpus,
+        )
+
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds and
         drops lexemes that no chunk has. Raises RG400, RG401, RG404.
@@ -2761,8 +2908,8 @@ class AsyncFunctions(AsyncCaller):
     async def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
         scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
-        corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or
-        not_replayable. Raises RG400, RG404, RG407, RG435.
+        corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises
+        RG400, RG404, RG407, RG435.
         """
         return await self._rows(_REPLAY, ReplayRow, trace_id)
 
@@ -2833,6 +2980,11 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -2853,6 +3005,11 @@ class AsyncFunctions(AsyncCaller):
             filter,
             chunk_ids,
             statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
             client,
             otel_trace_id,
             otel_span_id,
@@ -2930,9 +3087,15 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
         """
 
     @overload
@@ -2946,14 +3109,24 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. Raises RG400, RG401, RG404, RG410, RG415.
+        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when
+        left out hybrid where the corpus has embeddings and the query one, given
+        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex
+        or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the
+        legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
         """
         call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
@@ -3011,6 +3184,14 @@ class AsyncFunctions(AsyncCaller):
             min_score,
             filter,
         )
+
+    async def similar(
+        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+    ) -> list[Hit]:
+        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
+        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """
+        return await self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
 
     async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,

@@ -41,12 +41,39 @@ def tree(folder: Path, files: int, paragraphs: int = 5) -> Path:
         path = docs / f"d{n % 5}" / f"f{n}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = (f"File {n} has paragraph {p} with word{n}x{p}.\n\n" for p in range(paragraphs))
-        path.write_text(
-            "".join(
-                json.dumps({"_id": f"r{n}", "text": f"It is number {n}."}) + "\n"
-                for n in range(9000)
-            )
-        )
+        path.write_text("".join(text))
+    return docs
+
+
+def events(clone: str) -> int:
+    with ragdb.connect(clone) as database:
+        return len(database.events_after(count=10_000))
+
+
+def test_two_on_the_same_tree_store_every_document_once(
+    start: Any, clone: str, tmp_path: Path
+) -> None:
+    docs = tree(tmp_path, 120)
+    both = [start("ingest", str(docs), "-c", "docs", "--json", "--workers", "1") for _ in "12"]
+    reports = []
+    for process in both:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        reports.append(json.loads(out))
+    assert sum(report["written"] for report in reports) == 120
+    assert all(report["documents"] == 120 for report in reports)
+    with ragdb.connect(clone) as database:
+        assert database.corpus_info("docs").documents == 120
+        assert database.check_corpus("docs") == []
+    assert events(clone) == 120
+
+
+def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
+    start: Any, clone: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "many.jsonl"
+    lines = (json.dumps({"_id": f"r{n}", "text": f"It is number {n}."}) for n in range(9000))
+    path.write_text("\n".join(lines))
     process = start("ingest", str(path), "-c", "docs", "--workers", "2", "--json")
     try:
         deadline = time.monotonic() + 60
