@@ -132,7 +132,7 @@ RULES = {
     "text keys are compared bytewise": """
       select c.relname || '.' || a.attname
       from pg_index i join pg_class c on c.oid = i.indrelid
-        join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey::int2[])
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = any ((i.indkey::int2[])[:i.indnkeyatts - 1])
       where c.relnamespace = 'ragdb'::regnamespace and c.relname <> 'alembic_version'
         and a.attcollation not in (0, '"C"'::regcollation)""",
     "numbers in float expressions are float8": r"""
@@ -145,7 +145,9 @@ RULES = {
     "no plpgsql text names a type or operator of pgvector": r"""
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is null
-        and p.prosrc ~ '<=>|<->|<#>|<\+>|\m(sparsevec|halfvec)\M'""",
+        -- texts aside: <-> is a phrase of a tsquery too
+        and regexp_replace(p.prosrc, '--[^\n]*|''[^'']*''', '', 'g')
+          ~ '<=>|<->|<#>|<\+>|\m(sparsevec|halfvec)\M'""",
 }
 
 
