@@ -216,18 +216,8 @@ def main() -> None:
     finally:
         embedded.stop(home / "pg18", 18)
         shutil.rmtree(home)
-    heads = [
-        "chunks",
-        "what",
-        "s",
-        "MB/s",
-        "chunks/s",
-        "× bare",
-        "backend CPU s",
-        "× bare",
-        "backend MB",
-        "client MB",
-    ]
+    heads = ["chunks", "what", "s", "MB/s", "chunks/s", "× bare", "backend CPU s", "× bare"]
+    heads += ["backend MB", "client MB"]
     table = "\n".join(
         [
             f"\n## Ingest: `python -m bench.ingest.run --sizes {arguments.sizes}`",
