@@ -91,8 +91,9 @@ def report(given: argparse.Namespace, dsn: str) -> None:
 
 {time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), \
 load {os.getloadavg()[0]:.1f}, PostgreSQL {server}, ragdb {ragdb.__version__}. \
-`python -m bench.traces.run`: {given.corpus.parent.name}, {chunks:,} chunks, {len(queries)} queries, \
-k = 10, each way in turn on each query, best of {given.rounds}; {size:,.0f} bytes of disk a trace.
+`python -m bench.traces.run`: {given.corpus.parent.name}, {chunks:,} chunks, \
+{len(queries)} queries, k = 10, each way in turn on each query, \
+best of {given.rounds}; {size:,.0f} bytes of disk a trace.
 
 | ms | median | p95 | over search, median | throughput lost |
 |---|---|---|---|---|
