@@ -188,12 +188,12 @@ begin
       using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
             hint = 'write it in lower case, with - for every other character';
   end if;
-  if text_config is null or not exists (select from pg_ts_config c
-      where c.cfgname = text_config and c.cfgnamespace = 'pg_catalog'::regnamespace) then
-    raise exception 'text configuration % is not one of PostgreSQL''s own', ragdb._quote(text_config)
+  if text_config is null or not exists (
+      select from ragdb._text_configs() c where c.config = create_corpus.text_config) then
+    raise exception 'text configuration % is not one that every version of PostgreSQL has', ragdb._quote(text_config)
       using errcode = 'RG400', detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
-            hint = (select 'it is one of ' || string_agg(c.cfgname, ', ' order by c.cfgname)
-                    from pg_ts_config c where c.cfgnamespace = 'pg_catalog'::regnamespace);
+            hint = (select 'it is one of ' || string_agg(c.config, ', ' order by c.config)
+                    from ragdb._text_configs() c);
   end if;
   if k1 is null or not k1 between 0 and 10 then
     raise exception 'k1 is %, not 0 to 10', coalesce(k1::text, 'null')

@@ -208,7 +208,7 @@ begin
     v_lexemes := v_lexemes || v_exact::tsvector;
   end if;
   if length(v_lexemes) > 16000 then
-    -- the most that a sparsevec holds: the first ones stay
+    -- the most that a chunk may have: the first ones stay
     v_lexemes := ts_delete(v_lexemes, array(
       select u.lexeme from unnest(v_lexemes) u order by u.positions[1], u.lexeme collate "C" offset 16000));
   end if;

@@ -55,9 +55,7 @@ def test_a_parameter_out_of_range_is_refused(db: Connection, argument: str, valu
 
 
 def test_every_configuration_of_snowball_can_be_used(db: Connection) -> None:
-    configs = db.execute(
-        "select cfgname from pg_ts_config where cfgnamespace = 'pg_catalog'::regnamespace"
-    ).fetchall()
+    configs = db.execute("select config from ragdb._text_configs()").fetchall()
     for (config,) in configs:
         db.execute("select ragdb.create_corpus(%s, text_config => %s)", (config, config))
         assert put(db, document("a.md", ["one two"]), corpus=config)[0][2] == 1

@@ -389,6 +389,12 @@ def test_the_configurations_exist_on_every_version(any_db: Connection) -> None:
     assert any_db.execute("select count(*) from ragdb._text_configs()").fetchone() == (29,)
 
 
+def test_a_configuration_that_only_some_versions_have_is_refused(db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        db.execute("select ragdb.create_corpus('docs', text_config => 'estonian')")
+    assert raised.value.sqlstate == "RG400"
+
+
 def test_each_configuration_has_the_dictionaries_of_postgresql(any_db: Connection) -> None:
     different = any_db.execute("""
       select c.config, t.alias, d.dictname
