@@ -1,0 +1,112 @@
+"""The documentation runs: its commands, its Python, its links, every verb that it names."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from ragdb.cli import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(page.read_text()) if kind == language]
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Each `$ command` of a block with the output shown below it."""
+    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def shows(shown: str, printed: str) -> bool:
+    """Whether the output is what is shown; `…` stands for anything, trailing blanks for nothing."""
+    expected = "\n".join(line.rstrip() for line in shown.strip().splitlines())
+    actual = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    return bool(re.fullmatch(re.escape(expected).replace("…", ".*?") + "\n?", actual + "\n", re.S))
+
+
+def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "ragdb"
+    program.write_text(f"#!{sys.executable}\nfrom ragdb.cli import main\nmain()\n")
+    program.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "RAGDB_DATABASE_URL": clone,
+        "COLUMNS": "100",
+        "PAGER": "cat",
+    }
+    for kind, text in BLOCK.findall((ROOT / "docs/tutorial.md").read_text()):
+        if kind == "python":
+            subprocess.run([sys.executable, "-c", text], check=True, cwd=tmp_path, env=environment)
+            continue
+        for command, shown in commands(text):
+            done = subprocess.run(
+                command,
+                shell=True,
+                cwd=tmp_path,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            assert done.returncode == 0, (command, done.stdout)
+            assert shows(shown, done.stdout), f"$ {command}\n{done.stdout}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def verbs() -> set[str]:
+    found = set()
+    for name, command in typer.main.get_group(app).commands.items():
+        found |= {f"{name} {below}" for below in getattr(command, "commands", [])} or {name}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_shows_exists(page: Path) -> None:
+    known = verbs()
+    for block in blocks(page, "console"):
+        for command, _ in commands(block):
+            words = command.replace("-v ", "").split()
+            if words[0] == "ragdb" and words[1] != "VERB":
+                assert words[1] in known or " ".join(words[1:3]) in known, command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_compile(page: Path) -> None:
+    for block in blocks(page, "python"):
+        compile(block, page.name, "exec")
+
+
+def test_every_error_code_is_on_the_page_of_errors() -> None:
+    from ragdb import errors
+
+    page = (ROOT / "docs/errors.md").read_text()
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and value is not errors.RagdbError:
+            assert f"| `{value.sqlstate}` | `{name}` |" in page  # type: ignore[attr-defined]
+
+
+def test_the_change_log_speaks_of_this_version() -> None:
+    import ragdb
+
+    assert f"## {ragdb.__version__}" in (ROOT / "CHANGELOG.md").read_text()
