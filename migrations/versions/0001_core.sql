@@ -197,8 +197,9 @@ create table ragdb.chunk_lexemes (
 -- scoring reads impacts of every candidate and never lexemes
 alter table ragdb.chunk_lexemes alter impacts set storage main;
 alter table ragdb.chunk_lexemes alter lexemes set storage external;
+-- ragdb._index_chunks empties the pending list before it returns; in kB, more than one call adds
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
-  using gin (lexemes) with (fastupdate = off);
+  using gin (lexemes) with (gin_pending_list_limit = 262144);
 
 -- Traces: append-only, partitioned by month. Keys, indexes and triggers are put on each partition by
 -- ragdb._make_partition, because a parent that carries them restores empty from an extension's dump.
