@@ -8,6 +8,7 @@ not at all.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -28,6 +29,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb import chunker, payload, readers, sources
 from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
+from ragdb.readers import conversation
 from ragdb.sources import Found, Source
 
 if TYPE_CHECKING:
@@ -199,6 +201,7 @@ class Ready:
 
     uri: str
     json: bytes
+    is_conversation: bool = False
 
 
 @dataclass
@@ -414,13 +417,12 @@ class Run:
             file.doc_cid = row.doc_cid if file.documents == 1 else None
 
     def _put(self, batch: list[Entry]) -> list[PutResult]:
-        documents = Jsonb(b"[" + b",".join(e.document.json for e in batch) + b"]", dumps=bytes)
         for attempt in range(5):
             try:
                 with self.db.connection.transaction(force_rollback=self.dry_run):
                     if self.dry_run and self.report.created:
                         self._create_corpus()
-                    rows = self.db.put_documents(self.corpus, documents, self.force)
+                    rows = self._stored(batch)
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:
                             self.db.put_blob(entry.outcome.blob, entry.outcome.media_type)
@@ -429,6 +431,17 @@ class Run:
                 if attempt == 4:
                     raise
         raise AssertionError("unreachable")
+
+    def _stored(self, batch: list[Entry]) -> list[PutResult]:
+        """Put documents by one function, conversations by another; results in the batch's order."""
+        results: dict[int, PutResult] = {}
+        for put, kind in ((self.db.put_documents, False), (self.db.put_conversations, True)):
+            places = [n for n, e in enumerate(batch) if e.document.is_conversation is kind]
+            if places:
+                entries = b",".join(batch[n].document.json for n in places)
+                rows = put(self.corpus, Jsonb(b"[" + entries + b"]", dumps=bytes), self.force)
+                results.update(zip(places, rows, strict=True))
+        return [results[n] for n in range(len(batch))]
 
     def _prune(self) -> None:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
@@ -458,7 +471,11 @@ class Run:
 def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
     """The work of one source: one task, or one for every few records; true with the last."""
     reading = {name: options[name] for name in READING if options.get(name) is not None}
-    if source.root is None or not readers.is_jsonl(source.uri):
+    if (
+        source.root is None
+        or not readers.is_jsonl(source.uri)
+        or _holds_conversations(source, reading)
+    ):
         yield Task(source, reading), True
         return
     some: list[readers.Document] = []
@@ -512,6 +529,12 @@ def _documents(
         data, media_type, outcome.etag = fetched.data, fetched.media_type, fetched.etag
     else:
         data = source.read(limit)
+    if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
+        for found in conversation.read(io.BytesIO(data), source.uri, limit):
+            found |= {name: options[name] for name in ("title", "language") if options.get(name)}
+            found["metadata"] = options.get("metadata") or {}
+            outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
+        return []
     given = {name: options.get(name) for name in ("title", "language", "metadata")}
     return readers.read(data, source.uri, media_type, max_bytes=limit, **given)
 
@@ -529,12 +552,19 @@ def _prepare(
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
     ready = payload.to_payload(document, source.uri, etag=etag, **chunking)
-    outcome.documents.append(
-        Ready(ready["uri"], json.dumps(ready, ensure_ascii=False, separators=(",", ":")).encode())
-    )
+    outcome.documents.append(Ready(ready["uri"], _json(ready)))
     if document.fragment is None:
         outcome.pages = len(document.pages) or None
         outcome.pages_without_text = document.pages_without_text
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _holds_conversations(source: Source, options: Mapping[str, Any]) -> bool:
+    with source.open() as stream:
+        return conversation.starts(stream, options.get("max_bytes", MAX_BYTES))
 
 
 def _declared(document: readers.Document, options: Mapping[str, Any]) -> readers.Document:

@@ -289,8 +289,7 @@ comment on function ragdb._check_conversations(text, jsonb) is
   'Raises RG412 for conversations with a bad field, two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
 
 create or replace function ragdb.put_conversations(corpus text, conversations jsonb, force boolean default false)
-returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
-  ingest_event_id uuid, was_duplicate boolean, ms float8)
+returns setof ragdb.put_result
 language plpgsql security definer -- turns and edges are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
@@ -299,6 +298,7 @@ declare
   v_corpus ragdb.corpora;
   v_conversations constant jsonb := put_conversations.conversations;
   v_documents jsonb;
+  v_result ragdb.put_result;
   v_written integer[] := '{}';
 begin
   v_corpus := ragdb._open_corpus(put_conversations.corpus, 'write');
@@ -318,11 +318,11 @@ begin
           select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
             from ragdb._parsed_turns(v_corpus.name, v_conversations) t) z
         group by z.nth) t on t.nth = c.n - 1;
-  for "position", doc_cid, chunks_indexed, tokens_indexed, ingest_event_id, was_duplicate, ms in
+  for v_result in
     select p.* from ragdb.put_documents(put_conversations.corpus, v_documents, put_conversations.force) p
   loop
-    if not was_duplicate then v_written := v_written || "position"; end if;
-    return next;
+    if not v_result.was_duplicate then v_written := v_written || v_result."position"; end if;
+    return next v_result;
   end loop;
 
   insert into ragdb.turns
@@ -358,7 +358,7 @@ comment on function ragdb.put_conversations(text, jsonb, boolean) is
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
 returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer, sibling_order integer,
   homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text, text text)
-language plpgsql stable security definer -- turns and chunks are granted to nobody
+language plpgsql stable security definer rows 1 -- turns and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -447,7 +447,7 @@ comment on function ragdb._resolve_policy(jsonb) is
 
 create or replace function ragdb.register_policy(policy jsonb)
 returns table (policy_id text, params_hash text)
-language plpgsql security definer -- slice_policies is granted to nobody
+language plpgsql security definer rows 1 -- slice_policies is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -739,7 +739,7 @@ create or replace function ragdb.build_slice(
 returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
   edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
   admissibility_token text)
-language plpgsql stable security definer -- chunks, edges and keys are granted to nobody
+language plpgsql stable security definer rows 1 -- chunks, edges and keys are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -840,7 +840,7 @@ create or replace function ragdb.export_slice(
 returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
   edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
   admissibility_token text)
-language plpgsql security definer -- slices is granted to nobody
+language plpgsql security definer rows 1 -- slices is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -864,7 +864,7 @@ create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
 returns table (valid boolean, reason text)
-language plpgsql stable security definer -- keys and chunks are granted to nobody
+language plpgsql stable security definer rows 1 -- keys and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -966,6 +966,26 @@ begin
   return v_slice;
 end $$;
 comment on function ragdb._stored_slice(integer, text) is 'Returns a stored slice. Raises RG435.';
+
+create or replace function ragdb.slice_members(corpus text, slice_id text)
+returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
+language plpgsql stable security definer -- slices and chunks are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(slice_members.corpus, 'read');
+  v_slice ragdb.slices := ragdb._stored_slice(v_corpus.corpus_id, slice_members.slice_id);
+begin
+  return query
+    select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'), c.content_hash is not distinct from m.content_hash
+      from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
+      join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash) on m.chunk_id = o.chunk_id
+      left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+      order by o.place;
+end $$;
+comment on function ragdb.slice_members(text, text) is
+  'Returns the members of a stored slice in the order in which they were chosen, and whether each still says what it said. Raises RG400, RG404, RG435.';
 
 create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text) returns boolean
 language plpgsql stable security definer -- slices is granted to nobody

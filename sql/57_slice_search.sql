@@ -156,7 +156,7 @@ comment on function ragdb.resolve_from_query(text, text, text) is
 create or replace function ragdb.resolve_anchor(
   corpus text, chunk_id text default null, session text default null, query text default null, project text default null)
 returns table (anchor text, resolved_by text)
-language plpgsql stable
+language plpgsql stable rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -2,7 +2,7 @@
 
 create or replace function ragdb.replay(trace_id uuid)
 returns table (verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[], replayed_chunk_ids text[])
-language plpgsql stable security definer -- traces are granted to nobody
+language plpgsql stable security definer rows 1 -- traces are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -100,7 +100,7 @@ comment on function ragdb.replay(uuid) is
 
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)
 returns table (step text, reason text)
-language plpgsql stable security definer -- traces and slices are granted to nobody
+language plpgsql stable security definer rows 1 -- traces and slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

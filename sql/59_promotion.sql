@@ -71,7 +71,7 @@ comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is 
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')
 returns table (atom_id uuid, code text, reason text)
-language plpgsql security definer -- atoms and incidents are granted to nobody
+language plpgsql security definer rows 1 -- atoms and incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -136,7 +136,7 @@ comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
-language plpgsql security definer -- proposals and incidents are granted to nobody
+language plpgsql security definer rows 1 -- proposals and incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

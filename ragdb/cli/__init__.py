@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli import corpus, demo, embed, ingest, search, server
+from ragdb.cli import corpus, demo, embed, ingest, search, server, slice
 from ragdb.cli.app import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -61,7 +61,7 @@ def _flags(
     }
 
 
-for part in (server, ingest, corpus, embed, search, demo):
+for part in (server, ingest, corpus, embed, search, slice, demo):
     part.register(app)
 
 

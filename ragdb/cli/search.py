@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import Failure, Session, verb
+from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rich.text import Text
 
     from ragdb.client import Database
 
+Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
 BAR = 12
 SHOWN = 500  # characters of a chunk
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
@@ -26,6 +29,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="trace", no_args_is_help=True)
     verb(group, "ls")(trace_ls)
     verb(group, "show")(trace_show)
+    verb(group, "replay")(trace_replay)
+    verb(group, "why-not")(trace_why_not)
 
 
 def search(
@@ -249,22 +254,15 @@ def trace_ls(
         )
 
 
-def trace_show(
-    session: Session, trace: Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
-) -> None:
+def trace_show(session: Session, trace: Trace) -> None:
     """Show one recorded retrieval with its hits."""
-    from uuid import UUID
-
     from ragdb.cli import output
     from ragdb.cli.output import record
 
-    try:
-        trace_id = UUID(trace)
-    except ValueError:
-        raise Failure(f"{trace!r} is no trace id", hint="`ragdb trace ls` lists them") from None
+    wanted = trace_id(trace)
     with session.connect() as db:
-        shown = record(db.get_trace(trace_id))
-        hits = [record(hit) for hit in db.trace_hits(trace_id)]
+        shown = record(db.get_trace(wanted))
+        hits = [record(hit) for hit in db.trace_hits(wanted)]
     if session.format in ("json", "ndjson"):
         print(output.dumps({**shown, "hits": hits}, indent=2 if session.format == "json" else None))
         return
@@ -274,3 +272,37 @@ def trace_show(
     output.one(session, {name: value for name, value in shown.items() if value is not None})
     session.out.print()
     output.rows(session, hits, ["rank", "score", "chunk_id", "content_hash"])
+
+
+def trace_replay(session: Session, trace: Trace) -> int:
+    """Run a recorded retrieval again and say what has changed. Exit 1 unless it is exact."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    with session.connect() as db:
+        replayed: Any = db.replay(trace_id(trace))
+        output.one(session, record(replayed))
+    return OK if replayed.verdict == "exact" else NEGATIVE
+
+
+def trace_why_not(
+    session: Session,
+    trace: Trace,
+    chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk.")],
+) -> None:
+    """Say at which step of a recorded retrieval a chunk fell out."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    with session.connect() as db:
+        output.one(session, record(db.why_not(trace_id(trace), chunk)))
+
+
+def trace_id(text: str) -> UUID:
+    """The id of a trace as a UUID."""
+    from uuid import UUID
+
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Failure(f"{text!r} is no trace id", hint="`ragdb trace ls` lists them") from None

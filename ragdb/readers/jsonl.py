@@ -33,7 +33,7 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
     that is no object with a text, or that has the id of an earlier one but other content.
     """
     seen: dict[str, bytes] = {}
-    for number, line in _lines(stream, max_line):
+    for number, line in lines(stream, max_line):
         if not line.strip():
             continue
         document = _document(line, number)
@@ -43,28 +43,28 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
             seen[identity] = digest
             yield document
         elif seen[identity] != digest:
-            _malformed(number, f'the id "{identity[:80]}" has been used', "give each its own")
+            malformed(number, f'the id "{identity[:80]}" has been used', "give each its own")
 
 
 def _document(line: bytes, number: int) -> Document:
     try:
         record = json.loads(line.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        _malformed(number, "it is not UTF-8", "convert the file to UTF-8")
+        malformed(number, "it is not UTF-8", "convert the file to UTF-8")
     except (ValueError, RecursionError) as error:
-        _malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
+        malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
     if not isinstance(record, dict):
-        _malformed(number, "it is no object", 'write {"_id": …, "title": …, "text": …}')
+        malformed(number, "it is no object", 'write {"_id": …, "title": …, "text": …}')
     try:
         text = record.pop("text", "")
         title, declared, identity, metadata = fields(record, ("_id", "id"))
         metadata = storable(metadata)
     except ReadError as error:
-        _malformed(number, error.reason, error.hint)
+        malformed(number, error.reason, error.hint)
     if text is None:
         text = ""
     if not isinstance(text, str):
-        _malformed(number, '"text" is no string', 'write the text as "text": "…"')
+        malformed(number, '"text" is no string', 'write the text as "text": "…"')
     text, replaced = clean(text)
     identity = clean(identity)[0] if identity else None
     return Document(
@@ -80,12 +80,13 @@ def _document(line: bytes, number: int) -> Document:
     )
 
 
-def _lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
+def lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, gzipped or not, with their numbers from 1."""
     number = 0
     rest = b""
     for block in _blocks(stream):
-        *lines, rest = (rest + block).split(b"\n")
-        for line in lines:
+        *whole, rest = (rest + block).split(b"\n")
+        for line in whole:
             number += 1
             yield number, _bare(line, number)
         if len(rest) > max_line:
@@ -139,5 +140,6 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _malformed(number: int, reason: str, hint: str) -> NoReturn:
+def malformed(number: int, reason: str, hint: str) -> NoReturn:
+    """Refuse a line."""
     raise ReadError("malformed", f"line {number}: {reason}", hint)

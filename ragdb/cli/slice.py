@@ -1,0 +1,241 @@
+"""`ragdb slice`, `ragdb policy` and `ragdb keys`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
+from ragdb.cli.search import trace_id
+
+Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
+Policy = Annotated[
+    str | None,
+    typer.Option(metavar="JSON|ID@HASH", help="Policy in full or by reference; else the default."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Build, show, verify and search slices.")
+    app.add_typer(group, name="slice", no_args_is_help=True)
+    verb(group, "build")(slice_build)
+    verb(group, "show")(slice_show)
+    verb(group, "verify")(slice_verify)
+    verb(group, "search")(slice_search)
+    group = typer.Typer(help="Register and list slice policies.")
+    app.add_typer(group, name="policy", no_args_is_help=True)
+    verb(group, "add")(policy_add)
+    verb(group, "ls")(policy_ls)
+    group = typer.Typer(help="The keys that sign admissibility tokens.")
+    app.add_typer(group, name="keys", no_args_is_help=True)
+    verb(group, "create")(keys_create)
+    verb(group, "rotate")(keys_create)
+    verb(group, "ls")(keys_ls)
+    verb(group, "revoke")(keys_revoke)
+    verb(group, "export")(keys_export)
+    verb(group, "import")(keys_import)
+
+
+def slice_build(
+    session: Session,
+    anchor: Annotated[str, typer.Argument(help="Chunk id to build around.")],
+    corpus: Corpus,
+    policy: Policy = None,
+    store: Annotated[bool, typer.Option("--store", help="Keep it, to be searched by id.")] = False,
+    sign: Annotated[bool, typer.Option(help="Sign it; needs a key.")] = True,
+) -> None:
+    """Build a slice around a chunk and print its fingerprints and members."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    if store and not sign:
+        raise Failure("--store keeps signed slices only", hint="leave --no-sign out")
+    with session.connect() as db:
+        chosen = _policy(policy)
+        made: Any = (
+            db.export_slice(corpus, anchor, chosen)
+            if store
+            else db.build_slice(corpus, anchor, chosen, sign)
+        )
+        if session.format == "table":
+            fields = record(made)
+            members = list(zip(fields.pop("selection_order"), fields.pop("distances"), strict=True))
+            fields["chunk_ids"] = len(fields["chunk_ids"])
+            output.one(session, fields)
+            session.out.print()
+            output.rows(session, [{"chunk_id": i, "distance": d} for i, d in members])
+        else:
+            output.one(session, record(made))
+
+
+def slice_show(
+    session: Session,
+    slice_id: Annotated[str, typer.Argument(metavar="SLICE", help="Id of a stored slice.")],
+    corpus: Corpus,
+) -> None:
+    """Show the members of a stored slice, in the order in which the policy chose them."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.slice_members(corpus, slice_id))
+
+
+def slice_verify(
+    session: Session,
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Retrieval under a slice.")],
+) -> int:
+    """Verify the token of a recorded retrieval against the rows as they are now."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    with session.connect() as db:
+        found: Any = db.get_trace(trace_id(trace))
+        if found.admissibility_token is None:
+            raise Failure(
+                f"trace {trace} has no token", hint="only retrievals under a slice have one"
+            )
+        verified: Any = db.verify_token(
+            found.corpus,
+            found.admissibility_token,
+            found.slice_id,
+            found.anchor_chunk_id,
+            found.policy_id,
+            found.policy_params_hash,
+            found.graph_snapshot_hash,
+            found.schema_version,
+        )
+        output.one(session, record(verified))
+    return OK if verified.valid else NEGATIVE
+
+
+def slice_search(
+    session: Session,
+    query: Annotated[str, typer.Argument(help="What to search for.")],
+    corpus: Corpus,
+    anchor: Annotated[
+        str | None, typer.Option(help="Chunk to build around; else the best hit or latest turn.")
+    ] = None,
+    slice_id: Annotated[str | None, typer.Option("--slice", help="A stored slice.")] = None,
+    policy: Policy = None,
+    k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Record the retrieval, signed, and print its id.")
+    ] = False,
+) -> None:
+    """Search within a slice. Nothing is written unless --trace is given."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        if slice_id is None and anchor is None:
+            resolved: Any = db.resolve_anchor(corpus, query=query)
+            if resolved is None:
+                raise Failure(f"corpus {corpus} has nothing to anchor a slice in")
+            anchor = resolved.anchor
+            session.note(f"anchor {anchor} ({resolved.resolved_by})")
+        how: dict[str, Any] = {
+            "slice_id": slice_id,
+            "anchor": anchor,
+            "policy": _policy(policy),
+            "k": k,
+        }
+        hits = list(
+            db.retrieve_slice(corpus, query, **how, client="ragdb cli")
+            if trace
+            else db.search_slice(corpus, query, **how)
+        )
+        columns = ["rank", "score", "role", "phase", "depth", "chunk_id", "text"]
+        output.rows(session, hits, columns, empty="nothing found in the slice")
+        if trace:
+            session.note(f"trace {db.last_trace_id()}")
+
+
+def policy_add(
+    session: Session,
+    policy: Annotated[
+        str, typer.Argument(metavar="JSON", help="""Such as '{"max_nodes": 128}'.""")
+    ],
+) -> None:
+    """Register a policy; what it leaves out has its default. Prints its reference."""
+    from ragdb.cli import output
+    from ragdb.cli.output import record
+
+    with session.connect() as db:
+        output.one(session, record(db.register_policy(_parsed(policy))))
+
+
+def policy_ls(session: Session) -> None:
+    """List the registered policies."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.list_policies(), empty="no policy yet; the default needs none")
+
+
+def keys_create(
+    session: Session,
+    key_id: Annotated[str | None, typer.Argument(help="Its id; else one made of the time.")] = None,
+) -> None:
+    """Make the key that signs from now on; what older keys signed still verifies."""
+    with session.connect() as db:
+        print(db.create_signing_key(key_id))
+
+
+def keys_ls(session: Session) -> None:
+    """List the keys, without their secrets."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.list_signing_keys(), empty="no key yet: `ragdb keys create`")
+
+
+def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="Its id.")]) -> None:
+    """Revoke a key: every token it signed fails from now on."""
+    session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
+    with session.connect() as db:
+        db.revoke_signing_key(key_id)
+
+
+def keys_export(session: Session) -> None:
+    """Print the keys with their secrets, one JSON object a line. Keep them apart from a dump."""
+    from ragdb.cli.output import dumps, record
+
+    with session.connect() as db:
+        for key in db.export_signing_keys():
+            print(dumps(record(key)))
+
+
+def keys_import(
+    session: Session,
+    file: Annotated[typer.FileText, typer.Argument(help="What export printed; - for stdin.")],
+) -> None:
+    """Put exported keys back, so that a restored copy verifies the tokens of the original."""
+    with session.connect() as db:
+        for number, line in enumerate(file, 1):
+            try:
+                key = json.loads(line)
+                given = (key["key_id"], key["secret"], key["state"], key["not_after"])
+            except (ValueError, TypeError, KeyError):
+                raise Failure(
+                    f"line {number} is no exported key", hint="give what `ragdb keys export` prints"
+                ) from None
+            db.import_signing_key(*given)
+            session.note(f"imported {given[0]}")
+
+
+def _policy(text: str | None) -> Any:
+    if text is None or text.lstrip().startswith("{"):
+        return None if text is None else _parsed(text)
+    policy_id, _, params_hash = text.partition("@")
+    return {"policy_id": policy_id, "params_hash": params_hash}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Failure(
+            f"the policy is not JSON: {error}",
+            hint="""quote it for the shell: '{"max_nodes": 128}'""",
+        ) from None
