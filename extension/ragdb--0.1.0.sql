@@ -229,8 +229,9 @@ create table ragdb.chunk_lexemes (
 -- scoring reads impacts of every candidate and never lexemes
 alter table ragdb.chunk_lexemes alter impacts set storage main;
 alter table ragdb.chunk_lexemes alter lexemes set storage external;
+-- ragdb._index_chunks empties the pending list before it returns; in kB, more than one call adds
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
-  using gin (lexemes) with (fastupdate = off);
+  using gin (lexemes) with (gin_pending_list_limit = 262144);
 
 -- Traces: append-only, partitioned by month. Keys, indexes and triggers are put on each partition by
 -- ragdb._make_partition, because a parent that carries them restores empty from an extension's dump.
@@ -773,12 +774,12 @@ begin
       using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
             hint = 'write it in lower case, with - for every other character';
   end if;
-  if text_config is null or not exists (select from pg_ts_config c
-      where c.cfgname = text_config and c.cfgnamespace = 'pg_catalog'::regnamespace) then
-    raise exception 'text configuration % is not one of PostgreSQL''s own', ragdb._quote(text_config)
+  if text_config is null or not exists (
+      select from ragdb._text_configs() c where c.config = create_corpus.text_config) then
+    raise exception 'text configuration % is not one that every version of PostgreSQL has', ragdb._quote(text_config)
       using errcode = 'RG400', detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
-            hint = (select 'it is one of ' || string_agg(c.cfgname, ', ' order by c.cfgname)
-                    from pg_ts_config c where c.cfgnamespace = 'pg_catalog'::regnamespace);
+            hint = (select 'it is one of ' || string_agg(c.config, ', ' order by c.config)
+                    from ragdb._text_configs() c);
   end if;
   if k1 is null or not k1 between 0 and 10 then
     raise exception 'k1 is %, not 0 to 10', coalesce(k1::text, 'null')
@@ -1042,8 +1043,10 @@ comment on type ragdb.blob is 'The original bytes of a document.';
 
 -- ── names and hashes ────────────────────────────────────────────────────────────────────────────────
 
+-- They always give the same, but convert_to is marked stable, and nothing that calls it and says immutable is inlined.
+
 create or replace function ragdb._content_hash(text text) returns bytea
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(
   pg_catalog.replace(pg_catalog.replace(_content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'), E' \t\n\r\f\v'), 'UTF8'));
 comment on function ragdb._content_hash(text) is
@@ -1057,7 +1060,7 @@ comment on function ragdb._packed(bytea) is
   'Returns some bytes behind their number, four bytes, most significant first.';
 
 create or replace function ragdb._packed(part text) returns bytea
-language sql immutable parallel safe
+language sql stable parallel safe
 return ragdb._packed(pg_catalog.convert_to(_packed.part, 'UTF8'));
 comment on function ragdb._packed(text) is
   'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
@@ -1071,7 +1074,7 @@ comment on function ragdb._slug(text) is
 
 create or replace function ragdb._chunk_id(corpus text, source_name text, source text, content_hash bytea, n bigint)
 returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return ragdb._slug(pg_catalog.concat_ws('/', nullif(_chunk_id.source_name, ''), _chunk_id.source)) || ':'
   || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb._packed('ragdb-chunk-1') || ragdb._packed(_chunk_id.corpus)
     || ragdb._packed(_chunk_id.source_name) || ragdb._packed(_chunk_id.source)
@@ -1221,6 +1224,37 @@ begin atomic
 end;
 comment on function ragdb._drop_unused_blobs(text[]) is 'Removes those of the given blobs that no document has.';
 
+-- Nothing is known of how many rows a call's arrays hold, and one wrong guess is a nested loop over all pairs.
+create or replace function ragdb._document_edges(
+  chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[], except_doc_nos integer[]
+) returns table (parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+set enable_nestloop = off
+begin atomic
+  with chunk as materialized (
+    select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
+      first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
+    from (
+      select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
+      from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+      where k.doc_no <> all (except_doc_nos)
+    ) k
+  ), head as materialized (
+    select c.chunk_no, c.doc_no, c.heading from chunk c where c.head_no = c.chunk_no and cardinality(c.heading) > 0
+  )
+  select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
+  union all
+  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and cardinality(c.heading) > 0
+  union all
+  (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
+  from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
+        from head h, generate_series(1, cardinality(h.heading) - 1) n) h
+    join head a on a.doc_no = h.doc_no and a.heading = h.above
+  order by h.chunk_no, h.n desc);
+end;
+comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
+  'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
+
 -- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
 create or replace function ragdb._link_chunks(
   corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
@@ -1233,28 +1267,13 @@ as $$
 #variable_conflict use_column
 declare
   v_id integer := _link_chunks.corpus_id;
+  v_turns integer[];
 begin
-  with chunk as materialized (
-    -- the edges of turns are what was said to what: ragdb.put_conversations writes them
-    select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
-    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.doc_no
-    where d.chunking ->> 'chunker' is distinct from 'turns/1'
-  ), heads as materialized (
-    select distinct on (c.doc_no, c.heading) c.chunk_no, c.doc_no, c.heading
-    from chunk c where cardinality(c.heading) > 0 order by c.doc_no, c.heading, c.ordinal
-  ), desired as materialized (
-    select c.chunk_no as parent_no, lead(c.chunk_no) over (partition by c.doc_no order by c.ordinal) as child_no,
-      'default' as edge_type
-    from chunk c
-    union all
-    select h.chunk_no, c.chunk_no, 'branch'
-    from heads h join chunk c on c.doc_no = h.doc_no and c.heading = h.heading where c.chunk_no <> h.chunk_no
-    union all
-    (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
-    from heads h cross join lateral generate_series(1, cardinality(h.heading) - 1) n
-      join heads a on a.doc_no = h.doc_no and a.heading = h.heading[1:n]
-    order by h.chunk_no, n desc)
+  -- the edges of turns are what was said to what: ragdb.put_conversations writes them
+  v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
+    join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k where d.chunking ->> 'chunker' = 'turns/1');
+  with desired as materialized (
+    select e.* from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e
   ), gone as (
     delete from ragdb.edges e using unnest(kept) k (chunk_no)
     where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
@@ -1263,7 +1282,7 @@ begin
         where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
   )
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type from desired d where d.child_no is not null
+    select v_id, d.parent_no, d.child_no, d.edge_type from desired d
     order by d.parent_no, d.child_no
     on conflict on constraint edges_are_unique do nothing;
 
@@ -1859,7 +1878,7 @@ comment on function ragdb.put_blob(bytea, text) is
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -3277,7 +3296,7 @@ begin
     v_lexemes := v_lexemes || v_exact::tsvector;
   end if;
   if length(v_lexemes) > 16000 then
-    -- the most that a sparsevec holds: the first ones stay
+    -- the most that a chunk may have: the first ones stay
     v_lexemes := ts_delete(v_lexemes, array(
       select u.lexeme from unnest(v_lexemes) u order by u.positions[1], u.lexeme collate "C" offset 16000));
   end if;
@@ -3478,6 +3497,8 @@ begin
       lexeme_count = c.lexeme_count + (select coalesce(sum(m.length), 0) from measured m),
       next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
     where c.corpus_id = v_corpus.corpus_id;
+  -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
+  perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
 end $$;
 comment on function ragdb._index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
@@ -3539,6 +3560,7 @@ begin
   where v_pivot <> v_corpus.pivot and x.corpus_id = v_corpus.corpus_id and x.chunk_no = g.chunk_no;
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
+  perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
   return query select v_corpus.chunks, v_corpus.pivot, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
@@ -3732,8 +3754,11 @@ create or replace function ragdb._nearest(
 returns table (chunk_no integer, score float8, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
--- prune to one partition when planning
+-- prune to one partition when planning, and whatever the caller has switched off
 set plan_cache_mode = force_custom_plan
+set enable_seqscan = on
+set enable_hashjoin = on
+set jit = off
 as $$
 declare
   v_embedder ragdb.embedders;
@@ -4922,7 +4947,7 @@ do $$ begin
       page integer, start_offset integer, end_offset integer, text text, citation jsonb,
       score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8,
-      content_hash text, metadata jsonb);
+      content_hash text, metadata jsonb, mode text, is_exact boolean);
   end if;
 end $$;
 comment on type ragdb.hit is
@@ -5273,7 +5298,8 @@ comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) i
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
 create or replace function ragdb._rank_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
+  also integer[] default null)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
 language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
@@ -5387,12 +5413,15 @@ begin
       v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
     end if;
   end loop;
+  if also is not null then
+    v_found := array(select n from unnest(v_found) n union select n from unnest(also) n);
+  end if;
   return query
     select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
     from ragdb._bm25(corpus, v_found, v_ids, v_weights) b;
 end $$;
-comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[]) is
-  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
+comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[]) is
+  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, and those of also, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
 
 create or replace function ragdb._rank_reference(
   corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
@@ -5421,9 +5450,11 @@ comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, t
 -- join is by key: the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
-  filter jsonb default null, chunk_ids text[] default null, statistics text default null)
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -5435,6 +5466,7 @@ declare
   v_name text;
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
+  v_mode text;
 begin
   if query is null or query !~ '\S' then
     raise exception 'query is %', case when query is null then 'null' else 'empty' end
@@ -5448,13 +5480,14 @@ begin
     raise exception 'min_score is %', coalesce(min_score::text, 'null')
       using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
   end if;
-  if mode in ('semantic', 'hybrid') then
-    raise exception 'mode % is not available', ragdb._quote(mode)
-      using errcode = 'RG415', detail = 'the corpus has no embeddings', hint = 'pass mode => ''lexical''';
-  elsif mode not in ('lexical', 'reference') then
-    raise exception 'mode % is unknown', ragdb._quote(mode)
-      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
-            hint = 'leave mode out for the default';
+  if min_lexical is null or min_semantic is null or not (min_lexical between 0 and 1 and min_semantic between 0 and 1) then
+    raise exception 'min_lexical is % and min_semantic %', coalesce(min_lexical::text, 'null'), coalesce(min_semantic::text, 'null')
+      using errcode = 'RG400', detail = 'scores of a leg lie in [0, 1]', hint = 'pass floors from 0 to 1';
+  end if;
+  if fusion is null or fusion not in ('convex', 'rrf') or lexical_weight is null or not lexical_weight between 0 and 1 then
+    raise exception 'fusion is % and lexical_weight %', ragdb._quote(fusion), coalesce(lexical_weight::text, 'null')
+      using errcode = 'RG400', detail = 'the legs of a hybrid search are joined by convex or rrf',
+            hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
   end if;
   if array_position(chunk_ids, null) is not null then
     raise exception 'chunk_ids has a null'
@@ -5471,18 +5504,28 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
+  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
         cross join lateral (
-          select l.* from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
+          select l.chunk_no, l.score, l.score as lexical_score, null::float8 as semantic_score, null::integer as lexical_rank,
+            null::integer as semantic_rank, l.bm25, l.coverage, true as is_exact
+          from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
             search.query, search.k, search.filter, search.chunk_ids) l
-          where coalesce(search.mode, 'lexical') = 'lexical'
+          where v_mode = 'lexical'
           union all
-          select j.* from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
-          where search.mode = 'reference') r
-      where r.score >= search.min_score
+          select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
+            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding, search.fusion,
+            search.lexical_weight) n
+          where v_mode in ('semantic', 'hybrid')
+          union all
+          select j.chunk_no, j.score, null, null, null, null, null, null, true
+          from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
+          where v_mode = 'reference') r
+      where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
+        and coalesce(r.semantic_score, 0) >= search.min_semantic
     ), top as materialized (
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
@@ -5491,26 +5534,29 @@ begin
       order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
-      t.text, t.citation, t.score, case when t.bm25 is not null then t.score end, null::float8,
-      case when t.bm25 is not null then t.rank end, null::integer, t.bm25, t.coverage,
-      encode(t.content_hash, 'hex'), d.metadata
+      t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
+      case when v_mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25, t.coverage,
+      encode(t.content_hash, 'hex'), d.metadata, v_mode, t.is_exact
     from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
     order by t.rank;
 end $$;
-comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text) is
-  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1]. Raises RG400, RG401, RG404, RG410, RG415.';
+comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
-  filter jsonb default null, chunk_ids text[] default null, statistics text default null)
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
-language sql stable parallel safe
+language sql stable parallel restricted
 begin atomic
   select * from ragdb.search(array[search.corpus], search.query, search.k, search.mode, search.min_score,
-    search.filter, search.chunk_ids, search.statistics);
+    search.filter, search.chunk_ids, search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
+    search.min_lexical, search.min_semantic);
 end;
-comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text) is
-  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. Raises RG400, RG401, RG404, RG410, RG415.';
+comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.explain_search(corpus text, query text, chunk_id text, statistics text default null)
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer, impact float8, contribution float8, share float8)
@@ -5645,20 +5691,6 @@ end;
 comment on function ragdb._rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
-create or replace function ragdb._query_terms(corpus ragdb.corpora, statistics ragdb.corpora, text text)
-returns table (lexeme text, term_id integer, weight float8)
-language sql stable parallel safe
-begin atomic
-  select w.lexeme collate "C", l.term_id,
-    pg_catalog.cardinality(w.positions) * pg_catalog.ln(1 + ((statistics).chunks - coalesce(s.df, 0) + 0.5::float8)
-      / (coalesce(s.df, 0) + 0.5::float8))
-  from pg_catalog.unnest(ragdb._lexemes(_query_terms.text, (corpus).text_config)) w
-    left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme and l.df > 0
-    left join ragdb.lexemes s on s.corpus_id = (statistics).corpus_id and s.lexeme = w.lexeme;
-end;
-comment on function ragdb._query_terms(ragdb.corpora, ragdb.corpora, text) is
-  'Returns the terms of a text with their idf times frequency; term_id is null for a term that the corpus lacks.';
-
 -- "phrase", +word and -word bind the semantic leg too
 create or replace function ragdb._demanded_chunks(corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
@@ -5667,113 +5699,267 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_clause record;
   v_condition text;
-  v_all text;
 begin
-  if query !~ '"|(^|\s)[+-]\S' then
+  if not ragdb._has_clauses(query) then
     return chunk_nos;
   end if;
-  for v_clause in
-    select c.kind, c.is_phrase, ragdb._lexemes(c.text, corpus.text_config) as words
-    from ragdb._query_clauses(query) c where c.kind <> 'rank'
-  loop
-    continue when v_clause.words = '';
-    v_condition := ragdb._clause_condition(corpus.corpus_id, v_clause.words, v_clause.is_phrase);
-    if v_condition is null and v_clause.kind = 'must' then
-      return '{}';
-    end if;
-    if v_condition is not null then
-      v_all := concat_ws('&', v_all, case v_clause.kind when 'not' then '!' end || v_condition, case v_clause.kind when 'must' then v_condition end);
-    end if;
-  end loop;
-  if v_all is null then
+  v_condition := ragdb._query_condition(corpus, query);
+  if v_condition = '' then
     return chunk_nos;
   end if;
   return array(
     select x.chunk_no from ragdb.chunk_lexemes x
-    where x.corpus_id = corpus.corpus_id and x.lexemes @@ v_all::tsquery
+    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_condition, 2)::tsquery
       and (_demanded_chunks.chunk_nos is null or x.chunk_no = any (_demanded_chunks.chunk_nos)));
 end $$;
 comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words and phrases of a query; what it was given when the query has none.';
 
-create or replace function ragdb._score_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_nos integer[])
-returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
-declare
-  v_text text := query;
-  v_ids integer[];
-  v_weights float8[];
-  v_asked float8;
-begin
-  if query ~ '"|(^|\s)[+-]\S' then
-    select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text from ragdb._query_clauses(query) c;
-  end if;
-  select array_agg(t.term_id order by t.lexeme) filter (where t.term_id is not null),
-    array_agg(t.weight order by t.lexeme) filter (where t.term_id is not null),
-    sum(t.weight order by t.lexeme)
-    into v_ids, v_weights, v_asked
-    from ragdb._query_terms(corpus, statistics, v_text) t;
-  return query
-    select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
-    from ragdb._bm25(corpus, chunk_nos, v_ids, v_weights) b;
-end $$;
-comment on function ragdb._score_lexical(ragdb.corpora, ragdb.corpora, text, integer[]) is
-  'Returns the exact lexical score of the given chunks for a query.';
-
--- The two legs in one statement. weight is the lexical leg's; what a leg lacks counts 0.
+-- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces, embedding vector,
-  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, weight float8)
+  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, lexical_weight float8)
 returns setof ragdb.ranked
-language sql stable parallel restricted
-begin atomic
-  with near as materialized (
-    select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
-    from ragdb._rank_semantic(_rank_hybrid.corpus, _rank_hybrid.space, _rank_hybrid.embedding,
-      least(1000, greatest(50, 4 * _rank_hybrid.k)), _rank_hybrid.chunk_nos) s
-  ), words as materialized (
-    select w.* from (
+language plpgsql stable parallel restricted rows 100
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = on
+set jit = off
+as $$
+declare
+  v_depth constant integer := least(1000, greatest(50, 4 * k));
+begin
+  return query
+    with near as materialized (
+      select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
+      from ragdb._rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s
+    ), scored as materialized (
       select r.chunk_no, r.score, r.bm25, r.coverage,
-        pg_catalog.row_number() over (order by r.score desc, c.chunk_id)::integer as rank
-      from ragdb._rank_lexical(_rank_hybrid.corpus, _rank_hybrid.statistics, _rank_hybrid.query,
-          least(1000, greatest(50, 4 * _rank_hybrid.k)), _rank_hybrid.filter, _rank_hybrid.chunk_ids) r
-        join ragdb.chunks c on c.corpus_id = (_rank_hybrid.corpus).corpus_id and c.chunk_no = r.chunk_no
-    ) w where w.rank <= least(1000, greatest(50, 4 * _rank_hybrid.k))
-  ), candidates as (
-    select coalesce(n.chunk_no, w.chunk_no) as chunk_no, coalesce(w.score, l.score, 0) as lexical_score,
-      coalesce(n.score, s.score) as semantic_score, w.rank as lexical_rank, n.rank as semantic_rank,
-      coalesce(w.bm25, l.bm25, 0) as bm25, coalesce(w.coverage, l.coverage, 0) as coverage
-    from near n
-      full join words w on w.chunk_no = n.chunk_no
-      left join ragdb._score_lexical(_rank_hybrid.corpus, _rank_hybrid.statistics, _rank_hybrid.query,
-        array(select a.chunk_no from near a where a.chunk_no not in (select b.chunk_no from words b))) l
-        on l.chunk_no = n.chunk_no
-      left join ragdb._score_chunks(_rank_hybrid.space,
-        (select e.metric from ragdb.embedders e where e.embedder_id = (_rank_hybrid.space).embedder_id),
-        _rank_hybrid.embedding,
-        array(select a.chunk_no from words a where a.chunk_no not in (select b.chunk_no from near b))) s
-        on s.chunk_no = w.chunk_no
-  )
-  select c.chunk_no,
-    pg_catalog.round(1000000::float8 * case _rank_hybrid.fusion
-      when 'rrf' then 61::float8 * (coalesce(_rank_hybrid.weight / (60 + c.lexical_rank), 0)
-        + coalesce((1::float8 - _rank_hybrid.weight) / (60 + c.semantic_rank), 0))
-      else _rank_hybrid.weight * c.lexical_score
-        + (1::float8 - _rank_hybrid.weight) * coalesce(c.semantic_score, 0)
-    end) / 1000000::float8,
-    c.lexical_score, c.semantic_score, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-    coalesce((select pg_catalog.bool_and(n.is_exact) from near n), true)
-  from candidates c;
-end;
+        row_number() over (order by r.score desc, c.chunk_id)::integer as rank
+      from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
+          array(select n.chunk_no from near n)) r
+        join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
+    ), words as materialized (
+      select s.chunk_no, s.rank from scored s where s.rank <= v_depth and s.bm25 > 0
+    ), also_near as materialized (
+      select a.chunk_no, a.score
+      from ragdb._nearest(corpus, space, embedding, v_depth,
+        array(select w.chunk_no from words w where w.chunk_no not in (select n.chunk_no from near n))) a
+    ), candidates as (
+      select i.chunk_no, coalesce(s.score, 0) as lexical_score, coalesce(n.score, a.score) as semantic_score,
+        w.rank as lexical_rank, n.rank as semantic_rank, coalesce(s.bm25, 0) as bm25,
+        coalesce(s.coverage, 0) as coverage
+      from (select n.chunk_no from near n union select w.chunk_no from words w) i
+        left join scored s on s.chunk_no = i.chunk_no
+        left join words w on w.chunk_no = i.chunk_no
+        left join near n on n.chunk_no = i.chunk_no
+        left join also_near a on a.chunk_no = i.chunk_no
+    )
+    select c.chunk_no,
+      round(1000000::float8 * case fusion
+        when 'rrf' then 61::float8 * (coalesce(lexical_weight / (60 + c.lexical_rank), 0)
+          + coalesce((1 - lexical_weight) / (60 + c.semantic_rank), 0))
+        else lexical_weight * c.lexical_score + (1 - lexical_weight) * coalesce(c.semantic_score, 0)
+      end) / 1000000::float8,
+      c.lexical_score, c.semantic_score, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
+      coalesce((select bool_and(n.is_exact) from near n), true)
+    from candidates c;
+end $$;
 comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, jsonb, text[], integer[], text, float8) is
-  'Returns the candidates of both legs with their fused score: convex (weight times lexical plus the rest times semantic) or rrf.';
+  'Returns the candidates of both legs, each to depth min(1000, max(50, 4 k)), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+
+-- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
+create or replace function ragdb._query_vector(
+  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
+returns real[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders;
+begin
+  if query_embedding is null then
+    return ragdb._query_embedding(corpus.corpus_id, space.embedder_id, query);
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
+  perform ragdb._check_embeddings(query_embedding, v_embedder.dims, v_embedder.metric,
+    array[format('the query for corpus %s (embedder %s)', ragdb._quote(corpus.name), ragdb._quote(v_embedder.name))]);
+  return query_embedding;
+end $$;
+comment on function ragdb._query_vector(ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
+  'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the query, or null. Raises RG418.';
+
+create or replace function ragdb._search_mode(
+  corpora ragdb.corpora[], mode text, query text, query_embedding real[])
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
+begin
+  if mode not in ('lexical', 'reference', 'semantic', 'hybrid') then
+    raise exception 'mode % is unknown', ragdb._quote(mode)
+      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
+            hint = 'leave mode out for the default';
+  elsif mode in ('lexical', 'reference') then
+    return mode;
+  end if;
+  foreach v_corpus in array corpora loop
+    v_space := ragdb._space(v_corpus.corpus_id, 'current');
+    if v_space.space_id is null then
+      if mode is null then
+        return 'lexical';
+      end if;
+      v_space := ragdb._current_space(v_corpus);
+    elsif ragdb._query_vector(v_corpus, v_space, query, query_embedding) is null then
+      if mode is null then
+        return 'lexical';
+      end if;
+      raise exception 'mode % needs the embedding of the query', ragdb._quote(mode)
+        using errcode = 'RG415',
+              detail = format('none is given, and none is kept for it in corpus %s', ragdb._quote(v_corpus.name)),
+              hint = 'pass query_embedding, or have a worker make it with call ragdb.embed_query(…)';
+    end if;
+  end loop;
+  return coalesce(mode, 'hybrid');
+end $$;
+comment on function ragdb._search_mode(ragdb.corpora[], text, text, real[]) is
+  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415, RG418.';
+
+create or replace function ragdb._rank_near(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb,
+  chunk_ids text[], query_embedding real[], fusion text, lexical_weight float8)
+returns setof ragdb.ranked
+language plpgsql stable parallel restricted rows 100
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_chunk_nos integer[];
+begin
+  v_embedding := ragdb._vector(ragdb._query_vector(corpus, v_space, query, query_embedding));
+  if filter is not null or chunk_ids is not null then
+    v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
+  end if;
+  v_chunk_nos := ragdb._demanded_chunks(corpus, query, v_chunk_nos);
+  if mode = 'semantic' then
+    return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
+  else
+    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, filter,
+      chunk_ids, v_chunk_nos, fusion, lexical_weight) r;
+  end if;
+end $$;
+comment on function ragdb._rank_near(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
+  'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, RG418.';
+
+-- By a chunk
+
+create or replace function ragdb._hits(corpus ragdb.corpora, ranked ragdb.ranked[], k integer, mode text)
+returns setof ragdb.hit
+language sql stable parallel safe
+begin atomic
+  select t.rank, (_hits.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset,
+    t.end_offset, t.text, t.citation, t.score, t.lexical_score, t.semantic_score, t.lexical_rank, t.semantic_rank,
+    t.bm25, t.coverage, pg_catalog.encode(t.content_hash, 'hex'), d.metadata, _hits.mode, t.is_exact
+  from (
+    select r.*, c.doc_no, c.chunk_id, c.source, c.heading, c.page, c.start_offset, c.end_offset, c.text, c.citation,
+      c.content_hash, pg_catalog.row_number() over (order by r.score desc, c.chunk_id)::integer as rank
+    from pg_catalog.unnest(_hits.ranked) r
+      join ragdb.chunks c on c.corpus_id = (_hits.corpus).corpus_id and c.chunk_no = r.chunk_no
+  ) t join ragdb.documents d on d.corpus_id = (_hits.corpus).corpus_id and d.doc_no = t.doc_no
+  where t.rank <= _hits.k
+  order by t.rank;
+end;
+comment on function ragdb._hits(ragdb.corpora, ragdb.ranked[], integer, text) is
+  'Returns the k best of ranked chunks as hits.';
+
+create or replace function ragdb.similar(
+  corpus text, chunk_id text, k integer default 10, min_score float8 default 0, filter jsonb default null)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus("similar".corpus, 'read');
+  v_space ragdb.embedding_spaces := ragdb._current_space(v_corpus);
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_chunk_no integer;
+begin
+  if k is null or k not between 1 and 1000 then
+    raise exception 'k is %', coalesce(k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of hits to return', hint = 'pass k from 1 to 1000';
+  end if;
+  if min_score is null or not min_score between 0 and 1 then
+    raise exception 'min_score is %', coalesce(min_score::text, 'null')
+      using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
+  end if;
+  select c.chunk_no into v_chunk_no from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = "similar".chunk_id;
+  if not found then
+    raise exception 'chunk % does not exist', ragdb._quote("similar".chunk_id)
+      using errcode = 'RG406', detail = 'corpus ' || ragdb._quote(corpus) || ' has no such chunk',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+    where e.space_id = v_space.space_id and e.corpus_id = v_corpus.corpus_id and e.chunk_no = v_chunk_no;
+  if not found then
+    raise exception 'chunk % has no embedding yet', ragdb._quote("similar".chunk_id)
+      using errcode = 'RG415', detail = 'it waits in the queue, or failed',
+            hint = 'ragdb.embedding_status() shows the queue; ragdb worker empties it';
+  end if;
+  return query
+    select h.* from ragdb._hits(v_corpus, array(
+        select r from ragdb._rank_semantic(v_corpus, v_space, v_embedding, least(1001, k + 1),
+          ragdb._filtered_chunks(v_corpus.corpus_id, filter, null)) r
+        where r.chunk_no <> v_chunk_no and r.score >= min_score), k, 'semantic') h;
+end $$;
+comment on function ragdb.similar(text, text, integer, float8, jsonb) is
+  'Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks, without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.';
+
+-- The names and columns that Supabase's guide has
+create or replace function ragdb.match_documents(
+  query_embedding real[], match_threshold float8 default 0, match_count integer default 10,
+  filter jsonb default '{}', corpus text default null)
+returns table (id text, content text, metadata jsonb, similarity float8)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+  v_corpus ragdb.corpora;
+begin
+  if query_embedding is null or match_count is null or match_count not between 1 and 1000
+    or match_threshold is null or not match_threshold between -1 and 1
+  then
+    raise exception 'query_embedding, match_threshold or match_count is null or out of range'
+      using errcode = 'RG400', detail = 'match_threshold is a cosine, match_count a number of rows',
+            hint = 'pass an embedding, a threshold from -1 to 1 and a count from 1 to 1000';
+  end if;
+  v_names := case when corpus is not null then array[match_documents.corpus] else array(
+    select s.corpus from ragdb.embedding_status() s where s.state = 'current' order by s.corpus limit 2) end;
+  if cardinality(v_names) <> 1 then
+    raise exception 'corpus is not named'
+      using errcode = 'RG400',
+            detail = case cardinality(v_names) when 0 then 'no readable corpus has embeddings'
+              else 'several readable corpora have embeddings' end,
+            hint = 'pass corpus => …';
+  end if;
+  v_corpus := ragdb._open_corpus(v_names[1], 'read');
+  return query
+    select h.chunk_id, h.text, h.metadata, h.score
+    from ragdb._hits(v_corpus, array(
+      select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
+        query_embedding, 'convex', 0.5) r
+      where r.score >= match_threshold), match_count, 'semantic') h
+    order by h.rank;
+end $$;
+comment on function ragdb.match_documents(real[], float8, integer, jsonb, text) is
+  'Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of at least match_threshold (-1 to 1), in the columns of Supabase''s guide; corpus may be left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 ---- sql/45_traces.sql
 
@@ -6164,7 +6350,7 @@ do $$ begin
       heading text[], page integer, start_offset integer, end_offset integer, text text,
       citation jsonb, score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8,
-      content_hash text, metadata jsonb);
+      content_hash text, metadata jsonb, mode text, is_exact boolean);
   end if;
 end $$;
 comment on type ragdb.traced_hit is 'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
@@ -7576,9 +7762,11 @@ begin atomic
       from ragdb.chunks c
       where c.corpus_id = _slice_fingerprint.corpus_id and c.chunk_id = any(_slice_fingerprint.chunk_ids)
   ), contents as materialized (
-    select pg_catalog.string_agg(ragdb._packed(m.chunk_id) || ragdb._packed(m.content_hash), '' order by m.chunk_id) as bytes,
-        pg_catalog.array_agg(m.content_hash order by m.chunk_id) as hashes
-      from members m
+    -- a member that is gone counts too, as one without content
+    select pg_catalog.string_agg(ragdb._packed(i.chunk_id) || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
+          order by i.chunk_id collate "C") as bytes,
+        pg_catalog.array_agg(m.content_hash order by i.chunk_id collate "C") as hashes
+      from pg_catalog.unnest(_slice_fingerprint.chunk_ids) i (chunk_id) left join members m on m.chunk_id = i.chunk_id
   ), joined as materialized (
     select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
         ragdb._packed(p.chunk_id) || ragdb._packed(k.chunk_id) || ragdb._packed(e.edge_type), ''
@@ -8132,7 +8320,8 @@ declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(replay.trace_id);
   v_corpus ragdb.corpora := ragdb._open_corpus(v_trace.corpus, 'read');
   v_slice ragdb.slices;
-  v_fingerprint record;
+  v_slice_id text;
+  v_snapshot text;
   v_recorded text[]; v_recorded_keys text[]; v_recorded_scores float8[];
   v_keys text[]; v_scores float8[];
 begin
@@ -8161,8 +8350,8 @@ begin
 
   if v_trace.retrieval_mode = 'slice' then
     v_slice := ragdb._stored_slice(v_corpus.corpus_id, v_trace.slice_id);
-    select * into strict v_fingerprint from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
-      v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.chunk_ids);
+    select f.slice_id, f.graph_snapshot_hash into strict v_slice_id, v_snapshot from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
+      v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.chunk_ids) f;
     changed_chunk_ids := array(
       select o.chunk_id from unnest(v_slice.chunk_ids, v_slice.content_hashes) o (chunk_id, content_hash)
         left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
@@ -8195,8 +8384,8 @@ begin
   end if;
 
   verdict := case
-    when v_fingerprint.slice_id is distinct from v_trace.slice_id
-      or v_fingerprint.graph_snapshot_hash is distinct from v_trace.graph_snapshot_hash then 'drifted'
+    when v_slice_id is distinct from v_trace.slice_id
+      or v_snapshot is distinct from v_trace.graph_snapshot_hash then 'drifted'
     when v_keys = v_recorded_keys and v_scores = v_recorded_scores then 'exact'
     when v_keys = v_recorded_keys then 'same_order'
     when v_keys @> v_recorded_keys and v_keys <@ v_recorded_keys then 'same_set'
@@ -8204,20 +8393,20 @@ begin
   if verdict <> 'exact' then
     cause := case
       when ragdb._ranking_hash(v_corpus) is distinct from v_trace.ranking_hash then 'config_changed'
-      when v_corpus.version <> v_trace.corpus_version or changed_chunk_ids <> '{}' then 'corpus_changed'
-      when not v_trace.is_exact then 'ann_nondeterminism'
-      else 'policy_changed' end;
+      when not v_trace.is_exact and v_corpus.version = v_trace.corpus_version and changed_chunk_ids = '{}'
+        then 'ann_nondeterminism'
+      else 'corpus_changed' end;
     detail := case cause
       when 'config_changed' then 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was'
-      when 'corpus_changed' then 'the corpus was at version ' || v_trace.corpus_version || ' and is at ' || v_corpus.version
-        || coalesce('; chunks changed, gone or new: ' || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''), '')
       when 'ann_nondeterminism' then 'the recorded search was approximate'
-      else 'the slice differs though no member does' end;
+      else 'the corpus was at version ' || v_trace.corpus_version || ' and is at ' || v_corpus.version
+        || coalesce('; chunks changed, gone or new: ' || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
+          '; statistics or edges changed, no hit did') end;
   end if;
   return next;
 end $$;
 comment on function ragdb.replay(uuid) is
-  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed, corpus_changed, ann_nondeterminism, policy_changed) and the chunks that differ; or not_replayable. Raises RG400, RG404, RG407, RG435.';
+  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises RG400, RG404, RG407, RG435.';
 
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)
 returns table (step text, reason text)
@@ -8666,7 +8855,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2bd88b0046b40d56';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 8138b36fa31c0dd8';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole.
