@@ -142,7 +142,10 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
             return plain
     with _lock(folder):
         _install(superuser)
-        migrate.migrate(plain)
+        if migrate.migrate(plain):
+            from ragdb import manual
+
+            manual.load(plain)
     return plain
 
 
