@@ -588,13 +588,17 @@ begin
     where x.state = 'renamed'
   ) x;
 
-  select k.chunk_id into v_duplicate from unnest(k_id) k (chunk_id) group by 1 having count(*) > 1 limit 1;
-  if not found then
-    select c.chunk_id into v_duplicate
-      from unnest(k_id) k (chunk_id) join ragdb.chunks c on c.corpus_id = v_id and c.chunk_id = k.chunk_id
-      where c.doc_no not in (select x.doc_no from unnest(d_no, d_state) x (doc_no, state) where x.state <> 'same') limit 1;
+  select min(k.chunk_id) into v_duplicate
+  from (select k.chunk_id from unnest(k_id) k (chunk_id) group by 1 having count(*) > 1) k;
+  if v_duplicate is null then
+    -- lateral and limit: an index look-up for each, whatever the planner believes to find
+    select min(k.chunk_id) into v_duplicate
+    from unnest(k_id) k (chunk_id)
+      cross join lateral (select c.doc_no from ragdb.chunks c
+        where c.corpus_id = v_id and c.chunk_id = k.chunk_id limit 1) c
+    where c.doc_no not in (select x.doc_no from unnest(d_no, d_state) x (doc_no, state) where x.state <> 'same');
   end if;
-  if found then
+  if v_duplicate is not null then
     raise exception 'two documents want the chunk id %', ragdb._quote(v_duplicate)
       using errcode = 'RG409', detail = 'an external id names one document of a corpus; nothing was written',
             hint = 'give every document an external_id of its own, or none; or delete the document that has it';
