@@ -81,7 +81,8 @@ return ragdb._fields_hash(variadic array[
     ragdb._utf8((trace).client),
     ragdb._utf8((trace).caller),
     ragdb._utf8((trace).otel_trace_id),
-    ragdb._utf8((trace).otel_span_id)]
+    ragdb._utf8((trace).otel_span_id),
+    ragdb._utf8((trace).ranking::text)]
   || array(
     select f.bytes
     from pg_catalog.unnest(hits) as h
@@ -157,6 +158,7 @@ comment on column ragdb.retrieval_traces.client is 'Program that asked, as it na
 comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
 comment on column ragdb.retrieval_traces.otel_trace_id is 'OpenTelemetry trace it belongs to, 32 hex digits.';
 comment on column ragdb.retrieval_traces.otel_span_id is 'OpenTelemetry span it belongs to, 16 hex digits.';
+comment on column ragdb.retrieval_traces.ranking is 'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; null for the others.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'Sha256 over every other column but trace_mac, and the hits; ragdb.verify_trace recomputes it.';
 comment on column ragdb.retrieval_traces.trace_mac is 'HMAC of trace_hash by a signing key; null while there is none.';
@@ -447,6 +449,8 @@ comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_tra
 create or replace function ragdb.retrieve(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
@@ -456,6 +460,7 @@ declare
   v_started timestamptz := clock_timestamp();
   v_found record;
   v_trace ragdb.retrieval_traces;
+  v_embedding real[];
 begin
   if current_setting('transaction_read_only')::boolean then
     -- the standard code: clients that know it go to the primary
@@ -464,14 +469,31 @@ begin
             detail = 'the server is a standby, or the transaction or role is set to read-only',
             hint = 'ragdb.search() returns the same hits and records nothing';
   end if;
-  select c as corpus, array(
+  -- one statement, one snapshot: what is recorded is what was searched
+  select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
+      ragdb._search_mode(array[c], retrieve.mode, retrieve.query, retrieve.query_embedding) as mode, array(
       select h from ragdb.search(corpus => retrieve.corpus, query => retrieve.query, k => retrieve.k,
         mode => retrieve.mode, min_score => retrieve.min_score, filter => retrieve.filter,
-        chunk_ids => retrieve.chunk_ids, statistics => retrieve.statistics) h) as hits
+        chunk_ids => retrieve.chunk_ids, statistics => retrieve.statistics,
+        query_embedding => retrieve.query_embedding, fusion => retrieve.fusion,
+        lexical_weight => retrieve.lexical_weight, min_lexical => retrieve.min_lexical,
+        min_semantic => retrieve.min_semantic) h) as hits
     into strict v_found
     from ragdb._open_corpus(retrieve.corpus, 'read') c;
   v_trace.retrieval_mode := 'global';
-  v_trace.rank_mode := coalesce(mode, 'lexical');
+  v_trace.rank_mode := v_found.mode;
+  if v_found.mode in ('semantic', 'hybrid') then
+    v_embedding := ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding);
+    v_trace.query_embedding_hash := encode(ragdb._vector_hash(v_embedding), 'hex');
+    select e.name into strict v_trace.embedding_model
+      from ragdb.embedders e where e.embedder_id = (v_found.space).embedder_id;
+    v_trace.ranking := jsonb_build_object('fusion', fusion, 'lexical_weight', lexical_weight,
+      'min_lexical', min_lexical, 'min_semantic', min_semantic);
+    -- an embedding tells much of its text: what must not be kept of one is not kept of the other
+    if (v_found.corpus).record_query_text <> 'none' then
+      perform ragdb._keep_query_embedding((v_found.corpus).corpus_id, (v_found.space).embedder_id, v_embedding);
+    end if;
+  end if;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;
@@ -479,7 +501,7 @@ begin
   v_trace.statistics := statistics;
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
-  v_trace.is_exact := true;
+  v_trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
   v_trace.client := client;
   v_trace.otel_trace_id := otel_trace_id;
   v_trace.otel_span_id := otel_span_id;
@@ -487,7 +509,7 @@ begin
   v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
-comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, text, text, text) is
+comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the one trace that is recorded in the same transaction; client (up to 200 characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.';
 
 create or replace function ragdb.last_trace_id() returns uuid

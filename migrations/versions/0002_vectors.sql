@@ -114,3 +114,5 @@ create table ragdb.embedded_queries (
 );
 create index embedded_queries_waiting on ragdb.embedded_queries (due_at)
   where embedding_hash is null;
+
+alter table ragdb.retrieval_traces add column ranking jsonb;
