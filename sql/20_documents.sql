@@ -783,7 +783,7 @@ create or replace function ragdb.put_document(
   source_name text default '', size_bytes bigint default null, pages integer default null, etag text default null,
   links jsonb default '[]', force boolean default false
 ) returns setof ragdb.put_result
-language sql
+language sql rows 1
 begin atomic
   select * from ragdb.put_documents(put_document.corpus, jsonb_build_array(jsonb_build_object(
     'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks, 'chunking', put_document.chunking,
@@ -996,7 +996,7 @@ comment on function ragdb.list_documents(text, text, text, integer) is
 
 create or replace function ragdb.get_document(corpus text, doc_cid text)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -1028,7 +1028,7 @@ comment on function ragdb._chunk_rows(integer, integer, text) is
   'Returns the chunks of a document in order, or the one of an id; give one of the two.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
