@@ -471,19 +471,21 @@ class Run:
 def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
     """The work of one source: one task, or one for every few records; true with the last."""
     reading = {name: options[name] for name in READING if options.get(name) is not None}
-    if (
-        source.root is None
-        or not readers.is_jsonl(source.uri)
-        or _holds_conversations(source, reading)
-    ):
+    if source.root is None or not readers.is_jsonl(source.uri):
         yield Task(source, reading), True
         return
+    limit: int = reading.get("max_bytes", MAX_BYTES)
     some: list[readers.Document] = []
     size = 0
     failed = None
     try:
         with source.open() as lines:
-            for document in readers.read_jsonl(lines, max_line=reading.get("max_bytes", MAX_BYTES)):
+            if conversation.starts(lines, limit):
+                # a tree is known only when all its messages are
+                yield Task(source, reading), True
+                return
+            lines.seek(0)
+            for document in readers.read_jsonl(lines, max_line=limit):
                 some.append(document)
                 size += len(document.data)
                 if size > SLAB_BYTES:
@@ -560,11 +562,6 @@ def _prepare(
 
 def _json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _holds_conversations(source: Source, options: Mapping[str, Any]) -> bool:
-    with source.open() as stream:
-        return conversation.starts(stream, options.get("max_bytes", MAX_BYTES))
 
 
 def _declared(document: readers.Document, options: Mapping[str, Any]) -> readers.Document:

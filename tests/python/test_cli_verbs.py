@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli import app
 from ragdb.cli.output import clean, dumps
+from tests.conftest import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -22,16 +23,41 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """run('search', 'x') on a fresh database; the result has exit_code, stdout and stderr."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
+    """run_on(dsn)('search', 'x') has exit_code, stdout and stderr."""
+
+    def on(dsn: str) -> Run:
+        monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+        monkeypatch.setenv("COLUMNS", "200")
+        return lambda *arguments, **how: CliRunner().invoke(app, [*map(str, arguments)], **how)
+
+    return on
 
 
 @pytest.fixture
-def demo(run: Run) -> Run:
-    """The same with the samples in the corpus `demo`."""
+def run(run_on: Callable[[str], Run], clone: str) -> Run:
+    """On a fresh database."""
+    return run_on(clone)
+
+
+@pytest.fixture(scope="module")
+def demo_dsn(server18: Server) -> Iterator[str]:
+    """A database with the samples in the corpus `demo`, for tests that change nothing."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with ragdb.connect(dsn) as db:
+            db.ingest(EXAMPLES, corpus="demo")
+        yield dsn
+
+
+@pytest.fixture
+def demo(run_on: Callable[[str], Run], demo_dsn: str) -> Run:
+    return run_on(demo_dsn)
+
+
+@pytest.fixture
+def own_demo(run: Run) -> Run:
+    """The samples in a database of the test's own."""
     assert run("ingest", EXAMPLES, "--corpus", "demo", "-q").exit_code == 0
     return run
 
@@ -134,8 +160,8 @@ def test_a_database_without_schema_exits_with_3_and_says_init(run: Run, server: 
     assert "ragdb init" in result.stderr
 
 
-def test_a_missing_right_exits_with_3(demo: Run, clone: str) -> None:
-    reader = f"{clone} user=reader"
+def test_a_missing_right_exits_with_3(demo: Run, demo_dsn: str) -> None:
+    reader = f"{demo_dsn} user=reader"
     assert demo("search", "deposit", "-c", "demo", "-d", reader).exit_code == 0
     result = demo("ingest", EXAMPLES, "-c", "demo", "--force", "-d", reader)
     assert result.exit_code == 3
@@ -159,9 +185,9 @@ def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.Monk
     assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
 
 
-def test_search_looks_into_all_corpora_by_default(demo: Run) -> None:
-    demo("ingest", EXAMPLES / "faq.html", "-c", "other")
-    hits = json.loads(demo("search", "concrete", "--json").stdout)
+def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:
+    own_demo("ingest", EXAMPLES / "faq.html", "-c", "other")
+    hits = json.loads(own_demo("search", "concrete", "--json").stdout)
     assert {hit["corpus"] for hit in hits} == {"demo", "other"}
 
 
@@ -178,21 +204,21 @@ def test_flags_may_stand_before_the_verb(demo: Run) -> None:
     assert json.loads(demo("--json", "corpus", "ls").stdout)[0]["name"] == "demo"
 
 
-def test_search_writes_nothing_and_trace_records_one(demo: Run) -> None:
-    demo("search", "deposit", "-c", "demo")
-    assert json.loads(demo("trace", "ls", "--json").stdout) == []
-    result = demo("search", "deposit", "-c", "demo", "--trace")
-    (trace,) = json.loads(demo("trace", "ls", "--json").stdout)
+def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
+    own_demo("search", "deposit", "-c", "demo")
+    assert json.loads(own_demo("trace", "ls", "--json").stdout) == []
+    result = own_demo("search", "deposit", "-c", "demo", "--trace")
+    (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
     assert trace["id"] in result.stderr
     assert (trace["query_text"], trace["client"]) == ("deposit", "ragdb cli")
-    shown = json.loads(demo("trace", "show", trace["id"], "--json").stdout)
+    shown = json.loads(own_demo("trace", "show", trace["id"], "--json").stdout)
     assert len(shown["hits"]) == trace["limit_returned"] > 0
-    assert trace["id"] in demo("trace", "show", trace["id"]).stdout
+    assert trace["id"] in own_demo("trace", "show", trace["id"]).stdout
 
 
-def test_a_traced_search_that_fails_is_recorded(demo: Run) -> None:
-    assert demo("search", "x", "-c", "demo", "--trace", "-k", "0").exit_code == 2
-    (trace,) = json.loads(demo("trace", "ls", "--json").stdout)
+def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
+    assert own_demo("search", "x", "-c", "demo", "--trace", "-k", "0").exit_code == 2
+    (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
     assert trace["error_code"] == "RG400"
 
 
@@ -220,14 +246,14 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert "corpus demo: equal to a recount" in result.stdout
 
 
-def test_doctor_finds_a_wrong_counter_and_repair_rights_it(demo: Run, clone: str) -> None:
+def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, clone: str) -> None:
     with ragdb.connect(clone) as database:
         database.connection.execute("update ragdb.corpora set documents = documents + 1")
-    result = demo("doctor", "--deep")
+    result = own_demo("doctor", "--deep")
     assert result.exit_code == 1
     assert "ragdb repair demo" in result.stdout
-    assert demo("repair", "demo").exit_code == 0
-    assert demo("doctor", "--deep").exit_code == 0
+    assert own_demo("repair", "demo").exit_code == 0
+    assert own_demo("doctor", "--deep").exit_code == 0
 
 
 def test_doctor_says_what_a_dba_must_run(run: Run, server: str) -> None:

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,15 @@ import pytest
 
 import ragdb
 from ragdb import ingest as driver
+from ragdb import payload
 from ragdb.ingest import Failed, IngestError, Report, Run, look
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
 
 @pytest.fixture
-def database(clone: str) -> Iterator[ragdb.Database]:
-    with ragdb.connect(clone) as database:
-        yield database
+def database(db: psycopg.Connection[Any]) -> ragdb.Database:
+    return ragdb.Database(db)
 
 
 @pytest.fixture
@@ -123,13 +122,13 @@ def test_the_document_that_the_database_refuses_is_named(
     database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "b.txt").write_text("---\ntitle: " + "x" * 50 + "\n---\nBeta.\n")
-    prepare = driver.payload.to_payload
+    prepare = payload.to_payload
 
     def spoiled(document: Any, source: str, **how: Any) -> dict[str, Any]:
         ready = prepare(document, source, **how)
         return {**ready, "doc_cid": "no cid"} if source == "docs/b.txt" else ready
 
-    monkeypatch.setattr(driver.payload, "to_payload", spoiled)
+    monkeypatch.setattr(payload, "to_payload", spoiled)
     report = database.ingest(folder, corpus="docs")
     (failure,) = report.failures
     assert failure.uri == "docs/b.txt"
@@ -307,6 +306,17 @@ def test_a_malformed_line_is_named_and_what_came_before_stays(
     assert report.failures[0].uri == "corpus.jsonl"
     assert "line 4" in report.failures[0].reason
     assert report.not_pruned == ["corpus.jsonl#"]
+
+
+def test_a_file_of_records_that_vanishes_is_a_file_that_failed(
+    database: ragdb.Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(records(3))
+    found = look(path, {})
+    path.unlink()
+    report = Run(database, "records", found, {}).run()
+    assert (report.failed, report.failures[0].uri) == (1, "corpus.jsonl")
 
 
 def test_records_that_are_gone_are_pruned(database: ragdb.Database, tmp_path: Path) -> None:
