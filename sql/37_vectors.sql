@@ -200,7 +200,8 @@ begin
   if space.is_indexed and corpus.chunks >= 20000
     and (chunk_nos is null or cardinality(chunk_nos) > 20 * sqrt(corpus.chunks))
   then
-    v_found := ragdb._walk_space(space, v_embedder.dims, query, k, chunk_nos);
+    -- more than asked for: the index orders by halves, and what it swaps at the end is put right here
+    v_found := ragdb._walk_space(space, v_embedder.dims, query, greatest(k, least(1000, 2 * k + 32)), chunk_nos);
     if cardinality(v_found) >= k then
       return query select s.chunk_no, s.score, false
         from ragdb._score_chunks(space, v_embedder.metric, query, v_found) s;

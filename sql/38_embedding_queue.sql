@@ -540,7 +540,7 @@ comment on function ragdb._query_embedding(integer, integer, text) is
   'Returns the embedding kept for a query; null when there is none.';
 
 -- For writers only: what is kept here answers every reader who asks the same
-create or replace function ragdb.put_query_embedding(corpus text, query text, embedding real[]) returns text
+create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[]) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -555,15 +555,15 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(embedding, v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding);
+  perform ragdb._check_embeddings(embedding::real[], v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding::real[]);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set embedding_hash = excluded.embedding_hash, query_text = null;
   return encode(v_hash, 'hex');
 end $$;
-comment on function ragdb.put_query_embedding(text, text, real[]) is
+comment on function ragdb.put_query_embedding(text, text, float8[]) is
   'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
 create or replace function ragdb._current_space(corpus ragdb.corpora) returns ragdb.embedding_spaces

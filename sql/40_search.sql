@@ -511,7 +511,7 @@ comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, t
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
@@ -564,7 +564,7 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
-  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding);
+  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding::real[]);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
@@ -577,7 +577,7 @@ begin
           where v_mode = 'lexical'
           union all
           select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding, search.fusion,
+            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
             search.lexical_weight) n
           where v_mode in ('semantic', 'hybrid')
           union all
@@ -600,13 +600,13 @@ begin
     from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
     order by t.rank;
 end $$;
-comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
   'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
 language sql stable parallel restricted
@@ -615,7 +615,7 @@ begin atomic
     search.filter, search.chunk_ids, search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
     search.min_lexical, search.min_semantic);
 end;
-comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
   'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.explain_search(corpus text, query text, chunk_id text, statistics text default null)

@@ -265,7 +265,7 @@ comment on function ragdb.similar(text, text, integer, float8, jsonb) is
 
 -- The names and columns that Supabase's guide has
 create or replace function ragdb.match_documents(
-  query_embedding real[], match_threshold float8 default 0, match_count integer default 10,
+  query_embedding float8[], match_threshold float8 default 0, match_count integer default 10,
   filter jsonb default '{}', corpus text default null)
 returns table (id text, content text, metadata jsonb, similarity float8)
 language plpgsql stable parallel restricted security definer
@@ -296,9 +296,9 @@ begin
     select h.chunk_id, h.text, h.metadata, h.score
     from ragdb._hits(v_corpus, array(
       select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
-        query_embedding, 'convex', 0.5) r
+        query_embedding::real[], 'convex', 0.5) r
       where r.score >= match_threshold), match_count, 'semantic') h
     order by h.rank;
 end $$;
-comment on function ragdb.match_documents(real[], float8, integer, jsonb, text) is
+comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text) is
   'Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of at least match_threshold (-1 to 1), in the columns of Supabase''s guide; corpus may be left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404, RG410, RG415, RG418.';

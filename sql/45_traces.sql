@@ -444,16 +444,17 @@ end $$;
 comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
   'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. Raises RG400, RG413.';
 
--- Definer: it writes tables that are granted to nobody. The search and the corpus row are read by one
--- statement, hence from one snapshot: corpus_version is the version that was searched.
-create or replace function ragdb.retrieve(
+-- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
+-- version that was searched.
+create or replace function ragdb._retrieve(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0,
-  client text default null, otel_trace_id text default null, otel_span_id text default null)
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  retriever text default null, rag text default null)
 returns setof ragdb.traced_hit
-language plpgsql security definer
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -471,19 +472,21 @@ begin
   end if;
   -- one statement, one snapshot: what is recorded is what was searched
   select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
-      ragdb._search_mode(array[c], retrieve.mode, retrieve.query, retrieve.query_embedding) as mode, array(
-      select h from ragdb.search(corpus => retrieve.corpus, query => retrieve.query, k => retrieve.k,
-        mode => retrieve.mode, min_score => retrieve.min_score, filter => retrieve.filter,
-        chunk_ids => retrieve.chunk_ids, statistics => retrieve.statistics,
-        query_embedding => retrieve.query_embedding, fusion => retrieve.fusion,
-        lexical_weight => retrieve.lexical_weight, min_lexical => retrieve.min_lexical,
-        min_semantic => retrieve.min_semantic) h) as hits
+      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, _retrieve.query_embedding::real[]) as mode, array(
+      select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
+        mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
+        chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
+        query_embedding => _retrieve.query_embedding, fusion => _retrieve.fusion,
+        lexical_weight => _retrieve.lexical_weight, min_lexical => _retrieve.min_lexical,
+        min_semantic => _retrieve.min_semantic) h) as hits
     into strict v_found
-    from ragdb._open_corpus(retrieve.corpus, 'read') c;
+    from ragdb._open_corpus(_retrieve.corpus, 'read') c;
+  v_trace.retriever := retriever;
+  v_trace.rag := rag;
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
-    v_embedding := ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding);
+    v_embedding := ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding::real[]);
     v_trace.query_embedding_hash := encode(ragdb._vector_hash(v_embedding), 'hex');
     select e.name into strict v_trace.embedding_model
       from ragdb.embedders e where e.embedder_id = (v_found.space).embedder_id;
@@ -509,7 +512,28 @@ begin
   v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
-comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8, text, text, text) is
+comment on function ragdb._retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text, text, text) is
+  'Searches and records the trace, with the retriever and the rag that asked. Raises what ragdb.retrieve raises.';
+
+-- Definer: it writes tables that are granted to nobody.
+create or replace function ragdb.retrieve(
+  corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.traced_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select h.* from ragdb._retrieve(
+    retrieve.corpus, retrieve.query, retrieve.k, retrieve.mode, retrieve.min_score, retrieve.filter,
+    retrieve.chunk_ids, retrieve.statistics, retrieve.query_embedding, retrieve.fusion,
+    retrieve.lexical_weight, retrieve.min_lexical, retrieve.min_semantic, retrieve.client,
+    retrieve.otel_trace_id, retrieve.otel_span_id) h;
+end $$;
+comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the one trace that is recorded in the same transaction; client (up to 200 characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.';
 
 create or replace function ragdb.last_trace_id() returns uuid

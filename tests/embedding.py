@@ -72,7 +72,7 @@ def claim(db: Connection, worker: str = "w", count: int = 100, lease: str = "60 
 
 
 def complete(db: Connection, rows: Sequence[Any], encode: Encode = ENCODER.encode) -> int:
-    return one(
+    stored: int = one(
         db,
         "select ragdb.complete_embeddings(%s, %s, %s, %s)",
         rows[0][0],
@@ -80,6 +80,7 @@ def complete(db: Connection, rows: Sequence[Any], encode: Encode = ENCODER.encod
         [row[2] for row in rows],
         Reals(encode([row[3] for row in rows])),
     )
+    return stored
 
 
 def embed(db: Connection, encode: Encode = ENCODER.encode) -> int:

@@ -99,7 +99,6 @@ def test_a_renewed_claim_is_kept(db: Connection) -> None:
 def test_a_failure_backs_off_and_the_fifth_kills(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     waits = []
-    left = "due_at - clock_timestamp()"
     for _ in range(5):
         ((space, digest, attempt, _),) = claim(db)
         db.execute(

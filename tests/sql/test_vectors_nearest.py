@@ -1,0 +1,205 @@
+"""The nearest chunks of a space are those that numpy finds, exactly or by the index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from numpy.typing import NDArray
+
+from ragdb import errors
+from ragdb.embed import Reals
+from tests.embedding import (
+    ENCODER,
+    claim,
+    complete,
+    embed,
+    make_corpus,
+    make_embedder,
+    one,
+    put,
+    status,
+)
+
+Connection = psycopg.Connection[Any]
+Vectors = NDArray[np.float32]
+NEAREST = """
+  select n.chunk_no, n.score, n.is_exact
+  from ragdb.corpora c, ragdb._nearest(c, ragdb._space(c.corpus_id, 'current'),
+    ragdb._vector(%s), %s, %s) n
+  where c.name = 'docs' order by n.score desc, n.chunk_no"""
+
+
+def unit(vectors: Any) -> Vectors:
+    scaled: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4")
+    return scaled
+
+
+def expected(vectors: Vectors, query: Vectors, metric: str) -> Any:
+    a, q = vectors.astype(float), query.astype(float)
+    if metric == "cosine":
+        raw = a @ q / np.linalg.norm(a, axis=1) / np.linalg.norm(q)
+    elif metric == "ip":
+        raw = a @ q
+    else:
+        raw = 1 - ((a - q) ** 2).sum(axis=1) / 2
+    return np.round(np.clip(raw, 0, 1), 6)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "ip", "l2"])
+def test_scores_are_those_of_the_definition(any_db: Connection, metric: str) -> None:
+    random = np.random.default_rng(1)
+    any_db.execute("select ragdb.create_corpus('docs')")
+    make_embedder(any_db, dims=8, metric=metric)
+    any_db.execute("select ragdb.embed_corpus('docs', 'hash')")
+    put(any_db, {f"{n:03}": f"text {n}" for n in range(60)})
+    found: dict[str, Vectors] = {}
+
+    def encode(texts: Any) -> Vectors:
+        vectors = unit(random.normal(size=(len(texts), 8)))
+        found.update(zip(texts, vectors, strict=True))
+        return vectors
+
+    embed(any_db, encode)
+    rows = any_db.execute("select chunk_no, text from ragdb.chunks order by chunk_no").fetchall()
+    vectors = np.stack([found[text] for _, text in rows])
+    query = unit(random.normal(size=(1, 8)))[0]
+    scores = dict(zip([no for no, _ in rows], expected(vectors, query, metric), strict=True))
+    for k, among in ((5, None), (60, None), (5, [rows[n][0] for n in range(0, 60, 3)])):
+        near = any_db.execute(NEAREST, (Reals(query), k, among)).fetchall()
+        wanted = sorted((scores[no] for no in among or scores), reverse=True)[:k]
+        assert [score for _, score, _ in near][:k] == pytest.approx(wanted, abs=2e-6)
+        assert all(score == pytest.approx(scores[no], abs=2e-6) for no, score, _ in near)
+        assert all(is_exact for *_, is_exact in near)
+
+
+def test_chunks_that_tie_at_the_last_place_are_all_there(db: Connection) -> None:
+    make_corpus(db, {str(n): "same" for n in range(7)})
+    embed(db)
+    assert len(db.execute(NEAREST, (Reals(ENCODER.encode(["same"])), 2, None)).fetchall()) == 7
+
+
+@pytest.fixture
+def large(db: Connection) -> tuple[Connection, Vectors]:
+    """21,000 chunks in clusters, indexed."""
+    count, dims = 21_000, 24
+    random = np.random.default_rng(2)
+    centres = random.normal(size=(300, dims))
+    drawn = centres[random.integers(0, 300, count)] + 0.5 * random.normal(size=(count, dims))
+    vectors = drawn.astype("f4")
+    make_corpus(db, {"first": "only"})
+    db.execute("select ragdb.drop_space('docs', 'hash')")
+    make_embedder(db, "wide", dims=dims)
+    db.execute("select ragdb.embed_corpus('docs', 'wide')")
+    db.execute(
+        "insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,"
+        " start_offset, end_offset, token_count, content_hash, text)"
+        " select c.corpus_id, n, c.doc_no, n, 'c' || n, '', 0, 1, 1, c.content_hash, 't'"
+        " from ragdb.chunks c, generate_series(2, %s) n",
+        (count,),
+    )
+    db.execute("update ragdb.corpora set chunks = %s where name = 'docs'", (count,))
+    db.execute(
+        "insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)"
+        " select s.space_id, s.corpus_id, v.n, int4send(v.n), v.embedding"
+        " from ragdb.embedding_spaces s, ragdb._cut(%s, %s) v",
+        (Reals(vectors), dims),
+    )
+    assert one(db, "select ragdb.index_space('docs')")
+    return db, vectors
+
+
+def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> None:
+    db, vectors = large
+    random = np.random.default_rng(3)
+    hits = 0
+    for query in random.normal(size=(20, vectors.shape[1])).astype("f4"):
+        scores = expected(vectors, query, "cosine")
+        near = db.execute(NEAREST, (Reals(query), 50, None)).fetchall()
+        assert not any(is_exact for *_, is_exact in near)
+        assert all(score == pytest.approx(scores[no - 1], abs=2e-6) for no, score, _ in near)
+        hits += len({no for no, *_ in near[:10]} & set((np.argsort(-scores)[:10] + 1).tolist()))
+    assert hits >= 196
+    for name in ("hnsw.ef_search", "hnsw.iterative_scan", "enable_seqscan"):
+        assert one(db, "select setting = reset_val from pg_settings where name = %s", name)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
+def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], share: float) -> None:
+    db, vectors = large
+    random = np.random.default_rng(4)
+    count = int(share * len(vectors))
+    among = sorted((random.permutation(len(vectors))[:count] + 1).tolist())
+    right = 0
+    for query in random.normal(size=(10, vectors.shape[1])).astype("f4"):
+        near = db.execute(NEAREST, (Reals(query), 10, among)).fetchall()
+        assert len(near) >= 10
+        assert {no for no, *_ in near} <= set(among)
+        assert all(is_exact == (share <= 0.1) for *_, is_exact in near)
+        scores = expected(vectors[np.array(among) - 1], query, "cosine")
+        tenth = sorted(scores, reverse=True)[9]
+        right += sum(score >= tenth - 2e-6 for _, score, _ in near[:10])
+    assert right >= (100 if share <= 0.1 else 95)
+
+
+def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    make_embedder(db, "other")
+    with pytest.raises(errors.EmbedderMismatch) as caught, db.transaction():
+        db.execute("select ragdb.embed_corpus('docs', 'other')")
+    assert "ragdb reembed docs --model other" in str(caught.value.diag.message_hint)
+    with pytest.raises(errors.EmbedderNotFound), db.transaction():
+        db.execute("select ragdb.embed_corpus('docs', 'nobody')")
+
+
+def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    with pytest.raises(errors.AlreadyExists), db.transaction():
+        db.execute("select ragdb.create_embedder('hash', 65)")
+    embed(db)
+    with pytest.raises(errors.EmbedderMismatch), db.transaction():
+        db.execute("select ragdb.bind_embedder('hash', 'openai', 'text-embedding-3-small')")
+
+
+def test_a_writer_binds_only_what_cannot_harm(db: Connection) -> None:
+    make_embedder(db)
+    db.execute("set role writer")
+    db.execute("select ragdb.create_embedder('mine', 3)")
+    db.execute("select ragdb.bind_embedder('mine', 'hash', 'hash-v1')")
+    for provider, model in (("sentence-transformers", "/tmp/x"), ("openai", "x")):
+        with pytest.raises(errors.NotAuthorized), db.transaction():
+            db.execute("select ragdb.bind_embedder('mine', %s, %s)", (provider, model))
+
+
+def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta"})
+    embed(db)
+    make_embedder(db, "new")
+    db.execute("select ragdb.reembed_corpus('docs', 'new')")
+    assert status(db, "embedder") == "hash"
+    with pytest.raises(errors.AlreadyExists, match="lacks 2"), db.transaction():
+        db.execute("select ragdb.cutover_corpus('docs', 'new')")
+    complete(db, claim(db, count=1))
+    # interrupted and taken up again: what is there stays
+    db.execute("select ragdb.reembed_corpus('docs', 'new')")
+    assert complete(db, claim(db)) == 1
+    db.execute("select ragdb.cutover_corpus('docs', 'new')")
+    assert status(db, "embedder") == "new"
+    put(db, {"c": "gamma"})
+    embed(db)
+    assert one(db, "select ragdb.rollback_corpus('docs')") == "hash"
+    assert status(db, "array[embedded, backlog]") == [2, 1]
+    assert embed(db) == 1
+    db.execute("select ragdb.drop_space('docs', 'new')")
+    assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 1
+
+
+def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    embed(db)
+    table = one(db, "select 'ragdb.chunk_embeddings_' || space_id from ragdb.embedding_spaces")
+    db.execute("select ragdb.drop_corpus('docs')")
+    assert one(db, "select to_regclass(%s)", table) is None
+    assert one(db, "select count(*) from ragdb.embedding_spaces") == 0
