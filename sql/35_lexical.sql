@@ -51,22 +51,28 @@ return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
--- One statement, so that a text is analysed once and nothing is kept in between. Planned anew each time: only
--- with the arrays in sight does the planner know how many rows they hold.
+-- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
+-- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
+-- and what is joined in memory is hashed.
 create or replace function ragdb._index_chunks(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
   with analysed as materialized (
-    select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
+    select n.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
     from unnest(_index_chunks.chunk_nos) n (chunk_no)
-      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = n.chunk_no
-      join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+      cross join lateral (select h.doc_no, h.heading, h.text from ragdb.chunks h
+        where h.corpus_id = v_corpus.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+      cross join lateral (select o.title from ragdb.documents o
+        where o.corpus_id = v_corpus.corpus_id and o.doc_no = c.doc_no offset 0) d
   ), measured as materialized (
     select a.chunk_no, a.words,
       (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
@@ -76,12 +82,13 @@ begin
       case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from measured m, unnest(m.words) w
+    from measured m cross join lateral unnest(m.words) w
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
     from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
-      left join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme
+      left join lateral (select k.term_id from ragdb.lexemes k
+        where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), numbered as materialized (
     select t.lexeme, t.df, t.max_impact, t.term_id is null as is_new,
       coalesce(t.term_id, v_corpus.next_term_id + t.ordinal - 1) as term_id
@@ -117,33 +124,46 @@ comment on function ragdb._index_chunks(integer, integer[]) is
 create or replace function ragdb._unindex_chunks(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
+declare
+  v_terms integer[];
+  v_dfs integer[];
 begin
-  with gone as (
+  with gone as materialized (
     delete from ragdb.chunk_lexemes x
     where x.corpus_id = _unindex_chunks.corpus_id and x.chunk_no = any (_unindex_chunks.chunk_nos)
     returning x.lexeme_count, x.lexemes
+  ), lost as (
+    select ragdb._term_id(w.lexeme) as term_id, count(*)::integer as df
+    from gone g cross join lateral unnest(g.lexemes) w
+    group by 1
   ), counted as (
-    update ragdb.lexemes l set df = l.df - t.df
-    from (select ragdb._term_id(w.lexeme) as term_id, count(*)::integer as df
-          from gone g, unnest(g.lexemes) w group by 1) t
-    where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id
+    update ragdb.corpora c
+      set chunks = c.chunks - (select count(*) from gone),
+        lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
+      where c.corpus_id = _unindex_chunks.corpus_id
   )
-  update ragdb.corpora c
-    set chunks = c.chunks - (select count(*) from gone),
-      lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
-    where c.corpus_id = _unindex_chunks.corpus_id;
+  select array_agg(l.term_id), array_agg(l.df) into v_terms, v_dfs from lost l;
+  update ragdb.lexemes l set df = l.df - t.df
+    from unnest(v_terms, v_dfs) t (term_id, df)
+    where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id;
 end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
--- The pivot is pinned between two calls, so that putting a document never moves the score of another one.
+-- The pivot is pinned between two calls, so that putting a document never moves the score of another one. Both
+-- passes go chunk by chunk: what is kept in memory is one row of the dictionary per lexeme.
 create or replace function ragdb.optimize_corpus(corpus text)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
 as $$
 declare
   v_corpus ragdb.corpora := ragdb._lock_corpus(optimize_corpus.corpus, 'write');
@@ -152,23 +172,26 @@ declare
 begin
   if v_corpus.lexeme_count > 0 then
     v_pivot := v_corpus.lexeme_count::float8 / v_corpus.chunks;
-    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
   end if;
-  with weighed as materialized (
-    select x.chunk_no, ragdb._term_id(w.lexeme) as term_id,
-      ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-        + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as impact
-    from ragdb.chunk_lexemes x, unnest(x.lexemes) w
-    where x.corpus_id = v_corpus.corpus_id
-  ), bounded as (
-    update ragdb.lexemes l set max_impact = m.max_impact
-    from (select w.term_id, max(w.impact) as max_impact from weighed w group by w.term_id) m
-    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact
-  )
-  update ragdb.chunk_lexemes x set impacts = ragdb._sparse(g.impacts)
-  from (select w.chunk_no, string_agg(w.term_id || ':' || w.impact, ',') as impacts
-        from weighed w group by w.chunk_no) g
-  where v_pivot <> v_corpus.pivot and x.corpus_id = v_corpus.corpus_id and x.chunk_no = g.chunk_no;
+  update ragdb.lexemes l set max_impact = m.max_impact
+    from (
+      select ragdb._term_id(p.token) as term_id, p.max_impact
+      from (
+        select w.lexeme as token, max((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as max_impact
+        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
+        where x.corpus_id = v_corpus.corpus_id
+        group by w.lexeme) p) m
+    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact;
+  if v_pivot <> v_corpus.pivot then
+    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
+    update ragdb.chunk_lexemes x set impacts = ragdb._sparse((
+        select string_agg(ragdb._term_id(w.lexeme) || ':' || ((v_corpus.k1 + 1) * cardinality(w.positions)
+          / (cardinality(w.positions) + v_corpus.k1
+            * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real, ',')
+        from unnest(x.lexemes) w))
+      where x.corpus_id = v_corpus.corpus_id;
+  end if;
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
