@@ -34,12 +34,15 @@ class Call:
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
-        return [
-            Jsonb(value)
-            if kind == "jsonb" and value is not None and not isinstance(value, Jsonb)
-            else value
-            for kind, value in zip(self.types.values(), values, strict=True)
-        ]
+        given = []
+        for (name, kind), value in zip(self.types.items(), values, strict=True):
+            if kind == "jsonb":
+                if value is None:
+                    value = self.defaults.get(name)
+                if value is not None and not isinstance(value, Jsonb):
+                    value = Jsonb(value)
+            given.append(value)
+        return given
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
         """The values of all arguments in order; None when these are another overload's."""

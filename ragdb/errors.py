@@ -115,3 +115,25 @@ class SliceNotFound(RagdbError, code="RG435"):
 
 class NotAdmissible(RagdbError, code="RG436"):
     """Something claimed to be admissible that is not."""
+
+
+class InvalidContract(RagdbError, code="RG440"):
+    """A contract breaks a rule of ragdb.validate_contract."""
+
+
+class ContractNotFound(RagdbError, code="RG441"):
+    """No applied contract, or retriever, rag or eval of one, has that name and is visible to the
+    caller.
+    """
+
+
+class InvalidEvaluation(RagdbError, code="RG442"):
+    """Cases, labels or spans given to an evaluation are incomplete or contradict each other."""
+
+
+class RunNotFound(RagdbError, code="RG443"):
+    """No evaluation run or baseline of that name is visible to the caller."""
+
+
+class RunFailed(RagdbError, code="RG444"):
+    """An evaluation run did not pass and was asserted to."""

@@ -12,6 +12,27 @@ from ragdb.calls import AsyncCaller, Call, Caller, choose
 
 
 @dataclass(frozen=True, slots=True)
+class ApplyContractRow:
+    """A row of `apply_contract`."""
+
+    name: str
+    version: int
+    is_new: bool
+    corpora: list[str]
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionKindsRow:
+    """A row of `assertion_kinds`."""
+
+    kind: str
+    is_frozen: bool
+    property: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
     """A row of type `ragdb.blob`."""
 
@@ -25,16 +46,16 @@ class Blob:
 class BuildSliceRow:
     """A row of `build_slice`."""
 
-    slice_id: str | None
-    anchor_chunk_id: str | None
-    chunk_ids: list[str] | None
+    slice_id: str
+    anchor_chunk_id: str
+    chunk_ids: list[str]
     selection_order: list[str]
     distances: list[int]
     edge_count: int
-    policy_id: str | None
+    policy_id: str
     params_hash: str
-    schema_version: str | None
-    graph_snapshot_hash: str | None
+    schema_version: str
+    graph_snapshot_hash: str
     admissibility_token: str | None
 
 
@@ -42,16 +63,16 @@ class BuildSliceRow:
 class BuildSlicesRow:
     """A row of `build_slices`."""
 
-    anchor_chunk_id: str | None
-    slice_id: str | None
-    chunk_ids: list[str] | None
+    anchor_chunk_id: str
+    slice_id: str
+    chunk_ids: list[str]
     selection_order: list[str]
     distances: list[int]
     edge_count: int
-    policy_id: str | None
+    policy_id: str
     params_hash: str
-    schema_version: str | None
-    graph_snapshot_hash: str | None
+    schema_version: str
+    graph_snapshot_hash: str
     admissibility_token: str | None
     error_code: str | None
     error: str
@@ -62,7 +83,7 @@ class CheckCorpusRow:
     """A row of `check_corpus`."""
 
     check: str
-    expected: str
+    expected: str | None
     found: str
 
 
@@ -104,7 +125,7 @@ class ClaimQueriesRow:
 
     corpus: str
     embedder: str
-    query_hash: bytes | None
+    query_hash: bytes
     attempt: int
     query: str
     input: str
@@ -120,8 +141,8 @@ class CorpusInfoRow:
     chunks: int
     tokens: int
     size_bytes: int
-    language_majority: str
-    drift: float
+    language_majority: str | None
+    drift: float | None
     version: int
     created_at: datetime
     updated_at: datetime
@@ -281,16 +302,16 @@ class ExportSigningKeysRow:
 class ExportSliceRow:
     """A row of `export_slice`."""
 
-    slice_id: str | None
-    anchor_chunk_id: str | None
-    chunk_ids: list[str] | None
+    slice_id: str
+    anchor_chunk_id: str
+    chunk_ids: list[str]
     selection_order: list[str]
     distances: list[int]
     edge_count: int
-    policy_id: str | None
+    policy_id: str
     params_hash: str
-    schema_version: str | None
-    graph_snapshot_hash: str | None
+    schema_version: str
+    graph_snapshot_hash: str
     admissibility_token: str | None
 
 
@@ -343,6 +364,19 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class ListContractsRow:
+    """A row of `list_contracts`."""
+
+    name: str
+    version: int
+    is_current: bool
+    corpora: list[str]
+    rags: list[str]
+    applied_at: datetime
+    applied_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListCorporaRow:
     """A row of `list_corpora`."""
 
@@ -352,8 +386,8 @@ class ListCorporaRow:
     chunks: int
     tokens: int
     size_bytes: int
-    language_majority: str
-    drift: float
+    language_majority: str | None
+    drift: float | None
     version: int
     created_at: datetime
     updated_at: datetime
@@ -379,7 +413,7 @@ class ListIncidentsRow:
     created_at: datetime
     kind: str
     severity: str
-    trace_id: UUID | None
+    trace_id: UUID
     caller: str
     reason: str
 
@@ -388,7 +422,7 @@ class ListIncidentsRow:
 class ListPoliciesRow:
     """A row of `list_policies`."""
 
-    policy_id: str | None
+    policy_id: str
     params_hash: str
     policy: Any
     created_at: datetime
@@ -452,19 +486,6 @@ class PruneSourcesRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PutConversationsRow:
-    """A row of `put_conversations`."""
-
-    position: int
-    doc_cid: str
-    chunks_indexed: int
-    tokens_indexed: int
-    ingest_event_id: UUID
-    was_duplicate: bool
-    ms: float
-
-
-@dataclass(frozen=True, slots=True)
 class PutResult:
     """A row of type `ragdb.put_result`."""
 
@@ -489,7 +510,7 @@ class QueryEmbeddingStateRow:
 class RegisterPolicyRow:
     """A row of `register_policy`."""
 
-    policy_id: str | None
+    policy_id: str
     params_hash: str
 
 
@@ -526,8 +547,8 @@ class ResolveTemporalRow:
 class RetrievalHits:
     """A row of type `ragdb.retrieval_hits`."""
 
-    corpus_id: int | None
-    trace_id: UUID | None
+    corpus_id: int
+    trace_id: UUID
     created_at: datetime
     rank: int
     chunk_id: str
@@ -543,7 +564,7 @@ class RetrievalHits:
 class RetrievalTraces:
     """A row of type `ragdb.retrieval_traces`."""
 
-    corpus_id: int | None
+    corpus_id: int
     id: UUID
     created_at: datetime
     corpus: str
@@ -602,10 +623,21 @@ class SearchDualRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SliceMembersRow:
+    """A row of `slice_members`."""
+
+    place: int
+    chunk_id: str
+    source: str
+    content_hash: str
+    is_unchanged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TracedHit:
     """A row of type `ragdb.traced_hit`."""
 
-    trace_id: UUID | None
+    trace_id: UUID
     rank: int
     corpus: str
     chunk_id: str
@@ -635,7 +667,7 @@ class TracedHit:
 class TurnHit:
     """A row of type `ragdb.turn_hit`."""
 
-    trace_id: UUID | None
+    trace_id: UUID
     rank: int
     corpus: str
     chunk_id: str
@@ -664,6 +696,19 @@ class TurnHit:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidateContractRow:
+    """A row of `validate_contract`."""
+
+    rule: str
+    severity: str
+    node: str
+    line: int | None
+    column: int | None
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyTokenRow:
     """A row of `verify_token`."""
 
@@ -689,6 +734,8 @@ class WhyNotRow:
     reason: str
 
 
+_APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+_ASSERTION_KINDS = Call("assertion_kinds", {})
 _BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )
@@ -793,6 +840,9 @@ _EXPLAIN_SEARCH = Call(
     {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
     {"statistics": None},
 )
+_EXPORT_CONTRACT = Call(
+    "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
+)
 _EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
 _EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
@@ -847,6 +897,7 @@ _INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"emb
 _IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
 _KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 _LAST_TRACE_ID = Call("last_trace_id", {})
+_LIST_CONTRACTS = Call("list_contracts", {})
 _LIST_CORPORA = Call("list_corpora", {})
 _LIST_DOCUMENTS = Call(
     "list_documents",
@@ -867,7 +918,7 @@ _MAINTAIN = Call("maintain", {})
 _MATCH_DOCUMENTS = Call(
     "match_documents",
     {
-        "query_embedding": "real[]",
+        "query_embedding": "double precision[]",
         "match_threshold": "double precision",
         "match_count": "integer",
         "filter": "jsonb",
@@ -928,7 +979,7 @@ _PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
 _PUT_QUERY_EMBEDDING = Call(
-    "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "real[]"}
+    "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
 _PUT_TEXT = Call(
     "put_text",
@@ -1030,7 +1081,7 @@ _RETRIEVE = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
-        "query_embedding": "real[]",
+        "query_embedding": "double precision[]",
         "fusion": "text",
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
@@ -1085,6 +1136,31 @@ _RETRIEVE_SLICE = Call(
         "otel_span_id": None,
     },
 )
+_RETRIEVE_WITH = Call(
+    "retrieve_with",
+    {
+        "retriever": "text",
+        "query": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "rag": "text",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "k": None,
+        "min_score": None,
+        "filter": None,
+        "query_embedding": None,
+        "rag": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
 _RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 _REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
 _REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
@@ -1100,7 +1176,7 @@ _SEARCH_1 = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
-        "query_embedding": "real[]",
+        "query_embedding": "double precision[]",
         "fusion": "text",
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
@@ -1131,7 +1207,7 @@ _SEARCH_2 = Call(
         "filter": "jsonb",
         "chunk_ids": "text[]",
         "statistics": "text",
-        "query_embedding": "real[]",
+        "query_embedding": "double precision[]",
         "fusion": "text",
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
@@ -1202,8 +1278,10 @@ _SIMILAR = Call(
     },
     {"k": 10, "min_score": 0.0, "filter": None},
 )
+_SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+_VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 _VERIFY_TOKEN = Call(
     "verify_token",
     {
@@ -1227,33 +1305,46 @@ _XXH64 = Call("xxh64", {"data": "bytea"})
 class Functions(Caller):
     """Every public SQL function, as a method."""
 
+    def apply_contract(self, contract: Any) -> ApplyContractRow:
+        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        admin, acl: read) and embedders, and stores it as a new version unless nothing
+        changed. Raises RG400, RG401, RG409, RG417, RG440.
+        """
+        return self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
+
+    def assertion_kinds(self) -> list[AssertionKindsRow]:
+        """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
+        one, the properties each takes and when it passes.
+        """
+        return self._rows(_ASSERTION_KINDS, AssertionKindsRow)
+
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to
-        a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
     def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
-    ) -> list[BuildSliceRow]:
+    ) -> BuildSliceRow:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return self._rows(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+        return self._row(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
-        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row
-        with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
+        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
+        row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
     def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
         """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. With deep, every chunk is analysed again, which takes as long as
-        indexing it. Raises RG400, RG404.
+        means that all is well. With deep, every chunk is analysed again, which takes as long
+        as indexing it. Raises RG400, RG404.
         """
         return self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
@@ -1265,9 +1356,9 @@ class Functions(Caller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
     ) -> list[ClaimEmbeddingsRow]:
-        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the
-        time of the lease (1 s to 1 day), of all corpora that the caller may write or of one.
-        Commit before computing. Raises RG400, RG401, RG404, RG416.
+        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
+        the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
+        one. Commit before computing. Raises RG400, RG401, RG404, RG416.
         """
         return self._rows(
             _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
@@ -1293,16 +1384,16 @@ class Functions(Caller):
         attempts: Sequence[int],
         embeddings: Sequence[float],
     ) -> int:
-        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that have
-        these inputs still, and returns how many chunks that is; claims lost meanwhile are left
-        alone. Raises RG400, RG404, RG418.
+        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that
+        have these inputs still, and returns how many chunks that is; claims lost meanwhile
+        are left alone. Raises RG400, RG404, RG418.
         """
         value: int = self._value(_COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings)
         return value
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
-        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each
-        occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
+        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
         """
         return self._row(_CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -1333,8 +1424,8 @@ class Functions(Caller):
         passage_prefix: str = "",
         weights_sha256: str | None = None,
     ) -> Embedders:
-        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000,
-        metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
+        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
+        4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
         """
         return self._row(
             _CREATE_EMBEDDER,
@@ -1351,8 +1442,8 @@ class Functions(Caller):
         )
 
     def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before still
-        verifies. Raises RG400, RG409.
+        """Makes the key that signs from now on and returns its id; the key that signed before
+        still verifies. Raises RG400, RG409.
         """
         value: str = self._value(_CREATE_SIGNING_KEY, key_id)
         return value
@@ -1366,8 +1457,8 @@ class Functions(Caller):
         return value
 
     def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks; returns how many documents and chunks
-        went. Raises RG400, RG401, RG404, RG405.
+        """Removes a document with all its sources and chunks; returns how many documents and
+        chunks went. Raises RG400, RG401, RG404, RG405.
         """
         return self._row(_DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
 
@@ -1403,9 +1494,9 @@ class Functions(Caller):
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
     ) -> int:
-        """Has a corpus embedded by an embedder from now on, and returns its space; once it is, by
-        no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404, RG416,
-        RG417.
+        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
+        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
+        RG416, RG417.
         """
         value: int = self._value(_EMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
@@ -1419,15 +1510,15 @@ class Functions(Caller):
         self._run(_EMBED_QUERY, query, corpus, timeout_s)
 
     def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
-        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks
-        that wait, inputs in work, failing and dead, the age of the oldest job and the last
-        error. Raises RG401, RG404.
+        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
+        chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
+        last error. Raises RG401, RG404.
         """
         return self._rows(_EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
     def error_codes(self) -> list[ErrorCodesRow]:
-        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its HTTP
-        status and its meaning.
+        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
+        HTTP status and its meaning.
         """
         return self._rows(_ERROR_CODES, ErrorCodesRow)
 
@@ -1446,17 +1537,23 @@ class Functions(Caller):
         """
         return self._rows(_EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics)
 
+    def export_contract(self, contract: str, version: int | None = None) -> Any:
+        """Returns an applied contract (the version in force unless another is named) in the form
+        that ragdb.apply_contract takes. Raises RG441.
+        """
+        return self._value(_EXPORT_CONTRACT, contract, version)
+
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
         """
         return self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
-    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> list[ExportSliceRow]:
+    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> ExportSliceRow:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return self._rows(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+        return self._row(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
 
     def fail_embeddings(
         self,
@@ -1466,9 +1563,9 @@ class Functions(Caller):
         error: str,
         retry_after: timedelta | str | None = None,
     ) -> int:
-        """Gives claimed inputs back after a failure, to be tried again after a back-off, or after
-        about retry_after when the provider and not the input failed; the fifth failure kills a
-        job. Returns how many died. Raises RG400, RG404.
+        """Gives claimed inputs back after a failure, to be tried again after a back-off, or
+        after about retry_after when the provider and not the input failed; the fifth failure
+        kills a job. Returns how many died. Raises RG400, RG404.
         """
         value: int = self._value(
             _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
@@ -1494,36 +1591,36 @@ class Functions(Caller):
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return self._row(_GET_BLOB, Blob, cid)
 
-    def get_chunk(self, corpus: str, chunk_id: str) -> list[Chunk]:
+    def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return self._rows(_GET_CHUNK, Chunk, corpus, chunk_id)
+        return self._row(_GET_CHUNK, Chunk, corpus, chunk_id)
 
-    def get_document(self, corpus: str, doc_cid: str) -> list[Document]:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404,
-        RG405.
+    def get_document(self, corpus: str, doc_cid: str) -> Document:
+        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
+        RG404, RG405.
         """
-        return self._rows(_GET_DOCUMENT, Document, corpus, doc_cid)
+        return self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return self._row(_GET_TRACE, RetrievalTraces, trace_id)
 
-    def get_turn(self, corpus: str, chunk_id: str) -> list[GetTurnRow]:
+    def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
         """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return self._rows(_GET_TURN, GetTurnRow, corpus, chunk_id)
+        return self._row(_GET_TURN, GetTurnRow, corpus, chunk_id)
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400, RG401,
-        RG404.
+        the first grant closes the corpus to all other readers and writers. Raises RG400,
+        RG401, RG404.
         """
         self._run(_GRANT_CORPUS, corpus, role, privilege)
 
     def highlight(
         self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
     ) -> str:
-        """Returns the text of a chunk with the words that a query matches between two marks. Raises
-        RG400, RG401, RG404, RG406.
+        """Returns the text of a chunk with the words that a query matches between two marks.
+        Raises RG400, RG401, RG404, RG406.
         """
         value: str = self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
@@ -1535,8 +1632,8 @@ class Functions(Caller):
         state: str = "verify_only",
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens of the original.
-        Raises RG400, RG409.
+        """Puts back an exported key, so that a restored copy verifies the tokens of the
+        original. Raises RG400, RG409.
         """
         self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
 
@@ -1554,30 +1651,37 @@ class Functions(Caller):
         return value
 
     def kern_chunk_hash(self, text: str) -> str:
-        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over its
-        UTF-8 bytes. Raises RG400.
+        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
+        its UTF-8 bytes. Raises RG400.
         """
         value: str = self._value(_KERN_CHUNK_HASH, text)
         return value
 
     def last_trace_id(self) -> UUID | None:
-        """Returns the id of the trace that this session recorded last, also when the retrieval had
-        no hits; null when it recorded none.
+        """Returns the id of the trace that this session recorded last, also when the retrieval
+        had no hits; null when it recorded none.
         """
         value: UUID | None = self._value(_LAST_TRACE_ID)
         return value
 
+    def list_contracts(self) -> list[ListContractsRow]:
+        """Lists every version of the contracts that the caller may read, the newest of each
+        first.
+        """
+        return self._rows(_LIST_CONTRACTS, ListContractsRow)
+
     def list_corpora(self) -> list[ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts, the language of most documents, and
-        the drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).
+        """Lists the corpora that the caller may read: counts, the language of most documents,
+        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
+        chunks).
         """
         return self._rows(_LIST_CORPORA, ListCorporaRow)
 
     def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
     ) -> list[Document]:
-        """Lists the documents of a corpus by their first source: those whose source begins with a
-        prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
+        """Lists the documents of a corpus by their first source: those whose source begins with
+        a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
         return self._rows(_LIST_DOCUMENTS, Document, corpus, prefix, after, count)
 
@@ -1586,13 +1690,15 @@ class Functions(Caller):
         return self._rows(_LIST_EMBEDDERS, Embedders)
 
     def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
-        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those
-        to be tried again. Raises RG400, RG401, RG404.
+        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
+        those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
     def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
-        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404."""
+        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
+        RG404.
+        """
         return self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
     def list_policies(self) -> list[ListPoliciesRow]:
@@ -1613,8 +1719,8 @@ class Functions(Caller):
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
-        default partition, and an empty default partition; returns the names of the tables made,
-        none when nothing was due. Call it outside any insert, at least monthly.
+        default partition, and an empty default partition; returns the names of the tables
+        made, none when nothing was due. Call it outside any insert, at least monthly.
         """
         return self._values(_MAINTAIN)
 
@@ -1623,13 +1729,13 @@ class Functions(Caller):
         query_embedding: Sequence[float],
         match_threshold: float = 0.0,
         match_count: int = 10,
-        filter: Any = {},
+        filter: Any = None,
         corpus: str | None = None,
     ) -> list[MatchDocumentsRow]:
-        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of
-        at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may be
-        left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
+        of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
+        be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
+        RG404, RG410, RG415, RG418.
         """
         return self._rows(
             _MATCH_DOCUMENTS,
@@ -1642,14 +1748,14 @@ class Functions(Caller):
         )
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds and
-        drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds
+        and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
     def policy_hash(self, policy: Any) -> str:
-        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical
-        JSON. Raises RG430.
+        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
+        canonical JSON. Raises RG430.
         """
         value: str = self._value(_POLICY_HASH, policy)
         return value
@@ -1660,47 +1766,45 @@ class Functions(Caller):
         chunk_ids: Sequence[str],
         text: str,
         sufficiency: str = "default",
-    ) -> list[PromoteToAtomRow]:
+    ) -> PromoteToAtomRow:
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
-        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401,
-        RG407.
+        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
+        RG401, RG407.
         """
-        return self._rows(
-            _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
-        )
+        return self._row(_PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency)
 
-    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> list[ProposeRow]:
+    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
         PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
         Raises RG400, RG401, RG404.
         """
-        return self._rows(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+        return self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
 
     def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and every
-        document that is left without one; returns how many documents and chunks went. Raises
-        RG400, RG401, RG404.
+        """Forgets the sources that begin with a prefix and are not among those to keep, and
+        every document that is left without one; returns how many documents and chunks went.
+        Raises RG400, RG401, RG404.
         """
         return self._row(_PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
-        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits;
-        the media type given first stays. Raises RG400, RG401.
+        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
+        digits; the media type given first stays. Raises RG400, RG401.
         """
         value: str = self._value(_PUT_BLOB, bytes, media_type)
         return value
 
     def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> list[PutConversationsRow]:
+    ) -> list[PutResult]:
         """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
         "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
-        "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each
-        parent an edge; what is not given is derived. Returns what put_documents returns. Raises
-        RG401, RG404, RG412 and what put_documents raises.
+        "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
+        each parent an edge; what is not given is derived. Returns what put_documents returns.
+        Raises RG401, RG404, RG412 and what put_documents raises.
         """
-        return self._rows(_PUT_CONVERSATIONS, PutConversationsRow, corpus, conversations, force)
+        return self._rows(_PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
 
     def put_document(
         self,
@@ -1712,7 +1816,7 @@ class Functions(Caller):
         title: str | None = None,
         language: str | None = None,
         media_type: str = "text/plain",
-        metadata: Any = {},
+        metadata: Any = None,
         external_id: str | None = None,
         source_name: str = "",
         size_bytes: int | None = None,
@@ -1720,11 +1824,11 @@ class Functions(Caller):
         etag: str | None = None,
         links: Any = "[]",
         force: bool = False,
-    ) -> list[PutResult]:
-        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its
-        chunks. Raises RG400, RG401, RG404, RG409, RG412.
+    ) -> PutResult:
+        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
+        its chunks. Raises RG400, RG401, RG404, RG409, RG412.
         """
-        return self._rows(
+        return self._row(
             _PUT_DOCUMENT,
             PutResult,
             corpus,
@@ -1746,10 +1850,10 @@ class Functions(Caller):
         )
 
     def put_documents(self, corpus: str, documents: Any, force: bool = False) -> list[PutResult]:
-        """Stores documents with their chunks, at most 10000, in one transaction and returns a row
-        for each: its position from 0, its identity, chunks, tokens and event, whether it was
-        there already, and the milliseconds of the whole call. What is there already is not
-        written again unless force is true. A document is {"doc_cid", "uri", "media_type",
+        """Stores documents with their chunks, at most 10000, in one transaction and returns a
+        row for each: its position from 0, its identity, chunks, tokens and event, whether it
+        was there already, and the milliseconds of the whole call. What is there already is
+        not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
         "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
         "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
@@ -1771,7 +1875,7 @@ class Functions(Caller):
         text: str,
         title: str | None = None,
         language: str | None = None,
-        metadata: Any = {},
+        metadata: Any = None,
         external_id: str | None = None,
         strategy: str = "paragraph",
         max_tokens: int = 240,
@@ -1780,8 +1884,8 @@ class Functions(Caller):
         media_type: str = "text/plain",
         force: bool = False,
     ) -> PutResult:
-        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of
-        a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
+        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
+        of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
         """
         return self._row(
             _PUT_TEXT,
@@ -1824,8 +1928,8 @@ class Functions(Caller):
         otel_span_id: str | None = None,
     ) -> UUID:
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
-        milliseconds, with the arguments it had, and returns its id; the caller's client calls it
-        after the rollback. Raises RG400, RG404, RG413.
+        milliseconds, with the arguments it had, and returns its id; the caller's client calls
+        it after the rollback. Raises RG400, RG404, RG413.
         """
         value: UUID = self._value(
             _RECORD_FAILURE,
@@ -1848,21 +1952,22 @@ class Functions(Caller):
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
     ) -> int:
-        """Starts, or takes up again, a second space of a corpus under another embedder, beside the
-        current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409, RG416.
+        """Starts, or takes up again, a second space of a corpus under another embedder, beside
+        the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
+        RG416.
         """
         value: int = self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
-    def register_policy(self, policy: Any) -> list[RegisterPolicyRow]:
-        """Registers a slice policy (fields left out have their defaults) and returns its reference;
-        registering it again changes nothing. Raises RG409, RG430.
+    def register_policy(self, policy: Any) -> RegisterPolicyRow:
+        """Registers a slice policy (fields left out have their defaults) and returns its
+        reference; registering it again changes nothing. Raises RG409, RG430.
         """
-        return self._rows(_REGISTER_POLICY, RegisterPolicyRow, policy)
+        return self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
 
     def registry_fingerprint(self) -> str:
-        """Returns xxHash64 over the ordered JSON list of policy references: equal registries have
-        equal fingerprints.
+        """Returns xxHash64 over the ordered JSON list of policy references: equal registries
+        have equal fingerprints.
         """
         value: str = self._value(_REGISTRY_FINGERPRINT)
         return value
@@ -1880,24 +1985,24 @@ class Functions(Caller):
         """
         self._run(_REPAIR_CORPUS, corpus)
 
-    def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
+    def replay(self, trace_id: UUID | str) -> ReplayRow:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
-        scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
-        corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises
-        RG400, RG404, RG407, RG435.
+        scores), same_order, same_set or drifted, with the cause (trace_tampered,
+        config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or
+        not_replayable. Raises RG400, RG404, RG407, RG435.
         """
-        return self._rows(_REPLAY, ReplayRow, trace_id)
+        return self._row(_REPLAY, ReplayRow, trace_id)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
-        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it
-        is there already. Raises RG400, RG401, RG404, RG415.
+        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
+        it is there already. Raises RG400, RG401, RG404, RG415.
         """
         value: bool = self._value(_REQUEST_QUERY_EMBEDDING, corpus, query)
         return value
 
     def requeue_embeddings(self, corpus: str | None = None) -> int:
-        """Has workers look again at every chunk without an embedding, of one corpus or all that the
-        caller may write, and returns the number of spaces. Raises RG401, RG404.
+        """Has workers look again at every chunk without an embedding, of one corpus or all that
+        the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
         value: int = self._value(_REQUEUE_EMBEDDINGS, corpus)
         return value
@@ -1909,12 +2014,12 @@ class Functions(Caller):
         session: str | None = None,
         query: str | None = None,
         project: str | None = None,
-    ) -> list[ResolveAnchorRow]:
-        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn
-        of the session, the best hit of the query (semantic), the most recent turn (temporal); no
-        row when none does. Raises RG400, RG404.
+    ) -> ResolveAnchorRow:
+        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
+        turn of the session, the best hit of the query (semantic), the most recent turn
+        (temporal); no row when none does. Raises RG400, RG404.
         """
-        return self._rows(
+        return self._row(
             _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
         )
 
@@ -1924,8 +2029,8 @@ class Functions(Caller):
         return value
 
     def resolve_from_query(self, corpus: str, query: str, mode: str | None = None) -> str | None:
-        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises what
-        ragdb.search raises.
+        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
+        what ragdb.search raises.
         """
         value: str | None = self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
         return value
@@ -1962,10 +2067,10 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TracedHit]:
-        """Returns the hits of ragdb.search with the same arguments, best first, each with the id of
-        the one trace that is recorded in the same transaction; client (up to 200 characters)
-        names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what
-        ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
+        """Returns the hits of ragdb.search with the same arguments, best first, each with the id
+        of the one trace that is recorded in the same transaction; client (up to 200
+        characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
+        Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
             _RETRIEVE,
@@ -2003,10 +2108,10 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TurnHit]:
-        """Returns the hits of ragdb.search_slice with the same arguments and records the one trace
-        that proves them: slice, policy, snapshot and a fresh token, verified against the rows.
-        Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice's evidence
-        has changed.
+        """Returns the hits of ragdb.search_slice with the same arguments and records the one
+        trace that proves them: slice, policy, snapshot and a fresh token, verified against
+        the rows. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
+        slice's evidence has changed.
         """
         return self._rows(
             _RETRIEVE_SLICE,
@@ -2025,16 +2130,48 @@ class Functions(Caller):
             otel_span_id,
         )
 
+    def retrieve_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rag: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TracedHit]:
+        """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
+        minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
+        trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.
+        """
+        return self._rows(
+            _RETRIEVE_WITH,
+            TracedHit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     def retry_failed(self, corpus: str | None = None) -> int:
-        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that
-        the caller may write, and returns how many. Raises RG401, RG404.
+        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
+        that the caller may write, and returns how many. Raises RG401, RG404.
         """
         value: int = self._value(_RETRY_FAILED, corpus)
         return value
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to every
-        reader and writer again. Raises RG400, RG401, RG404.
+        """Takes a role's right to a corpus away; without any grant left the corpus is open to
+        every reader and writer again. Raises RG400, RG401, RG404.
         """
         self._run(_REVOKE_CORPUS, corpus, role)
 
@@ -2043,8 +2180,8 @@ class Functions(Caller):
         self._run(_REVOKE_SIGNING_KEY, key_id)
 
     def rollback_corpus(self, corpus: str) -> str:
-        """Makes the space that was current before current again, and returns its embedder; chunks
-        that came since are queued for it. Raises RG401, RG404, RG409.
+        """Makes the space that was current before current again, and returns its embedder;
+        chunks that came since are queued for it. Raises RG401, RG404, RG409.
         """
         value: str = self._value(_ROLLBACK_CORPUS, corpus)
         return value
@@ -2089,11 +2226,12 @@ class Functions(Caller):
         min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when
-        left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex
-        or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the
-        legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
+        when left out hybrid where the corpus has embeddings and the query one, given
+        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
+        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
+        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
+        RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
@@ -2107,9 +2245,9 @@ class Functions(Caller):
     def search_dual(
         self, corpus: str, query: str, k: int = 10, mode: str | None = None
     ) -> list[SearchDualRow]:
-        """Searches both planes, the raw chunks and what was promoted from them (atoms, proposals),
-        and returns the k best with their plane and what they rest on. Raises what ragdb.search
-        raises.
+        """Searches both planes, the raw chunks and what was promoted from them (atoms,
+        proposals), and returns the k best with their plane and what they rest on. Raises what
+        ragdb.search raises.
         """
         return self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
 
@@ -2123,8 +2261,8 @@ class Functions(Caller):
         filter: Any = None,
     ) -> list[TurnHit]:
         """Returns the k best chunks of a whole corpus for a query with what is known of them as
-        turns; never admissible. filter also takes role, phase, session and min_salience. Raises
-        RG400, RG404, RG410, RG415.
+        turns; never admissible. filter also takes role, phase, session and min_salience.
+        Raises RG400, RG404, RG410, RG415.
         """
         return self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
 
@@ -2142,7 +2280,8 @@ class Functions(Caller):
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, exactly and without recording; filter also takes role, phase,
-        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434, RG435.
+        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434,
+        RG435.
         """
         return self._rows(
             _SEARCH_SLICE,
@@ -2166,9 +2305,15 @@ class Functions(Caller):
         """
         return self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
 
+    def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+        """Returns the members of a stored slice in the order in which they were chosen, and
+        whether each still says what it said. Raises RG400, RG404, RG435.
+        """
+        return self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
-        """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,
-        RG407.
+        """Returns the hits of one trace, best first, without the text of the chunks. Raises
+        RG400, RG407.
         """
         return self._rows(_TRACE_HITS, RetrievalHits, trace_id)
 
@@ -2178,6 +2323,14 @@ class Functions(Caller):
         """
         value: str = self._value(_TURN_ID, corpus, session, id)
         return value
+
+    def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
+        rule, error or warning, where, what and what to do. No row with severity error: it can
+        be applied. Raises RG400.
+        """
+        return self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
 
     def verify_token(
         self,
@@ -2190,12 +2343,12 @@ class Functions(Caller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
-    ) -> list[VerifyTokenRow]:
+    ) -> VerifyTokenRow:
         """Tells whether a token was signed here for exactly these fields, has not ended, and
-        whether the slice recomputed from the rows (the given members, the stored slice, or a new
-        build) is the one signed; reason says why not. Raises RG400, RG404.
+        whether the slice recomputed from the rows (the given members, the stored slice, or a
+        new build) is the one signed; reason says why not. Raises RG400, RG404.
         """
-        return self._rows(
+        return self._row(
             _VERIFY_TOKEN,
             VerifyTokenRow,
             corpus,
@@ -2210,18 +2363,18 @@ class Functions(Caller):
         )
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and
-        hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, is_intact false where a row was edited, added or removed since. Raises RG400,
-        RG407.
+        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
+        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
+        query_hash, is_intact false where a row was edited, added or removed since. Raises
+        RG400, RG407.
         """
         return self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
 
-    def why_not(self, trace_id: UUID | str, chunk_id: str) -> list[WhyNotRow]:
+    def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
         ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
         """
-        return self._rows(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
+        return self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
     def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
@@ -2234,33 +2387,46 @@ class Functions(Caller):
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def apply_contract(self, contract: Any) -> ApplyContractRow:
+        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        admin, acl: read) and embedders, and stores it as a new version unless nothing
+        changed. Raises RG400, RG401, RG409, RG417, RG440.
+        """
+        return await self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
+
+    async def assertion_kinds(self) -> list[AssertionKindsRow]:
+        """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
+        one, the properties each takes and when it passes.
+        """
+        return await self._rows(_ASSERTION_KINDS, AssertionKindsRow)
+
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to
-        a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return await self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
     async def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
-    ) -> list[BuildSliceRow]:
+    ) -> BuildSliceRow:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return await self._rows(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+        return await self._row(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
-        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row
-        with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
+        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
+        row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return await self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
         """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. With deep, every chunk is analysed again, which takes as long as
-        indexing it. Raises RG400, RG404.
+        means that all is well. With deep, every chunk is analysed again, which takes as long
+        as indexing it. Raises RG400, RG404.
         """
         return await self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
@@ -2272,9 +2438,9 @@ class AsyncFunctions(AsyncCaller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
     ) -> list[ClaimEmbeddingsRow]:
-        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the
-        time of the lease (1 s to 1 day), of all corpora that the caller may write or of one.
-        Commit before computing. Raises RG400, RG401, RG404, RG416.
+        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
+        the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
+        one. Commit before computing. Raises RG400, RG401, RG404, RG416.
         """
         return await self._rows(
             _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
@@ -2302,9 +2468,9 @@ class AsyncFunctions(AsyncCaller):
         attempts: Sequence[int],
         embeddings: Sequence[float],
     ) -> int:
-        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that have
-        these inputs still, and returns how many chunks that is; claims lost meanwhile are left
-        alone. Raises RG400, RG404, RG418.
+        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that
+        have these inputs still, and returns how many chunks that is; claims lost meanwhile
+        are left alone. Raises RG400, RG404, RG418.
         """
         value: int = await self._value(
             _COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
@@ -2312,8 +2478,8 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
-        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each
-        occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
+        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
         """
         return await self._row(_CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -2344,8 +2510,8 @@ class AsyncFunctions(AsyncCaller):
         passage_prefix: str = "",
         weights_sha256: str | None = None,
     ) -> Embedders:
-        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000,
-        metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
+        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
+        4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
         """
         return await self._row(
             _CREATE_EMBEDDER,
@@ -2362,8 +2528,8 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before still
-        verifies. Raises RG400, RG409.
+        """Makes the key that signs from now on and returns its id; the key that signed before
+        still verifies. Raises RG400, RG409.
         """
         value: str = await self._value(_CREATE_SIGNING_KEY, key_id)
         return value
@@ -2377,8 +2543,8 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks; returns how many documents and chunks
-        went. Raises RG400, RG401, RG404, RG405.
+        """Removes a document with all its sources and chunks; returns how many documents and
+        chunks went. Raises RG400, RG401, RG404, RG405.
         """
         return await self._row(_DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
 
@@ -2414,9 +2580,9 @@ class AsyncFunctions(AsyncCaller):
     async def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
     ) -> int:
-        """Has a corpus embedded by an embedder from now on, and returns its space; once it is, by
-        no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404, RG416,
-        RG417.
+        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
+        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
+        RG416, RG417.
         """
         value: int = await self._value(_EMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
@@ -2432,15 +2598,15 @@ class AsyncFunctions(AsyncCaller):
         await self._run(_EMBED_QUERY, query, corpus, timeout_s)
 
     async def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
-        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks
-        that wait, inputs in work, failing and dead, the age of the oldest job and the last
-        error. Raises RG401, RG404.
+        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
+        chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
+        last error. Raises RG401, RG404.
         """
         return await self._rows(_EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
     async def error_codes(self) -> list[ErrorCodesRow]:
-        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its HTTP
-        status and its meaning.
+        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
+        HTTP status and its meaning.
         """
         return await self._rows(_ERROR_CODES, ErrorCodesRow)
 
@@ -2463,19 +2629,23 @@ class AsyncFunctions(AsyncCaller):
             _EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
         )
 
+    async def export_contract(self, contract: str, version: int | None = None) -> Any:
+        """Returns an applied contract (the version in force unless another is named) in the form
+        that ragdb.apply_contract takes. Raises RG441.
+        """
+        return await self._value(_EXPORT_CONTRACT, contract, version)
+
     async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
         """
         return await self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
-    async def export_slice(
-        self, corpus: str, anchor: str, policy: Any = None
-    ) -> list[ExportSliceRow]:
+    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> ExportSliceRow:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return await self._rows(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+        return await self._row(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
 
     async def fail_embeddings(
         self,
@@ -2485,9 +2655,9 @@ class AsyncFunctions(AsyncCaller):
         error: str,
         retry_after: timedelta | str | None = None,
     ) -> int:
-        """Gives claimed inputs back after a failure, to be tried again after a back-off, or after
-        about retry_after when the provider and not the input failed; the fifth failure kills a
-        job. Returns how many died. Raises RG400, RG404.
+        """Gives claimed inputs back after a failure, to be tried again after a back-off, or
+        after about retry_after when the provider and not the input failed; the fifth failure
+        kills a job. Returns how many died. Raises RG400, RG404.
         """
         value: int = await self._value(
             _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
@@ -2515,36 +2685,36 @@ class AsyncFunctions(AsyncCaller):
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return await self._row(_GET_BLOB, Blob, cid)
 
-    async def get_chunk(self, corpus: str, chunk_id: str) -> list[Chunk]:
+    async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return await self._rows(_GET_CHUNK, Chunk, corpus, chunk_id)
+        return await self._row(_GET_CHUNK, Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, doc_cid: str) -> list[Document]:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404,
-        RG405.
+    async def get_document(self, corpus: str, doc_cid: str) -> Document:
+        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
+        RG404, RG405.
         """
-        return await self._rows(_GET_DOCUMENT, Document, corpus, doc_cid)
+        return await self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
 
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return await self._row(_GET_TRACE, RetrievalTraces, trace_id)
 
-    async def get_turn(self, corpus: str, chunk_id: str) -> list[GetTurnRow]:
+    async def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
         """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return await self._rows(_GET_TURN, GetTurnRow, corpus, chunk_id)
+        return await self._row(_GET_TURN, GetTurnRow, corpus, chunk_id)
 
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400, RG401,
-        RG404.
+        the first grant closes the corpus to all other readers and writers. Raises RG400,
+        RG401, RG404.
         """
         await self._run(_GRANT_CORPUS, corpus, role, privilege)
 
     async def highlight(
         self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
     ) -> str:
-        """Returns the text of a chunk with the words that a query matches between two marks. Raises
-        RG400, RG401, RG404, RG406.
+        """Returns the text of a chunk with the words that a query matches between two marks.
+        Raises RG400, RG401, RG404, RG406.
         """
         value: str = await self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
@@ -2556,8 +2726,8 @@ class AsyncFunctions(AsyncCaller):
         state: str = "verify_only",
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens of the original.
-        Raises RG400, RG409.
+        """Puts back an exported key, so that a restored copy verifies the tokens of the
+        original. Raises RG400, RG409.
         """
         await self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
 
@@ -2575,30 +2745,37 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def kern_chunk_hash(self, text: str) -> str:
-        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over its
-        UTF-8 bytes. Raises RG400.
+        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
+        its UTF-8 bytes. Raises RG400.
         """
         value: str = await self._value(_KERN_CHUNK_HASH, text)
         return value
 
     async def last_trace_id(self) -> UUID | None:
-        """Returns the id of the trace that this session recorded last, also when the retrieval had
-        no hits; null when it recorded none.
+        """Returns the id of the trace that this session recorded last, also when the retrieval
+        had no hits; null when it recorded none.
         """
         value: UUID | None = await self._value(_LAST_TRACE_ID)
         return value
 
+    async def list_contracts(self) -> list[ListContractsRow]:
+        """Lists every version of the contracts that the caller may read, the newest of each
+        first.
+        """
+        return await self._rows(_LIST_CONTRACTS, ListContractsRow)
+
     async def list_corpora(self) -> list[ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts, the language of most documents, and
-        the drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).
+        """Lists the corpora that the caller may read: counts, the language of most documents,
+        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
+        chunks).
         """
         return await self._rows(_LIST_CORPORA, ListCorporaRow)
 
     async def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
     ) -> list[Document]:
-        """Lists the documents of a corpus by their first source: those whose source begins with a
-        prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
+        """Lists the documents of a corpus by their first source: those whose source begins with
+        a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
         return await self._rows(_LIST_DOCUMENTS, Document, corpus, prefix, after, count)
 
@@ -2607,13 +2784,15 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(_LIST_EMBEDDERS, Embedders)
 
     async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
-        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those
-        to be tried again. Raises RG400, RG401, RG404.
+        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
+        those to be tried again. Raises RG400, RG401, RG404.
         """
         return await self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
-        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404."""
+        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
+        RG404.
+        """
         return await self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
     async def list_policies(self) -> list[ListPoliciesRow]:
@@ -2634,8 +2813,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
-        default partition, and an empty default partition; returns the names of the tables made,
-        none when nothing was due. Call it outside any insert, at least monthly.
+        default partition, and an empty default partition; returns the names of the tables
+        made, none when nothing was due. Call it outside any insert, at least monthly.
         """
         return await self._values(_MAINTAIN)
 
@@ -2644,13 +2823,13 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Sequence[float],
         match_threshold: float = 0.0,
         match_count: int = 10,
-        filter: Any = {},
+        filter: Any = None,
         corpus: str | None = None,
     ) -> list[MatchDocumentsRow]:
-        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of
-        at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may be
-        left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
+        of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
+        be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
+        RG404, RG410, RG415, RG418.
         """
         return await self._rows(
             _MATCH_DOCUMENTS,
@@ -2663,14 +2842,14 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds and
-        drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds
+        and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return await self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
     async def policy_hash(self, policy: Any) -> str:
-        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical
-        JSON. Raises RG430.
+        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
+        canonical JSON. Raises RG430.
         """
         value: str = await self._value(_POLICY_HASH, policy)
         return value
@@ -2681,49 +2860,47 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str],
         text: str,
         sufficiency: str = "default",
-    ) -> list[PromoteToAtomRow]:
+    ) -> PromoteToAtomRow:
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
-        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401,
-        RG407.
+        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
+        RG401, RG407.
         """
-        return await self._rows(
+        return await self._row(
             _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
         )
 
-    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> list[ProposeRow]:
+    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
         PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
         Raises RG400, RG401, RG404.
         """
-        return await self._rows(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+        return await self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
 
     async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and every
-        document that is left without one; returns how many documents and chunks went. Raises
-        RG400, RG401, RG404.
+        """Forgets the sources that begin with a prefix and are not among those to keep, and
+        every document that is left without one; returns how many documents and chunks went.
+        Raises RG400, RG401, RG404.
         """
         return await self._row(_PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
 
     async def put_blob(self, bytes: bytes, media_type: str) -> str:
-        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits;
-        the media type given first stays. Raises RG400, RG401.
+        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
+        digits; the media type given first stays. Raises RG400, RG401.
         """
         value: str = await self._value(_PUT_BLOB, bytes, media_type)
         return value
 
     async def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> list[PutConversationsRow]:
+    ) -> list[PutResult]:
         """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
         "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
-        "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each
-        parent an edge; what is not given is derived. Returns what put_documents returns. Raises
-        RG401, RG404, RG412 and what put_documents raises.
+        "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
+        each parent an edge; what is not given is derived. Returns what put_documents returns.
+        Raises RG401, RG404, RG412 and what put_documents raises.
         """
-        return await self._rows(
-            _PUT_CONVERSATIONS, PutConversationsRow, corpus, conversations, force
-        )
+        return await self._rows(_PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
 
     async def put_document(
         self,
@@ -2735,7 +2912,7 @@ class AsyncFunctions(AsyncCaller):
         title: str | None = None,
         language: str | None = None,
         media_type: str = "text/plain",
-        metadata: Any = {},
+        metadata: Any = None,
         external_id: str | None = None,
         source_name: str = "",
         size_bytes: int | None = None,
@@ -2743,11 +2920,11 @@ class AsyncFunctions(AsyncCaller):
         etag: str | None = None,
         links: Any = "[]",
         force: bool = False,
-    ) -> list[PutResult]:
-        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its
-        chunks. Raises RG400, RG401, RG404, RG409, RG412.
+    ) -> PutResult:
+        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
+        its chunks. Raises RG400, RG401, RG404, RG409, RG412.
         """
-        return await self._rows(
+        return await self._row(
             _PUT_DOCUMENT,
             PutResult,
             corpus,
@@ -2771,10 +2948,10 @@ class AsyncFunctions(AsyncCaller):
     async def put_documents(
         self, corpus: str, documents: Any, force: bool = False
     ) -> list[PutResult]:
-        """Stores documents with their chunks, at most 10000, in one transaction and returns a row
-        for each: its position from 0, its identity, chunks, tokens and event, whether it was
-        there already, and the milliseconds of the whole call. What is there already is not
-        written again unless force is true. A document is {"doc_cid", "uri", "media_type",
+        """Stores documents with their chunks, at most 10000, in one transaction and returns a
+        row for each: its position from 0, its identity, chunks, tokens and event, whether it
+        was there already, and the milliseconds of the whole call. What is there already is
+        not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
         "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
         "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
@@ -2796,7 +2973,7 @@ class AsyncFunctions(AsyncCaller):
         text: str,
         title: str | None = None,
         language: str | None = None,
-        metadata: Any = {},
+        metadata: Any = None,
         external_id: str | None = None,
         strategy: str = "paragraph",
         max_tokens: int = 240,
@@ -2805,8 +2982,8 @@ class AsyncFunctions(AsyncCaller):
         media_type: str = "text/plain",
         force: bool = False,
     ) -> PutResult:
-        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of
-        a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
+        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
+        of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
         """
         return await self._row(
             _PUT_TEXT,
@@ -2849,8 +3026,8 @@ class AsyncFunctions(AsyncCaller):
         otel_span_id: str | None = None,
     ) -> UUID:
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
-        milliseconds, with the arguments it had, and returns its id; the caller's client calls it
-        after the rollback. Raises RG400, RG404, RG413.
+        milliseconds, with the arguments it had, and returns its id; the caller's client calls
+        it after the rollback. Raises RG400, RG404, RG413.
         """
         value: UUID = await self._value(
             _RECORD_FAILURE,
@@ -2873,21 +3050,22 @@ class AsyncFunctions(AsyncCaller):
     async def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
     ) -> int:
-        """Starts, or takes up again, a second space of a corpus under another embedder, beside the
-        current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409, RG416.
+        """Starts, or takes up again, a second space of a corpus under another embedder, beside
+        the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
+        RG416.
         """
         value: int = await self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
-    async def register_policy(self, policy: Any) -> list[RegisterPolicyRow]:
-        """Registers a slice policy (fields left out have their defaults) and returns its reference;
-        registering it again changes nothing. Raises RG409, RG430.
+    async def register_policy(self, policy: Any) -> RegisterPolicyRow:
+        """Registers a slice policy (fields left out have their defaults) and returns its
+        reference; registering it again changes nothing. Raises RG409, RG430.
         """
-        return await self._rows(_REGISTER_POLICY, RegisterPolicyRow, policy)
+        return await self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
 
     async def registry_fingerprint(self) -> str:
-        """Returns xxHash64 over the ordered JSON list of policy references: equal registries have
-        equal fingerprints.
+        """Returns xxHash64 over the ordered JSON list of policy references: equal registries
+        have equal fingerprints.
         """
         value: str = await self._value(_REGISTRY_FINGERPRINT)
         return value
@@ -2905,24 +3083,24 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_REPAIR_CORPUS, corpus)
 
-    async def replay(self, trace_id: UUID | str) -> list[ReplayRow]:
+    async def replay(self, trace_id: UUID | str) -> ReplayRow:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
-        scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed,
-        corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises
-        RG400, RG404, RG407, RG435.
+        scores), same_order, same_set or drifted, with the cause (trace_tampered,
+        config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or
+        not_replayable. Raises RG400, RG404, RG407, RG435.
         """
-        return await self._rows(_REPLAY, ReplayRow, trace_id)
+        return await self._row(_REPLAY, ReplayRow, trace_id)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
-        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it
-        is there already. Raises RG400, RG401, RG404, RG415.
+        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
+        it is there already. Raises RG400, RG401, RG404, RG415.
         """
         value: bool = await self._value(_REQUEST_QUERY_EMBEDDING, corpus, query)
         return value
 
     async def requeue_embeddings(self, corpus: str | None = None) -> int:
-        """Has workers look again at every chunk without an embedding, of one corpus or all that the
-        caller may write, and returns the number of spaces. Raises RG401, RG404.
+        """Has workers look again at every chunk without an embedding, of one corpus or all that
+        the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
         value: int = await self._value(_REQUEUE_EMBEDDINGS, corpus)
         return value
@@ -2934,12 +3112,12 @@ class AsyncFunctions(AsyncCaller):
         session: str | None = None,
         query: str | None = None,
         project: str | None = None,
-    ) -> list[ResolveAnchorRow]:
-        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn
-        of the session, the best hit of the query (semantic), the most recent turn (temporal); no
-        row when none does. Raises RG400, RG404.
+    ) -> ResolveAnchorRow:
+        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
+        turn of the session, the best hit of the query (semantic), the most recent turn
+        (temporal); no row when none does. Raises RG400, RG404.
         """
-        return await self._rows(
+        return await self._row(
             _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
         )
 
@@ -2951,8 +3129,8 @@ class AsyncFunctions(AsyncCaller):
     async def resolve_from_query(
         self, corpus: str, query: str, mode: str | None = None
     ) -> str | None:
-        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises what
-        ragdb.search raises.
+        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
+        what ragdb.search raises.
         """
         value: str | None = await self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
         return value
@@ -2989,10 +3167,10 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TracedHit]:
-        """Returns the hits of ragdb.search with the same arguments, best first, each with the id of
-        the one trace that is recorded in the same transaction; client (up to 200 characters)
-        names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what
-        ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
+        """Returns the hits of ragdb.search with the same arguments, best first, each with the id
+        of the one trace that is recorded in the same transaction; client (up to 200
+        characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
+        Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
         return await self._rows(
             _RETRIEVE,
@@ -3030,10 +3208,10 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TurnHit]:
-        """Returns the hits of ragdb.search_slice with the same arguments and records the one trace
-        that proves them: slice, policy, snapshot and a fresh token, verified against the rows.
-        Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice's evidence
-        has changed.
+        """Returns the hits of ragdb.search_slice with the same arguments and records the one
+        trace that proves them: slice, policy, snapshot and a fresh token, verified against
+        the rows. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
+        slice's evidence has changed.
         """
         return await self._rows(
             _RETRIEVE_SLICE,
@@ -3052,16 +3230,48 @@ class AsyncFunctions(AsyncCaller):
             otel_span_id,
         )
 
+    async def retrieve_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rag: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TracedHit]:
+        """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
+        minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
+        trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.
+        """
+        return await self._rows(
+            _RETRIEVE_WITH,
+            TracedHit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     async def retry_failed(self, corpus: str | None = None) -> int:
-        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that
-        the caller may write, and returns how many. Raises RG401, RG404.
+        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
+        that the caller may write, and returns how many. Raises RG401, RG404.
         """
         value: int = await self._value(_RETRY_FAILED, corpus)
         return value
 
     async def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to every
-        reader and writer again. Raises RG400, RG401, RG404.
+        """Takes a role's right to a corpus away; without any grant left the corpus is open to
+        every reader and writer again. Raises RG400, RG401, RG404.
         """
         await self._run(_REVOKE_CORPUS, corpus, role)
 
@@ -3070,8 +3280,8 @@ class AsyncFunctions(AsyncCaller):
         await self._run(_REVOKE_SIGNING_KEY, key_id)
 
     async def rollback_corpus(self, corpus: str) -> str:
-        """Makes the space that was current before current again, and returns its embedder; chunks
-        that came since are queued for it. Raises RG401, RG404, RG409.
+        """Makes the space that was current before current again, and returns its embedder;
+        chunks that came since are queued for it. Raises RG401, RG404, RG409.
         """
         value: str = await self._value(_ROLLBACK_CORPUS, corpus)
         return value
@@ -3116,11 +3326,12 @@ class AsyncFunctions(AsyncCaller):
         min_semantic: float = 0.0,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when
-        left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex
-        or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the
-        legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
+        when left out hybrid where the corpus has embeddings and the query one, given
+        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
+        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
+        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
+        RG415, RG418.
         """
 
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
@@ -3134,9 +3345,9 @@ class AsyncFunctions(AsyncCaller):
     async def search_dual(
         self, corpus: str, query: str, k: int = 10, mode: str | None = None
     ) -> list[SearchDualRow]:
-        """Searches both planes, the raw chunks and what was promoted from them (atoms, proposals),
-        and returns the k best with their plane and what they rest on. Raises what ragdb.search
-        raises.
+        """Searches both planes, the raw chunks and what was promoted from them (atoms,
+        proposals), and returns the k best with their plane and what they rest on. Raises what
+        ragdb.search raises.
         """
         return await self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
 
@@ -3150,8 +3361,8 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
     ) -> list[TurnHit]:
         """Returns the k best chunks of a whole corpus for a query with what is known of them as
-        turns; never admissible. filter also takes role, phase, session and min_salience. Raises
-        RG400, RG404, RG410, RG415.
+        turns; never admissible. filter also takes role, phase, session and min_salience.
+        Raises RG400, RG404, RG410, RG415.
         """
         return await self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
 
@@ -3169,7 +3380,8 @@ class AsyncFunctions(AsyncCaller):
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, exactly and without recording; filter also takes role, phase,
-        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434, RG435.
+        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434,
+        RG435.
         """
         return await self._rows(
             _SEARCH_SLICE,
@@ -3193,9 +3405,15 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
 
+    async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+        """Returns the members of a stored slice in the order in which they were chosen, and
+        whether each still says what it said. Raises RG400, RG404, RG435.
+        """
+        return await self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+
     async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
-        """Returns the hits of one trace, best first, without the text of the chunks. Raises RG400,
-        RG407.
+        """Returns the hits of one trace, best first, without the text of the chunks. Raises
+        RG400, RG407.
         """
         return await self._rows(_TRACE_HITS, RetrievalHits, trace_id)
 
@@ -3205,6 +3423,14 @@ class AsyncFunctions(AsyncCaller):
         """
         value: str = await self._value(_TURN_ID, corpus, session, id)
         return value
+
+    async def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
+        rule, error or warning, where, what and what to do. No row with severity error: it can
+        be applied. Raises RG400.
+        """
+        return await self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
 
     async def verify_token(
         self,
@@ -3217,12 +3443,12 @@ class AsyncFunctions(AsyncCaller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
-    ) -> list[VerifyTokenRow]:
+    ) -> VerifyTokenRow:
         """Tells whether a token was signed here for exactly these fields, has not ended, and
-        whether the slice recomputed from the rows (the given members, the stored slice, or a new
-        build) is the one signed; reason says why not. Raises RG400, RG404.
+        whether the slice recomputed from the rows (the given members, the stored slice, or a
+        new build) is the one signed; reason says why not. Raises RG400, RG404.
         """
-        return await self._rows(
+        return await self._row(
             _VERIFY_TOKEN,
             VerifyTokenRow,
             corpus,
@@ -3237,18 +3463,18 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and
-        hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, is_intact false where a row was edited, added or removed since. Raises RG400,
-        RG407.
+        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
+        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
+        query_hash, is_intact false where a row was edited, added or removed since. Raises
+        RG400, RG407.
         """
         return await self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
 
-    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> list[WhyNotRow]:
+    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
         ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
         """
-        return await self._rows(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
+        return await self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
     async def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves

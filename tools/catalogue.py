@@ -74,28 +74,35 @@ where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\\_%%'
 order by p.proname, p.pronargs, p.oid
 """
 
-# A row's column may be null when a column of that name may be null in some table of ours.
+# A table says of its rows which columns may be null. Of other rows, those may whose name some table
+# of ours has, and none as not null.
 NULLABLE = """
 select a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
 where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')
   and a.attnum > 0 and not a.attisdropped
-group by a.attname having not bool_and(a.attnotnull)
+group by a.attname having not bool_or(a.attnotnull)
 """
 
 ATTRIBUTES = """
-select attname, format_type(atttypid, null) from pg_attribute
-where attrelid = %s and attnum > 0 and not attisdropped order by attnum
+select a.attname, format_type(a.atttypid, null),
+  case when c.relkind in ('r', 'p') then not a.attnotnull end
+from pg_attribute a join pg_class c on c.oid = a.attrelid
+where a.attrelid = %s and a.attnum > 0 and not a.attisdropped order by a.attnum
 """
 
 
 def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     """Every public function, by name and number of arguments."""
     nullable = {name for (name,) in connection.execute(NULLABLE)}
-    nullable |= {"bm25", "coverage"}  # of a hit; null where the lexical leg did not find the chunk
+    nullable |= {"bm25", "coverage"}  # of a hit that the lexical leg did not find
+    nullable |= {"drift", "language_majority"}  # of a corpus without chunks
     chapters = _chapters()
 
-    def columns(pairs: Any) -> list[Column]:
-        return [Column(name, kind, name in nullable) for name, kind in pairs]
+    def columns(found: Any) -> list[Column]:
+        return [
+            Column(name, kind, name in nullable if may_be_null is None else may_be_null)
+            for name, kind, may_be_null in found
+        ]
 
     found = []
     with connection.cursor(row_factory=dict_row) as cursor:
@@ -104,7 +111,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
         names, types = row["names"] or [], row["types"] or []
         modes = row["modes"] or ["i"] * len(names)
         # the catalogue's argument modes: i in, o out, b inout, t a column of `returns table`
-        out = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "obt"]
+        out = [(n, t, None) for n, t, m in zip(names, types, modes, strict=True) if m in "obt"]
         given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
         composite = row["typrelid"] != 0
         if composite:

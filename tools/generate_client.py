@@ -83,14 +83,18 @@ def python_default(argument: Argument) -> str:
         return value.title()
     if re.fullmatch(r"-?\d+(\.\d+)?", value):
         return value if python_type(argument.type) != "float" or "." in value else f"{value}.0"
-    if argument.type == "jsonb" and value == "'{}'":
-        # not a mutable default: the call wraps it
-        return "{}"
+    if is_empty_object(argument):
+        return "None"
     text = re.fullmatch(r"'(-?(?:[^']|'')*)'", value)
     if text:
         literal = text[1].replace("''", "'")
         return literal if python_type(argument.type) in ("int", "float") else repr(literal)
     raise ValueError(f"the default {argument.default} of {argument.name} is no literal")
+
+
+def is_empty_object(argument: Argument) -> bool:
+    """Whether the default is `{}`, which Python's None then stands for: it cannot be changed."""
+    return argument.type == "jsonb" and (argument.default or "").startswith("'{}'")
 
 
 def camel(name: str) -> str:
@@ -106,7 +110,7 @@ def docstring(text: str, indent: int) -> str:
     one = f'"""{text}"""'
     if len(one) + indent <= 100 and not text.endswith('"'):
         return one
-    first, *rest = textwrap.wrap(text, 97 - indent, break_long_words=False)
+    first, *rest = textwrap.wrap(text, 94 - indent, break_long_words=False)
     return '"""' + "\n".join([first, *rest]) + '\n"""'
 
 
@@ -172,7 +176,9 @@ def row_class(function: Function) -> str:
 def call(name: str, function: Function) -> str:
     types = ", ".join(f'"{a.name}": "{a.type}"' for a in function.arguments)
     defaults = ", ".join(
-        f'"{a.name}": {python_default(a)}' for a in function.arguments if a.default is not None
+        f'"{a.name}": {"{}" if is_empty_object(a) else python_default(a)}'
+        for a in function.arguments
+        if a.default is not None
     )
     procedure = ", procedure=True" if function.is_procedure else ""
     given = f", {{{defaults}}}" if defaults else ""
