@@ -410,3 +410,17 @@ def test_a_run_inside_a_transaction_of_the_caller_is_part_of_it(clone: str, fold
         assert database.ingest(folder, corpus="docs").written == 3
         connection.rollback()
         assert database.list_corpora() == []
+
+
+def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(folder, corpus="docs")
+    watch = driver.Watch([str(folder)], {})
+    (folder / "new.md").write_text("New.")
+    (folder / "b.txt").write_text("Beta is longer than it was.")
+    (folder / "a.md").unlink()
+    found, gone = watch.changed(interval=0.01)
+    assert [source.uri for source in found.sources] == ["docs/b.txt", "docs/new.md"]
+    assert gone == ["docs/a.md"]
+    watch.remove(database, "docs", gone)
+    Run(database, "docs", found, {}).run()
+    assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
