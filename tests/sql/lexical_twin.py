@@ -1,0 +1,140 @@
+"""BM25 by brute force in float64, over the lexemes that the database cuts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import psycopg
+
+Connection = psycopg.Connection[Any]
+
+
+def document(
+    uri: str, text: str, *, title: str = "", metadata: Mapping[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    """A document of one chunk, as put_documents takes it."""
+    return {
+        "doc_cid": "sha256:" + hashlib.sha256(f"{uri}\0{title}\0{text}".encode()).hexdigest(),
+        "uri": uri,
+        "title": title,
+        "media_type": "text/plain",
+        "metadata": dict(metadata or {}),
+        "size_bytes": len(text.encode()),
+        "chunking": {
+            "chunker": "para-sent/1",
+            "strategy": "paragraph",
+            "max_tokens": 240,
+            "overlap": 48,
+            "unit": "token",
+        },
+        "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": 1, "heading": []}],
+        **more,
+    }
+
+
+def put(db: Connection, corpus: str, documents: Iterable[dict[str, Any]], batch: int = 500) -> None:
+    waiting = list(documents)
+    for start in range(0, len(waiting), batch):
+        db.execute(
+            "select ragdb.put_documents(%s, %s)",
+            (corpus, json.dumps(waiting[start : start + batch])),
+        )
+
+
+def lexemes(db: Connection, text: str, config: str = "english") -> dict[str, int]:
+    return dict(
+        db.execute(
+            "select u.lexeme, cardinality(u.positions) from unnest(ragdb._lexemes(%s, %s)) u",
+            (text, config),
+        ).fetchall()
+    )
+
+
+@dataclass
+class Collection:
+    """The chunks of a corpus as term frequencies, by chunk id."""
+
+    chunks: dict[str, dict[str, int]]
+    pivot: float
+    k1: float = 1.2
+    b: float = 0.75
+    lengths: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lengths = {chunk: sum(terms.values()) for chunk, terms in self.chunks.items()}
+
+    @classmethod
+    def read(cls, db: Connection, corpus: str) -> Collection:
+        """Every chunk of a corpus, cut anew."""
+        found = db.execute(
+            """
+            select c.chunk_id, u.lexeme, cardinality(u.positions), p.pivot, p.k1, p.b
+            from ragdb.corpora p
+              join ragdb.chunks c using (corpus_id)
+              join ragdb.documents d using (corpus_id, doc_no)
+              left join unnest(ragdb._lexemes(
+                ragdb._searched_text(d.title, c.heading, c.text), p.text_config)) u on true
+            where p.name = %s
+            """,
+            (corpus,),
+        ).fetchall()
+        chunks: dict[str, dict[str, int]] = {}
+        for chunk, lexeme, frequency, *_ in found:
+            terms = chunks.setdefault(chunk, {})
+            if lexeme is not None:
+                terms[lexeme] = frequency
+        _, _, _, pivot, k1, b = found[0] if found else (None, None, None, 1.0, 1.2, 0.75)
+        return cls(chunks, pivot, k1, b)
+
+    @cached_property
+    def df(self) -> Counter[str]:
+        return Counter(term for terms in self.chunks.values() for term in terms)
+
+    @cached_property
+    def postings(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for chunk, terms in self.chunks.items():
+            for term in terms:
+                found.setdefault(term, []).append(chunk)
+        return found
+
+    def idf(self, term: str) -> float:
+        return math.log(1 + (len(self.chunks) - self.df[term] + 0.5) / (self.df[term] + 0.5))
+
+    def impact(self, chunk: str, term: str) -> float:
+        tf = self.chunks[chunk].get(term, 0)
+        norm = self.k1 * (1 - self.b + self.b * self.lengths[chunk] / self.pivot)
+        return (self.k1 + 1) * tf / (tf + norm) if tf else 0.0
+
+    def search(
+        self, query: Mapping[str, int], k: int = 10, statistics: Collection | None = None
+    ) -> list[tuple[str, float, float]]:
+        """(chunk id, score, BM25) of the k best: score descending, then chunk id by its bytes."""
+        source = statistics or self
+        weights = {
+            t: query[t] * source.idf(t) for t in sorted(query, key=lambda term: term.encode())
+        }
+        asked = sum(weights.values()) * (self.k1 + 1)
+        candidates = {c for t in weights for c in self.postings.get(t, ())}
+        scores = {
+            c: sum(w * self.impact(c, t) for t, w in weights.items() if t in self.chunks[c])
+            for c in candidates
+        }
+        ranked = sorted(scores.items(), key=lambda s: (-round(s[1], 11), s[0].encode()))
+        return [(c, s / asked, s) for c, s in ranked[:k]]
+
+
+def search(db: Connection, corpus: str, query: str, k: int = 10, **more: Any) -> list[Any]:
+    """(chunk id, score, BM25) of ragdb.search, in its order."""
+    names = "".join(f", {name} => %({name})s" for name in more)
+    return db.execute(
+        f"select chunk_id, score, bm25 from ragdb.search(%(corpus)s, %(query)s, %(k)s{names})",
+        {"corpus": corpus, "query": query, "k": k, **more},
+    ).fetchall()
