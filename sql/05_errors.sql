@@ -31,7 +31,12 @@ begin atomic
     ('RG433', 'NoSigningKey', 'conflict', 409, 'a token was to be signed and no key is active'),
     ('RG434', 'AnchorNotFound', 'not_found', 404, 'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
-    ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not')
+    ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
+    ('RG440', 'InvalidContract', 'bad_request', 400, 'a contract breaks a rule of ragdb.validate_contract'),
+    ('RG441', 'ContractNotFound', 'not_found', 404, 'no applied contract, or retriever, rag or eval of one, has that name and is visible to the caller'),
+    ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
+    ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
+    ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is
