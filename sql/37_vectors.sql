@@ -197,8 +197,9 @@ begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   -- a walk takes the longer the less of the graph is wanted, a look at every wanted chunk the longer the more:
   -- they meet near 20 √chunks (measured)
+  -- and a slice, of at most 10,000 chunks, is always looked at whole
   if space.is_indexed and corpus.chunks >= 20000
-    and (chunk_nos is null or cardinality(chunk_nos) > 20 * sqrt(corpus.chunks))
+    and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
     -- more than asked for: the index orders by halves, and what it swaps at the end is put right here
     v_found := ragdb._walk_space(space, v_embedder.dims, query, greatest(k, least(1000, 2 * k + 32)), chunk_nos);
@@ -550,6 +551,9 @@ begin
   update ragdb.embedding_spaces s set state = 'current', current_since = ragdb._now(),
       queued_to = case when v_missing > 0 then 0 else s.queued_to end
     where s.space_id = v_space.space_id;
+  -- what follows from the embeddings of turns follows from the current ones
+  perform ragdb._derive_turns(v_corpus.corpus_id, array(
+    select distinct t.session_id from ragdb.turns t where t.corpus_id = v_corpus.corpus_id));
   perform pg_notify('ragdb_embeddings', '');
   return v_space.space_id;
 end $$;

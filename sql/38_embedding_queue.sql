@@ -46,6 +46,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
+declare
+  v_copied integer[];
 begin
   with inputs as materialized (
     select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
@@ -60,15 +62,18 @@ begin
       where c.space_id = space.space_id and c.input_hash = i.hash limit 1) k
     on conflict do nothing
     returning chunk_no
+  ), queued as (
+    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
+    select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
+      clock_timestamp(), clock_timestamp()
+    from inputs i
+    where i.chunk_no not in (select c.chunk_no from copied c)
+    group by i.hash order by i.hash
+    on conflict on constraint embedding_jobs_input_is_unique_per_space do update
+      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n order by n)
   )
-  insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
-  select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
-    clock_timestamp(), clock_timestamp()
-  from inputs i
-  where i.chunk_no not in (select c.chunk_no from copied c)
-  group by i.hash order by i.hash
-  on conflict on constraint embedding_jobs_input_is_unique_per_space do update
-    set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n order by n);
+  select array_agg(c.chunk_no) into v_copied from copied c;
+  perform ragdb._derive_embedded_turns(space, v_copied);
 end $$;
 comment on function ragdb._queue_chunks(ragdb.embedding_spaces, integer[]) is
   'Gives chunks the embedding of an equal input of their space, or a job.';
@@ -320,7 +325,7 @@ declare
   v_space ragdb.embedding_spaces := ragdb._space_of(space_id);
   v_embedder ragdb.embedders;
   v_corpus ragdb.corpora;
-  v_stored integer;
+  v_stored integer[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
   if input_hashes is null or coalesce(cardinality(attempts), -1) <> cardinality(input_hashes) then
@@ -358,10 +363,11 @@ begin
     where sha256(convert_to(i.input, 'UTF8')) = d.input_hash
     order by i.chunk_no
     on conflict do nothing
-    returning 1
+    returning chunk_no
   )
-  select count(*) into v_stored from stored;
-  return v_stored;
+  select array_agg(s.chunk_no) into v_stored from stored s;
+  perform ragdb._derive_embedded_turns(v_space, v_stored);
+  return coalesce(cardinality(v_stored), 0);
 end $$;
 comment on function ragdb.complete_embeddings(integer, bytea[], integer[], real[]) is
   'Stores the embeddings (one behind the other) of claimed inputs for all chunks that have these inputs still, and returns how many chunks that is; claims lost meanwhile are left alone. Raises RG400, RG404, RG418.';

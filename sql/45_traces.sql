@@ -434,7 +434,7 @@ begin
   trace.ranking_hash := ragdb._ranking_hash(corpus);
   trace.result_hash := ragdb._result_hash(v_hits);
   trace.trace_hash := ragdb._trace_hash(trace, v_hits);
-  trace.trace_mac := ragdb._trace_mac(trace.trace_hash);
+  trace.trace_mac := ragdb._trace_mac(trace.trace_hash, (ragdb._signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
@@ -443,6 +443,28 @@ begin
 end $$;
 comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
   'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. Raises RG400, RG413.';
+
+create or replace function ragdb._note_meaning(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, embedder_id integer, query_embedding real[],
+  fusion text, lexical_weight float8, min_lexical float8, min_semantic float8)
+returns ragdb.retrieval_traces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  trace.query_embedding_hash := encode(ragdb._vector_hash(query_embedding), 'hex');
+  select e.name into strict trace.embedding_model
+    from ragdb.embedders e where e.embedder_id = _note_meaning.embedder_id;
+  trace.ranking := jsonb_build_object('fusion', fusion, 'lexical_weight', lexical_weight,
+    'min_lexical', min_lexical, 'min_semantic', min_semantic);
+  -- an embedding tells much of its text: what must not be kept of one is not kept of the other
+  if corpus.record_query_text <> 'none' then
+    perform ragdb._keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
+  end if;
+  return trace;
+end $$;
+comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[], text, float8, float8, float8) is
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries.';
 
 -- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
 -- version that was searched.
@@ -461,7 +483,6 @@ declare
   v_started timestamptz := clock_timestamp();
   v_found record;
   v_trace ragdb.retrieval_traces;
-  v_embedding real[];
 begin
   if current_setting('transaction_read_only')::boolean then
     -- the standard code: clients that know it go to the primary
@@ -486,16 +507,9 @@ begin
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
-    v_embedding := ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding::real[]);
-    v_trace.query_embedding_hash := encode(ragdb._vector_hash(v_embedding), 'hex');
-    select e.name into strict v_trace.embedding_model
-      from ragdb.embedders e where e.embedder_id = (v_found.space).embedder_id;
-    v_trace.ranking := jsonb_build_object('fusion', fusion, 'lexical_weight', lexical_weight,
-      'min_lexical', min_lexical, 'min_semantic', min_semantic);
-    -- an embedding tells much of its text: what must not be kept of one is not kept of the other
-    if (v_found.corpus).record_query_text <> 'none' then
-      perform ragdb._keep_query_embedding((v_found.corpus).corpus_id, (v_found.space).embedder_id, v_embedding);
-    end if;
+    v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.space).embedder_id,
+      ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding::real[]),
+      fusion, lexical_weight, min_lexical, min_semantic);
   end if;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;

@@ -1,7 +1,9 @@
--- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a pure function of
+-- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a
+-- pure function of
 -- corpus content, anchor and policy, and its fingerprint covers all three.
 
--- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo 2^64.
+-- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
+-- 2^64.
 create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
 return (case
@@ -26,9 +28,10 @@ return (
 comment on function ragdb._le_bytes(bytea, integer, integer) is
   'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
 
--- The hash that existing policy registries use for params_hash. It identifies; it does not protect: tokens cover sha256.
+-- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
+-- tokens cover sha256.
 create or replace function ragdb.xxh64(data bytea) returns text
-language plpgsql immutable strict parallel safe
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -61,7 +64,8 @@ begin
   end if;
   h := ragdb._wrap64(h::numeric + v_length);
   while v_at + 8 <= v_length loop
-    h := h # ragdb._wrap64(p1 * ragdb._rotl64(ragdb._wrap64(p2 * ragdb._le_bytes(data, v_at, 8)), 31));
+    h := h # ragdb._wrap64(p1 * ragdb._rotl64(ragdb._wrap64(p2 * ragdb._le_bytes(data, v_at, 8)),
+      31));
     h := ragdb._wrap64(p4 + p1 * ragdb._rotl64(h, 27));
     v_at := v_at + 8;
   end loop;
@@ -90,11 +94,14 @@ comment on function ragdb._micro(float8) is
 create or replace function ragdb._default_policy() returns jsonb
 language sql immutable parallel safe
 return '{"version": "slice_policy_v1", "max_nodes": 256, "max_radius": 10,
-  "phase_weights": {"synthesis": 1.0, "planning": 0.9, "consolidation": 0.6, "debugging": 0.5, "exploration": 0.3},
-  "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true, "max_siblings_per_node": 5}'::jsonb;
+  "phase_weights": {"synthesis": 1.0, "planning": 0.9, "consolidation": 0.6, "debugging": 0.5,
+    "exploration": 0.3},
+  "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true,
+    "max_siblings_per_node": 5}'::jsonb;
 comment on function ragdb._default_policy() is 'Returns the slice policy that is used when none is given.';
 
--- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can be obeyed.
+-- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can
+-- be obeyed.
 create or replace function ragdb._complete_policy(policy jsonb) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -112,7 +119,8 @@ begin
   end if;
   if jsonb_typeof(coalesce(policy -> 'phase_weights', '{}')) <> 'object' then
     raise exception 'phase_weights is not an object'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((policy -> 'phase_weights')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((policy -> 'phase_weights')::text),
             hint = 'give a weight of 0 to 1 for each phase';
   end if;
   for v_key in
@@ -128,22 +136,27 @@ begin
   end loop;
   v_policy := v_default || policy || jsonb_build_object('phase_weights',
     v_default -> 'phase_weights' || coalesce(policy -> 'phase_weights', '{}'));
-  if jsonb_typeof(v_policy -> 'version') <> 'string' or v_policy ->> 'version' !~ '^[A-Za-z0-9_.-]{1,64}$' then
+  if jsonb_typeof(v_policy -> 'version') <> 'string'
+    or v_policy ->> 'version' !~ '^[A-Za-z0-9_.-]{1,64}$' then
     raise exception 'version of a slice policy is not 1 to 64 letters, digits, _ . or -'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'version')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((v_policy -> 'version')::text),
             hint = 'the default is slice_policy_v1';
   end if;
   if jsonb_typeof(v_policy -> 'include_siblings') <> 'boolean' then
     raise exception 'include_siblings is not true or false'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'include_siblings')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((v_policy -> 'include_siblings')::text),
             hint = 'the default is true';
   end if;
   for v_key, v_value in
     select k, v_policy -> k from unnest(array['max_nodes', 'max_radius', 'max_siblings_per_node']) k
   loop
     if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
-        or not v_value::numeric between (case v_key when 'max_nodes' then 1 else 0 end) and 10000 then
-      raise exception '% is not a whole number of % to 10000', v_key, case v_key when 'max_nodes' then 1 else 0 end
+        or not v_value::numeric between (case v_key when 'max_nodes' then 1 else 0 end)
+          and 10000 then
+      raise exception '% is not a whole number of % to 10000', v_key, case v_key when 'max_nodes'
+        then 1 else 0 end
         using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
               hint = 'the default is ' || (v_default ->> v_key);
     end if;
@@ -155,7 +168,8 @@ begin
   loop
     if jsonb_typeof(v_value) <> 'number' or not v_value::numeric between 0 and 1 then
       raise exception '% is not a number of 0 to 1', v_key
-        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text), hint = 'weights are shares';
+        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
+          hint = 'weights are shares';
     end if;
   end loop;
   return v_policy;
@@ -163,13 +177,15 @@ end $$;
 comment on function ragdb._complete_policy(jsonb) is
   'Returns a slice policy with its defaults filled in. Raises RG430 for a field that is unknown or out of range.';
 
--- Declaration order, no white space, every float as an integer of millionths: the same bytes in every language.
+-- Declaration order, no white space, every float as an integer of millionths: the same bytes in
+-- every language.
 create or replace function ragdb._policy_canonical(policy jsonb) returns text
 language sql immutable strict parallel safe
 return '{"version":"' || (policy ->> 'version')
   || '","max_nodes":' || (policy ->> 'max_nodes')::numeric::integer
   || ',"max_radius":' || (policy ->> 'max_radius')::numeric::integer
-  || ',"phase_weights":{"synthesis":' || ragdb._micro((policy -> 'phase_weights' ->> 'synthesis')::float8)
+  || ',"phase_weights":{"synthesis":'
+    || ragdb._micro((policy -> 'phase_weights' ->> 'synthesis')::float8)
   || ',"planning":' || ragdb._micro((policy -> 'phase_weights' ->> 'planning')::float8)
   || ',"consolidation":' || ragdb._micro((policy -> 'phase_weights' ->> 'consolidation')::float8)
   || ',"debugging":' || ragdb._micro((policy -> 'phase_weights' ->> 'debugging')::float8)
@@ -182,8 +198,9 @@ comment on function ragdb._policy_canonical(jsonb) is
   'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
 
 create or replace function ragdb.policy_hash(policy jsonb) returns text
-language sql immutable parallel safe
-return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)), 'UTF8'));
+language sql stable parallel safe
+return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)),
+  'UTF8'));
 comment on function ragdb.policy_hash(jsonb) is
   'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. Raises RG430.';
 
@@ -191,45 +208,60 @@ comment on function ragdb.policy_hash(jsonb) is
 create or replace function ragdb._slice_weight(
   phase text, salience real, phases text[], weights real[], salience_weight real) returns real
 language sql immutable parallel safe
-return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience, 0.5::real) * salience_weight;
+return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience,
+  0.5::real) * salience_weight;
 comment on function ragdb._slice_weight(text, real, text[], real[], real) is
   'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, in single precision.';
 
 -- Parents and children apart, because either side alone may be the crowd.
 create or replace function ragdb._slice_best_neighbours(
-  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[], salience_weight real)
+  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[],
+    salience_weight real)
 returns table (chunk_no integer, chunk_id text, weight real)
-language sql stable
+language sql stable parallel safe
 begin atomic
   (select n.parent_no, c.chunk_id, w.weight
     from (select distinct e.parent_no from ragdb.edges e
-      where e.corpus_id = _slice_best_neighbours.corpus_id and e.child_no = _slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.parent_no
-    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.parent_no
-    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+      where e.corpus_id = _slice_best_neighbours.corpus_id
+        and e.child_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id
+      and c.chunk_no = n.parent_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id
+      and t.chunk_no = n.parent_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
+      salience_weight) as weight) w
     order by w.weight * factor desc, c.chunk_id desc limit count)
   union all
   (select n.child_no, c.chunk_id, w.weight
     from (select distinct e.child_no from ragdb.edges e
-      where e.corpus_id = _slice_best_neighbours.corpus_id and e.parent_no = _slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.child_no
-    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.child_no
-    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+      where e.corpus_id = _slice_best_neighbours.corpus_id
+        and e.parent_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id
+      and c.chunk_no = n.child_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id
+      and t.chunk_no = n.child_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
+      salience_weight) as weight) w
     order by w.weight * factor desc, c.chunk_id desc limit count);
 end;
 comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
   'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
 
--- Best-first expansion, the inner loop of every slice. One short statement fetches what a selected node adds to the
--- frontier; what is known lives in arrays under small local numbers, found again through an open-addressing table, and
--- the frontier is a binary heap: the cost follows the slice and not the graph. Priorities are single precision with the
+-- Best-first expansion, the inner loop of every slice. One short statement fetches what a selected
+-- node adds to the
+-- frontier; what is known lives in arrays under small local numbers, found again through an
+-- open-addressing table, and
+-- the frontier is a binary heap: the cost follows the slice and not the graph. Priorities are
+-- single precision with the
 -- power by repeated squaring, as in existing slices.
--- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are fetched: the others
--- could never be selected, and v_hubs keeps them visited. Where every parent has been expanded, all siblings have been
+-- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are
+-- fetched: the others
+-- could never be selected, and v_hubs keeps them visited. Where every parent has been expanded, all
+-- siblings have been
 -- visited. Children of the same parents share one list of siblings.
 create or replace function ragdb._expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
@@ -242,9 +274,11 @@ declare
     then (policy ->> 'max_siblings_per_node')::numeric else 0 end;
   v_salience_weight constant real := (policy ->> 'salience_weight')::real;
   v_decay constant real := (policy ->> 'distance_decay')::real;
-  v_phases constant text[] := array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
+  v_phases constant text[] := array['synthesis', 'planning', 'consolidation', 'debugging',
+    'exploration'];
   v_weights constant real[] := array(
-    select (policy -> 'phase_weights' ->> p)::real from unnest(v_phases) with ordinality u(p, n) order by n);
+    select (policy -> 'phase_weights' ->> p)::real from unnest(v_phases) with ordinality u(p, n)
+      order by n);
   v_powers real[] := array[1]; v_power real; v_base real; v_exponent integer;
   -- nodes met so far, by local number
   v_nodes integer := 0;
@@ -268,7 +302,8 @@ begin
     v_powers[n + 1] := v_power;
   end loop;
 
-  select c.chunk_no, c.chunk_id, ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
+  select c.chunk_no, c.chunk_id, ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights,
+    v_salience_weight) as weight
     into strict v_row
     from ragdb.chunks c left join ragdb.turns t using (corpus_id, chunk_no)
     where c.corpus_id = v_corpus and c.chunk_no = anchor_no;
@@ -286,9 +321,11 @@ begin
       exit when j > v_size;
       c := v_heap[j];
       if j < v_size then
-        if v_priority[v_heap[j + 1]] > v_priority[c] or v_priority[v_heap[j + 1]] = v_priority[c] and (
+        if v_priority[v_heap[j + 1]] > v_priority[c] or v_priority[v_heap[j + 1]] = v_priority[c]
+          and (
             v_distance[v_heap[j + 1]] < v_distance[c]
-            or v_distance[v_heap[j + 1]] = v_distance[c] and v_id[v_heap[j + 1]] collate "C" > v_id[c]) then
+            or v_distance[v_heap[j + 1]] = v_distance[c]
+              and v_id[v_heap[j + 1]] collate "C" > v_id[c]) then
           j := j + 1; c := v_heap[j];
         end if;
       end if;
@@ -306,22 +343,26 @@ begin
     exit when v_picked = v_max_nodes;
     continue when v_d = v_max_radius;
 
-    select array_agg(distinct e.parent_no), not coalesce(bool_and(e.parent_no = any(v_expanded)), true)
+    select array_agg(distinct e.parent_no), not coalesce(bool_and(e.parent_no = any(v_expanded)),
+      true)
       into v_parents, v_has_kin
       from ragdb.edges e where e.corpus_id = v_corpus and e.child_no = v_here;
     v_is_hub := cardinality(coalesce(v_parents, '{}')) > v_max_nodes or v_max_nodes < (
       select count(*) from (
-        select from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1) z);
+        select from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here
+          limit v_max_nodes + 1) z);
     v_has_kin := v_has_kin and v_max_siblings > 0;
     if v_has_kin and v_kin_parents is distinct from v_parents then
       v_kin_parents := v_parents;
-      select array_agg(k.child_no order by k.salience desc, k.chunk_id), array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
+      select array_agg(k.child_no order by k.salience desc, k.chunk_id),
+        array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
           array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)
             order by k.salience desc, k.chunk_id)
         into v_kin_no, v_kin_id, v_kin_weight
         from (
           select e.child_no, c.chunk_id, max(e.child_salience) as salience
-            from ragdb.edges e join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
+            from ragdb.edges e join ragdb.chunks c on c.corpus_id = e.corpus_id
+              and c.chunk_no = e.child_no
             where e.corpus_id = v_corpus and e.parent_no = any(v_parents)
             group by e.child_no, c.chunk_id
             order by 3 desc, 2 limit v_max_siblings + 1) k
@@ -333,7 +374,8 @@ begin
           ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
         from (select unnest(v_parents) as chunk_no
               union all
-              select e.child_no from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here) n
+              select e.child_no from ragdb.edges e where e.corpus_id = v_corpus
+                and e.parent_no = v_here) n
         join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = n.chunk_no
         left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = n.chunk_no
         where not v_is_hub
@@ -390,569 +432,725 @@ end $$;
 comment on function ragdb._expand_slice(integer, integer, jsonb) is
   'Returns the chunks that a complete policy admits around an anchor, in order of selection, with their distance of discovery.';
 
--- ── policies ────────────────────────────────────────────────────────────────────────────────────────
+-- ── policies ────────────────────────────────────────────────────────────────────────────────────
 
 comment on table ragdb.slice_policies is
   'Registered slice policies: rows never change, so a reference means the same for ever.';
 comment on column ragdb.slice_policies.policy_id is 'The version field of the policy.';
-comment on column ragdb.slice_policies.params_hash is '16 hex digits of xxHash64 over the canonical form.';
+comment on column ragdb.slice_policies.params_hash is
+  '16 hex digits of xxHash64 over the canonical form.';
 comment on column ragdb.slice_policies.canonical is 'The canonical JSON that both hashes cover.';
-comment on column ragdb.slice_policies.sha256 is 'SHA-256 of the canonical form; what a token covers.';
+comment on column ragdb.slice_policies.sha256 is
+  'SHA-256 of the canonical form; what a token covers.';
 comment on column ragdb.slice_policies.policy is 'The complete policy as registered.';
 comment on column ragdb.slice_policies.created_at is 'When it was registered.';
 comment on column ragdb.slice_policies.created_by is 'The role that registered it.';
 
 create or replace trigger slice_policies_are_immutable
-  before update or delete on ragdb.slice_policies for each row execute function ragdb._refuse_change();
+  before update or delete on ragdb.slice_policies
+  for each row execute function ragdb._refuse_change();
 create or replace trigger slice_policies_are_not_truncated
-  before truncate on ragdb.slice_policies for each statement execute function ragdb._refuse_change();
+  before truncate on ragdb.slice_policies
+  for each statement execute function ragdb._refuse_change();
 alter table ragdb.slice_policies enable always trigger slice_policies_are_immutable;
 alter table ragdb.slice_policies enable always trigger slice_policies_are_not_truncated;
 
--- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is a policy in full.
-create or replace function ragdb._resolve_policy(policy jsonb)
-returns table (policy_id text, params_hash text, canonical text, sha256 bytea, complete jsonb)
-language plpgsql stable
+create or replace function ragdb._hashed_policy(policy jsonb) returns ragdb.slice_policies
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
+declare
+  v_policy ragdb.slice_policies;
 begin
-  if _resolve_policy.policy ? 'policy_id' then
-    return query
-      select p.policy_id, p.params_hash, p.canonical, p.sha256, p.policy
-        from ragdb.slice_policies p
-        where p.policy_id = _resolve_policy.policy ->> 'policy_id'
-          and p.params_hash = coalesce(_resolve_policy.policy ->> 'params_hash', '');
-    if found then return; end if;
-    -- the default policy exists without being registered
-    complete := ragdb._default_policy();
-    if _resolve_policy.policy ->> 'policy_id' <> complete ->> 'version'
-        or _resolve_policy.policy ->> 'params_hash' is distinct from ragdb.policy_hash(complete) then
-      raise exception 'policy % with params_hash % is not registered',
-          ragdb._quote(_resolve_policy.policy ->> 'policy_id'), ragdb._quote(_resolve_policy.policy ->> 'params_hash')
-        using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
-              hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+  v_policy.policy := ragdb._complete_policy(policy);
+  v_policy.policy_id := v_policy.policy ->> 'version';
+  v_policy.canonical := ragdb._policy_canonical(v_policy.policy);
+  v_policy.params_hash := ragdb.xxh64(convert_to(v_policy.canonical, 'UTF8'));
+  v_policy.sha256 := sha256(convert_to(v_policy.canonical, 'UTF8'));
+  return v_policy;
+end $$;
+comment on function ragdb._hashed_policy(jsonb) is
+  'Returns a policy completed, with its reference and canonical form, registered or not. Raises RG430.';
+
+-- The default policy exists without being registered.
+create or replace function ragdb._known_policy(policy_id text, params_hash text)
+returns ragdb.slice_policies
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy ragdb.slice_policies;
+begin
+  select p.* into v_policy from ragdb.slice_policies p
+    where p.policy_id = _known_policy.policy_id and p.params_hash = _known_policy.params_hash;
+  if not found then
+    v_policy := ragdb._hashed_policy('{}');
+    if (v_policy.policy_id, v_policy.params_hash)
+      is distinct from (_known_policy.policy_id, _known_policy.params_hash)
+    then
+      return null;
     end if;
-  else
-    complete := ragdb._complete_policy(coalesce(_resolve_policy.policy, '{}'));
   end if;
-  policy_id := complete ->> 'version';
-  canonical := ragdb._policy_canonical(complete);
-  params_hash := ragdb.xxh64(convert_to(canonical, 'UTF8'));
-  sha256 := sha256(convert_to(canonical, 'UTF8'));
-  return next;
+  return v_policy;
+end $$;
+comment on function ragdb._known_policy(text, text) is
+  'Returns a policy by its reference; null when it is neither registered nor the default.';
+
+-- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
+-- a policy in full.
+create or replace function ragdb._resolve_policy(policy jsonb) returns ragdb.slice_policies
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy ragdb.slice_policies;
+begin
+  if policy is null or not policy ? 'policy_id' then
+    return ragdb._hashed_policy(coalesce(policy, '{}'));
+  end if;
+  v_policy := ragdb._known_policy(policy ->> 'policy_id', policy ->> 'params_hash');
+  if v_policy.policy_id is null then
+    raise exception 'policy % with params_hash % is not registered',
+        ragdb._quote(policy ->> 'policy_id'), ragdb._quote(policy ->> 'params_hash')
+      using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
+            hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+  end if;
+  return v_policy;
 end $$;
 comment on function ragdb._resolve_policy(jsonb) is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
 
+create or replace function ragdb._register_policy(policy ragdb.slice_policies) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.slice_policies
+    values (policy.policy_id, policy.params_hash, policy.canonical, policy.sha256, policy.policy,
+      ragdb._now(), ragdb._caller())
+    on conflict do nothing;
+  if not exists (select from ragdb.slice_policies p
+    where p.policy_id = policy.policy_id and p.params_hash = policy.params_hash
+      and p.canonical = policy.canonical)
+  then
+    raise exception 'another policy has the params_hash %', policy.params_hash
+      using errcode = 'RG409',
+            detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
+            hint = 'change any parameter by a millionth';
+  end if;
+end $$;
+comment on function ragdb._register_policy(ragdb.slice_policies) is
+  'Stores a resolved policy; one that is stored already is left alone. Raises RG409.';
+
+-- Definer, like its sister below: slice_policies is granted to nobody.
 create or replace function ragdb.register_policy(policy jsonb)
 returns table (policy_id text, params_hash text)
-language plpgsql security definer rows 1 -- slice_policies is granted to nobody
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_policy record;
-  v_canonical text;
+  v_policy ragdb.slice_policies := ragdb._hashed_policy(register_policy.policy);
 begin
-  select * into strict v_policy from ragdb._resolve_policy(ragdb._complete_policy(register_policy.policy));
-  insert into ragdb.slice_policies as p
-    values (v_policy.policy_id, v_policy.params_hash, v_policy.canonical, v_policy.sha256, v_policy.complete,
-      ragdb._now(), ragdb._caller())
-    on conflict do nothing;
-  select p.canonical into strict v_canonical from ragdb.slice_policies p
-    where p.policy_id = v_policy.policy_id and p.params_hash = v_policy.params_hash;
-  if v_canonical <> v_policy.canonical then
-    raise exception 'another policy has the params_hash %', v_policy.params_hash
-      using errcode = 'RG409', detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
-            hint = 'change any parameter by a millionth';
-  end if;
+  perform ragdb._register_policy(v_policy);
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
 comment on function ragdb.register_policy(jsonb) is
   'Registers a slice policy (fields left out have their defaults) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
 create or replace function ragdb.list_policies()
-returns table (policy_id text, params_hash text, policy jsonb, created_at timestamptz, created_by text)
-language sql stable parallel safe security definer -- slice_policies is granted to nobody
+returns table (
+  policy_id text, params_hash text, policy jsonb, created_at timestamptz, created_by text)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select p.policy_id, p.params_hash, p.policy, p.created_at, p.created_by
-    from ragdb.slice_policies p order by p.policy_id, p.params_hash collate "C";
+    from ragdb.slice_policies p order by p.policy_id, p.params_hash;
 end;
 comment on function ragdb.list_policies() is 'Lists the registered slice policies by reference.';
 
 create or replace function ragdb.registry_fingerprint() returns text
-language sql stable parallel safe security definer -- slice_policies is granted to nobody
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
-  select pg_catalog.string_agg('{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
-      order by p.policy_id, p.params_hash collate "C")
+  select pg_catalog.string_agg(
+      '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
+      order by p.policy_id, p.params_hash)
     from ragdb.slice_policies p), '') || ']', 'UTF8'));
 comment on function ragdb.registry_fingerprint() is
   'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal fingerprints.';
 
--- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────────
+-- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────
 
 comment on table ragdb.signing_keys is
-  'HMAC keys of admissibility tokens; readable through the functions that sign and verify only, and left out of dumps of an extension.';
+  'HMAC keys of admissibility tokens and traces; read by the functions that sign and verify only, and left out of dumps of an extension.';
 comment on column ragdb.signing_keys.key_id is 'Name of the key, part of every token it signs.';
 comment on column ragdb.signing_keys.secret is '32 to 128 bytes.';
-comment on column ragdb.signing_keys.state is 'active (signs and verifies; at most one), verify_only or revoked.';
-comment on column ragdb.signing_keys.created_at is 'When the key was made or imported.';
-comment on column ragdb.signing_keys.not_after is 'After this time the key verifies nothing; null for never.';
+comment on column ragdb.signing_keys.state is
+  'active (signs and verifies; at most one), verify_only or revoked.';
+comment on column ragdb.signing_keys.created_at is 'When the key was made, here or in the original.';
+comment on column ragdb.signing_keys.active_until is 'When it ceased to sign; null while it is active.';
+comment on column ragdb.signing_keys.not_after is
+  'From this time on it neither signs nor verifies tokens; null for never.';
 
--- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what SQL can exclusive-or.
+-- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what
+-- SQL can exclusive-or.
 create or replace function ragdb._hmac_sha256(key bytea, message bytea) returns bytea
 language sql immutable strict parallel safe
 begin atomic
   with k as (
-    select pg_catalog.encode(
-      case when pg_catalog.octet_length(key) > 64 then pg_catalog.sha256(key) else key end, 'hex') as hex
+    select pg_catalog.encode(case when pg_catalog.octet_length(key) > 64
+      then pg_catalog.sha256(key) else key end, 'hex') as hex
   ), words as (
-    select n, ('x' || pg_catalog.substr(pg_catalog.rpad(k.hex, 128, '0'), 16 * n + 1, 16))::bit(64)::bigint as word
+    select n, ('x' || pg_catalog.substr(pg_catalog.rpad(k.hex, 128, '0'), 16 * n + 1, 16))
+        ::bit(64)::bigint as word
       from k, pg_catalog.generate_series(0, 7) n
   ), pads as (
-    select pg_catalog.string_agg(pg_catalog.int8send(word # 3906369333256140342), '' order by n) as inner_pad,
-        pg_catalog.string_agg(pg_catalog.int8send(word # 6655295901103053916), '' order by n) as outer_pad
+    select
+        pg_catalog.string_agg(pg_catalog.int8send(word # 3906369333256140342), '' order by n)
+          as inner_pad,
+        pg_catalog.string_agg(pg_catalog.int8send(word # 6655295901103053916), '' order by n)
+          as outer_pad
       from words
   )
   select pg_catalog.sha256(p.outer_pad || pg_catalog.sha256(p.inner_pad || message)) from pads p;
 end;
-comment on function ragdb._hmac_sha256(bytea, bytea) is 'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
+comment on function ragdb._hmac_sha256(bytea, bytea) is
+  'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
 
-create or replace function ragdb.create_signing_key(key_id text default null) returns text
-language plpgsql security definer -- signing_keys is granted to nobody
+-- To the millisecond, as the times of traces are.
+create or replace function ragdb._retire_signing_key() returns void
+language sql
+begin atomic
+  update ragdb.signing_keys
+    set state = 'verify_only', active_until = pg_catalog.date_trunc('milliseconds', ragdb._now())
+    where state = 'active';
+end;
+comment on function ragdb._retire_signing_key() is
+  'Makes the active key, if there is one, a key that only verifies.';
+
+create or replace function ragdb._check_key_id(key_id text) returns void
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_id constant text := coalesce(create_signing_key.key_id, 'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
 begin
-  if v_id !~ '^[A-Za-z0-9_-]{1,64}$' then
-    raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb._quote(v_id)
-      using errcode = 'RG400', detail = 'the id is part of every token', hint = 'leave it out for one made of the time';
+  if key_id is null or key_id !~ '^[A-Za-z0-9_-]{1,64}$' then
+    raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb._quote(key_id)
+      using errcode = 'RG400', detail = 'the id is part of every token',
+            hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
+end $$;
+comment on function ragdb._check_key_id(text) is 'Refuses what cannot be the id of a key. Raises RG400.';
+
+-- Definer, like all functions of keys: signing_keys is granted to nobody.
+create or replace function ragdb.create_signing_key(key_id text default null) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant text := coalesce(create_signing_key.key_id,
+    'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
+begin
+  perform ragdb._check_key_id(v_id);
   if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
     raise exception 'signing key % exists already', ragdb._quote(v_id)
       using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
   end if;
-  update ragdb.signing_keys set state = 'verify_only' where state = 'active';
+  perform ragdb._retire_signing_key();
   -- four random uuids carry 488 random bits from the server's strong generator
-  insert into ragdb.signing_keys values (v_id,
-    sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-    'active', ragdb._now(), null);
+  insert into ragdb.signing_keys (key_id, secret, state, created_at)
+    values (v_id, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+      || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'active', ragdb._now());
   return v_id;
 end $$;
 comment on function ragdb.create_signing_key(text) is
   'Makes the key that signs from now on and returns its id; the key that signed before still verifies. Raises RG400, RG409.';
 
 create or replace function ragdb.revoke_signing_key(key_id text) returns void
-language plpgsql security definer -- signing_keys is granted to nobody
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 begin
-  update ragdb.signing_keys s set state = 'revoked' where s.key_id = revoke_signing_key.key_id;
+  update ragdb.signing_keys s
+    set state = 'revoked',
+        active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb._now()))
+    where s.key_id = revoke_signing_key.key_id;
   if not found then
     raise exception 'signing key % does not exist', ragdb._quote(revoke_signing_key.key_id)
-      using errcode = 'RG432', detail = 'nothing was revoked', hint = 'ragdb.list_signing_keys() lists the ids';
+      using errcode = 'RG432', detail = 'nothing was revoked',
+            hint = 'ragdb.list_signing_keys() lists the ids';
   end if;
 end $$;
 comment on function ragdb.revoke_signing_key(text) is
   'Revokes a key: every token it signed fails from now on. Raises RG432.';
 
 create or replace function ragdb.list_signing_keys()
-returns table (key_id text, state text, created_at timestamptz, not_after timestamptz)
-language sql stable parallel safe security definer -- signing_keys is granted to nobody
+returns table (
+  key_id text, state text, created_at timestamptz, active_until timestamptz, not_after timestamptz)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.key_id, k.state, k.created_at, k.not_after from ragdb.signing_keys k order by k.created_at, k.key_id;
+  select k.key_id, k.state, k.created_at, k.active_until, k.not_after
+    from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.list_signing_keys() is 'Lists the signing keys without their secrets.';
 
 create or replace function ragdb.export_signing_keys()
-returns table (key_id text, secret text, state text, created_at timestamptz, not_after timestamptz)
-language sql stable parallel safe security definer -- signing_keys is granted to nobody
+returns table (
+  key_id text, secret text, state text, created_at timestamptz, active_until timestamptz,
+  not_after timestamptz)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.not_after
+  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.active_until,
+      k.not_after
     from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.export_signing_keys() is
   'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported into a restored copy.';
 
 create or replace function ragdb.import_signing_key(
-  key_id text, secret text, state text default 'verify_only', not_after timestamptz default null) returns void
-language plpgsql security definer -- signing_keys is granted to nobody
+  key_id text, secret text, state text default 'verify_only', created_at timestamptz default null,
+  active_until timestamptz default null, not_after timestamptz default null)
+returns void
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_secret bytea;
+  v_until timestamptz;
 begin
+  perform ragdb._check_key_id(import_signing_key.key_id);
   if coalesce(import_signing_key.secret !~ '^([0-9a-fA-F]{2}){32,128}$', true)
-      or coalesce(import_signing_key.key_id !~ '^[A-Za-z0-9_-]{1,64}$', true)
-      or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true) then
-    raise exception 'a signing key is an id of 1 to 64 letters, digits, _ or -, a secret of 32 to 128 bytes in hex and a state'
+    or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true)
+  then
+    raise exception 'the secret of key % is not 32 to 128 bytes in hex, or its state is unknown',
+        ragdb._quote(import_signing_key.key_id)
       using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
             hint = 'import what ragdb.export_signing_keys() gave';
   end if;
   v_secret := decode(import_signing_key.secret, 'hex');
-  if exists (select from ragdb.signing_keys s where s.key_id = import_signing_key.key_id and s.secret <> v_secret) then
-    raise exception 'signing key % exists with another secret', ragdb._quote(import_signing_key.key_id)
-      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'import it under another id';
+  if exists (select from ragdb.signing_keys s
+    where s.key_id = import_signing_key.key_id and s.secret <> v_secret)
+  then
+    raise exception 'signing key % exists with another secret',
+        ragdb._quote(import_signing_key.key_id)
+      using errcode = 'RG409', detail = 'keys are never overwritten',
+            hint = 'import it under another id';
   end if;
   if import_signing_key.state = 'active' then
-    update ragdb.signing_keys s set state = 'verify_only' where s.state = 'active';
+    perform ragdb._retire_signing_key();
+  else
+    v_until := coalesce(import_signing_key.active_until,
+      date_trunc('milliseconds', ragdb._now()));
   end if;
-  insert into ragdb.signing_keys
-    values (import_signing_key.key_id, v_secret, import_signing_key.state, ragdb._now(), import_signing_key.not_after)
-    on conflict (key_id) do update set state = excluded.state, not_after = excluded.not_after;
+  insert into ragdb.signing_keys as s
+    values (import_signing_key.key_id, v_secret, import_signing_key.state,
+      coalesce(import_signing_key.created_at, ragdb._now()), v_until, import_signing_key.not_after)
+    on conflict on constraint signing_keys_id_is_unique do update
+      set state = excluded.state, active_until = excluded.active_until,
+          not_after = excluded.not_after;
 end $$;
-comment on function ragdb.import_signing_key(text, text, text, timestamptz) is
-  'Puts back an exported key, so that a restored copy verifies the tokens of the original. Raises RG400, RG409.';
+comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz, timestamptz) is
+  'Puts back an exported key, so that a restored copy verifies the tokens and traces of the original; an active one signs from now on. Raises RG400, RG409.';
 
 -- The bytes that a token signs. There is no function that signs bytes of the caller's choice.
 create or replace function ragdb._token_message(
-  key_id text, corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
-  graph_snapshot_hash text, schema_version text, issued_at bigint, expires_at bigint) returns bytea
-language sql immutable parallel safe
-return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissible slice') || ragdb._packed(corpus)
-  || ragdb._packed(slice_id) || ragdb._packed(anchor_chunk_id) || ragdb._packed(policy_id) || ragdb._packed(policy_sha256)
+  key_id text, corpus text, slice_id text, anchor_chunk_id text, policy_id text,
+  policy_sha256 bytea, graph_snapshot_hash text, schema_version text, issued_at bigint,
+  expires_at bigint)
+returns bytea
+language sql stable parallel safe
+return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissible slice')
+  || ragdb._packed(corpus) || ragdb._packed(slice_id) || ragdb._packed(anchor_chunk_id)
+  || ragdb._packed(policy_id) || ragdb._packed(policy_sha256)
   || ragdb._packed(graph_snapshot_hash) || ragdb._packed(schema_version)
-  || ragdb._packed(pg_catalog.int8send(issued_at)) || ragdb._packed(pg_catalog.int8send(expires_at));
+  || ragdb._packed(pg_catalog.int8send(issued_at))
+  || ragdb._packed(pg_catalog.int8send(expires_at));
 comment on function ragdb._token_message(text, text, text, text, text, bytea, text, text, bigint, bigint) is
   'Returns the length-prefixed fields that an admissibility token signs; times in seconds since 1970.';
 
+create or replace function ragdb._signing_key() returns ragdb.signing_keys
+language sql stable parallel safe
+return (select k from ragdb.signing_keys k
+  where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now()));
+comment on function ragdb._signing_key() is 'Returns the key that signs now; null when there is none.';
+
 create or replace function ragdb._issue_token(
-  corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
-  graph_snapshot_hash text, schema_version text) returns text
-language plpgsql stable
+  corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies)
+returns text
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_key ragdb.signing_keys;
+  v_key ragdb.signing_keys := ragdb._signing_key();
   v_issued constant bigint := floor(extract(epoch from ragdb._now()));
   v_expires constant bigint := v_issued + 30 * 86400;
 begin
-  select k.* into v_key from ragdb.signing_keys k
-    where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
-  if not found then
+  if v_key.key_id is null then
     raise exception 'there is no signing key'
-      using errcode = 'RG433', detail = 'an admissibility token is signed, and nothing is signed with a default secret',
-            hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); or build the slice with sign => false';
+      using errcode = 'RG433',
+            detail = 'an admissibility token is signed, and nothing is signed with a default secret',
+            hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); '
+              'or build the slice with sign => false';
   end if;
-  return 'rgt1.' || v_key.key_id || '.' || v_issued || '.' || v_expires || '.' || encode(ragdb._hmac_sha256(v_key.secret,
-    ragdb._token_message(v_key.key_id, corpus, slice_id, anchor_chunk_id, policy_id, policy_sha256,
-      graph_snapshot_hash, schema_version, v_issued, v_expires)), 'hex');
+  return format('rgt1.%s.%s.%s.%s', v_key.key_id, v_issued, v_expires,
+    encode(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, corpus.name,
+      slice.slice_id, slice.anchor_chunk_id, slice.policy_id, policy.sha256,
+      slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)), 'hex'));
 end $$;
-comment on function ragdb._issue_token(text, text, text, text, bytea, text, text) is
+comment on function ragdb._issue_token(ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
   'Signs a slice with the active key, for 30 days. Raises RG433.';
 
--- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make this.
-create or replace function ragdb._trace_mac(trace_hash bytea) returns bytea
-language sql stable
-begin atomic
-  select ragdb._hmac_sha256(k.secret, ragdb._packed('ragdb-trace-1') || ragdb._packed(_trace_mac.trace_hash))
-    from ragdb.signing_keys k where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
-end;
-comment on function ragdb._trace_mac(bytea) is 'Signs the hash of a trace with the active key; null when there is none.';
+-- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make
+-- this.
+create or replace function ragdb._trace_mac(trace_hash bytea, secret bytea) returns bytea
+language sql immutable strict parallel safe
+return ragdb._hmac_sha256(secret, ragdb._packed('ragdb-trace-1'::bytea)
+  || ragdb._packed(trace_hash));
+comment on function ragdb._trace_mac(bytea, bytea) is
+  'Signs the hash of a trace with a secret; null where either is.';
 
 create or replace function ragdb._matching_mac(trace ragdb.retrieval_traces) returns bytea
-language sql stable
-begin atomic
+language sql stable parallel safe
+return (
+  with signers as (
+    select k.secret, k.created_at <= (trace).created_at as is_older,
+        coalesce(least(k.active_until, k.not_after) > (trace).created_at, true) as was_active
+      from ragdb.signing_keys k
+  )
   select case
-      -- no key made the trace, none is expected of it; a key that is not here (a restored copy) cannot speak
-      when (trace).trace_mac is null and not exists (select from ragdb.signing_keys k where k.created_at <= (trace).created_at)
-        then null
-      when (trace).trace_mac is not null and not exists (select from ragdb.signing_keys k) then (trace).trace_mac
-      else coalesce((
-        select m.mac from ragdb.signing_keys k
-          cross join lateral (select ragdb._hmac_sha256(k.secret,
-            ragdb._packed('ragdb-trace-1') || ragdb._packed((trace).trace_hash)) as mac) m
-          where m.mac = (trace).trace_mac), '\x00')
-    end;
-end;
+      -- no key was there to sign it
+      when (trace).trace_mac is null
+        and not exists (select from signers s where s.is_older and s.was_active) then null
+      -- the key that signed it is not here: a restored copy without its keys
+      when (trace).trace_mac is not null
+        and not exists (select from signers s where s.is_older) then (trace).trace_mac
+      else coalesce((select m.mac from signers s
+          cross join lateral (select ragdb._trace_mac((trace).trace_hash, s.secret) as mac) m
+          where m.mac = (trace).trace_mac limit 1), '\x00')
+    end);
 comment on function ragdb._matching_mac(ragdb.retrieval_traces) is
-  'Returns the signature that a trace should have: its own when one of the keys made it, null when it was recorded before any key, else a byte that no signature is.';
+  'Returns the signature that a trace should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
 
--- ── slices ──────────────────────────────────────────────────────────────────────────────────────────
+-- ── slices ──────────────────────────────────────────────────────────────────────────────────────
 
-comment on table ragdb.slices is 'Slices that were exported or retrieved from, once per graph state.';
+comment on table ragdb.slices is
+  'Slices that were exported or retrieved from, once per graph state.';
 comment on column ragdb.slices.corpus_id is 'The corpus.';
-comment on column ragdb.slices.slice_id is 'Fingerprint of corpus, anchor, policy, members with content, and edges.';
+comment on column ragdb.slices.slice_id is
+  'Fingerprint of corpus, anchor, policy, members with content, and edges.';
 comment on column ragdb.slices.anchor_chunk_id is 'The chunk that the slice was built around.';
 comment on column ragdb.slices.policy_id is 'Policy reference, first half.';
 comment on column ragdb.slices.params_hash is 'Policy reference, second half.';
 comment on column ragdb.slices.chunk_ids is 'Members, sorted by bytes.';
-comment on column ragdb.slices.content_hashes is 'SHA-256 of each member''s canonical text, in the order of chunk_ids.';
-comment on column ragdb.slices.selection_order is 'Members in the order in which the policy chose them.';
+comment on column ragdb.slices.content_hashes is
+  'SHA-256 of each member''s canonical text, in the order of chunk_ids.';
+comment on column ragdb.slices.selection_order is
+  'Members in the order in which the policy chose them.';
 comment on column ragdb.slices.edge_count is 'Number of edges between members.';
 comment on column ragdb.slices.schema_version is 'Version of the fingerprint''s definition.';
-comment on column ragdb.slices.graph_snapshot_hash is 'Hash of the members'' contents and the edge count.';
+comment on column ragdb.slices.graph_snapshot_hash is
+  'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
 -- Recomputed from the rows each time, for building and for verifying alike.
-create or replace function ragdb._slice_fingerprint(
-  corpus_id integer, corpus text, anchor_chunk_id text, policy_id text, params_hash text, chunk_ids text[])
-returns table (slice_id text, graph_snapshot_hash text, edge_count integer, content_hashes bytea[])
-language sql stable
+create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
+returns ragdb.slices
+language sql stable parallel safe
 begin atomic
   with members as materialized (
-    select c.chunk_no, c.chunk_id, c.content_hash
-      from ragdb.chunks c
-      where c.corpus_id = _slice_fingerprint.corpus_id and c.chunk_id = any(_slice_fingerprint.chunk_ids)
+    select i.chunk_id, c.chunk_no, c.content_hash, ragdb._packed(i.chunk_id) as packed
+      from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
+      left join ragdb.chunks c on c.corpus_id = (corpus).corpus_id and c.chunk_id = i.chunk_id
   ), contents as materialized (
     -- a member that is gone counts too, as one without content
-    select pg_catalog.string_agg(ragdb._packed(i.chunk_id) || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
-          order by i.chunk_id collate "C") as bytes,
-        pg_catalog.array_agg(m.content_hash order by i.chunk_id collate "C") as hashes
-      from pg_catalog.unnest(_slice_fingerprint.chunk_ids) i (chunk_id) left join members m on m.chunk_id = i.chunk_id
+    select pg_catalog.string_agg(
+          m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
+          order by m.chunk_id collate "C") as bytes,
+        pg_catalog.array_agg(m.content_hash order by m.chunk_id collate "C") as hashes,
+        pg_catalog.array_agg(m.chunk_no) as chunk_nos
+      from members m
   ), joined as materialized (
     select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
-        ragdb._packed(p.chunk_id) || ragdb._packed(k.chunk_id) || ragdb._packed(e.edge_type), ''
-        order by p.chunk_id, k.chunk_id,
-          pg_catalog.array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from ragdb.edges e join members p on p.chunk_no = e.parent_no join members k on k.chunk_no = e.child_no
-      where e.corpus_id = _slice_fingerprint.corpus_id
-        and e.parent_no = any(array(select m.chunk_no from members m))
-        and e.child_no = any(array(select m.chunk_no from members m))
+        p.packed || k.packed || ragdb._packed(e.edge_type), ''
+        order by p.chunk_id collate "C", k.chunk_id collate "C", pg_catalog.array_position(
+          array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+      from contents c
+      join ragdb.edges e on e.corpus_id = (corpus).corpus_id and e.parent_no = any (c.chunk_nos)
+        and e.child_no = any (c.chunk_nos)
+      join members p on p.chunk_no = e.parent_no
+      join members k on k.chunk_no = e.child_no
   )
-  select pg_catalog.encode(pg_catalog.sha256(
-        ragdb._packed('ragdb-slice-1') || ragdb._packed(corpus) || ragdb._packed(anchor_chunk_id)
-        || ragdb._packed(policy_id) || ragdb._packed(params_hash)
-        || ragdb._packed(coalesce(c.bytes, '')) || ragdb._packed(coalesce(j.bytes, ''))
-        || ragdb._packed('1.0.0')), 'hex'),
+  select (corpus).corpus_id,
+      pg_catalog.encode(pg_catalog.sha256(
+        ragdb._packed('ragdb-slice-1') || ragdb._packed((corpus).name)
+        || ragdb._packed((slice).anchor_chunk_id) || ragdb._packed((slice).policy_id)
+        || ragdb._packed((slice).params_hash) || ragdb._packed(coalesce(c.bytes, ''))
+        || ragdb._packed(coalesce(j.bytes, '')) || ragdb._packed('1.0.0')), 'hex'),
+      (slice).anchor_chunk_id, (slice).policy_id, (slice).params_hash, (slice).chunk_ids,
+      coalesce(c.hashes, '{}'), (slice).selection_order, j.count, '1.0.0',
       pg_catalog.encode(pg_catalog.sha256(
         ragdb._packed('ragdb-snapshot-1') || ragdb._packed(coalesce(c.bytes, ''))
         || ragdb._packed(pg_catalog.int4send(j.count)) || ragdb._packed('1.0.0')), 'hex'),
-      j.count, coalesce(c.hashes, '{}')
+      (slice).created_at
     from contents c, joined j;
 end;
-comment on function ragdb._slice_fingerprint(integer, text, text, text, text, text[]) is
-  'Recomputes a slice''s fingerprint, snapshot hash (64 hex digits each), edge count and content hashes from the rows.';
+comment on function ragdb._fingerprinted(ragdb.corpora, ragdb.slices) is
+  'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 hex digits each), edge count and content hashes recomputed from the rows.';
 
-create or replace function ragdb.build_slice(
-  corpus text, anchor text, policy jsonb default null, sign boolean default true)
-returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text)
-language plpgsql stable security definer rows 1 -- chunks, edges and keys are granted to nobody
+create or replace function ragdb._build_slice(
+  corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
+  out slice ragdb.slices, out distances integer[])
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
-  v_policy record;
   v_anchor_no integer;
-  v_made record;
 begin
-  v_corpus := ragdb._open_corpus(build_slice.corpus, 'read');
-  select * into strict v_policy from ragdb._resolve_policy(build_slice.policy);
   select c.chunk_no into v_anchor_no from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = build_slice.anchor;
+    where c.corpus_id = corpus.corpus_id and c.chunk_id = anchor;
   if not found then
-    raise exception 'anchor % is not in corpus %', ragdb._quote(build_slice.anchor), ragdb._quote(v_corpus.name)
+    raise exception 'anchor % is not in corpus %', ragdb._quote(anchor), ragdb._quote(corpus.name)
       using errcode = 'RG434', detail = 'a slice is built around a chunk that exists',
             hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
   end if;
-  select * into strict v_made from ragdb._expand_slice(v_corpus.corpus_id, v_anchor_no, v_policy.complete);
-  anchor_chunk_id := build_slice.anchor;
-  selection_order := v_made.chunk_ids;
-  distances := v_made.distances;
-  chunk_ids := array(select u collate "C" from unnest(v_made.chunk_ids) u order by 1);
-  policy_id := v_policy.policy_id;
-  params_hash := v_policy.params_hash;
-  schema_version := '1.0.0';
-  select f.slice_id, f.graph_snapshot_hash, f.edge_count into slice_id, graph_snapshot_hash, edge_count
-    from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name, anchor_chunk_id, policy_id, params_hash, chunk_ids) f;
-  if build_slice.sign then
-    admissibility_token := ragdb._issue_token(v_corpus.name, slice_id, anchor_chunk_id, policy_id, v_policy.sha256,
-      graph_snapshot_hash, schema_version);
+  select e.chunk_ids, e.distances into strict slice.selection_order, distances
+    from ragdb._expand_slice(corpus.corpus_id, v_anchor_no, policy.policy) e;
+  slice.anchor_chunk_id := anchor;
+  slice.policy_id := policy.policy_id;
+  slice.params_hash := policy.params_hash;
+  slice.chunk_ids := array(select u collate "C" from unnest(slice.selection_order) u order by 1);
+  slice := ragdb._fingerprinted(corpus, slice);
+end $$;
+comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
+  'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
+
+create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._register_policy(policy);
+  slice.created_at := ragdb._now();
+  insert into ragdb.slices values (slice.*) on conflict do nothing;
+end $$;
+comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
+  'Stores a slice that was just built, and its policy; the same graph state is stored once. Raises RG409.';
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.built_slice') is null then
+    create type ragdb.built_slice as (
+      slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[],
+      distances integer[], edge_count integer, policy_id text, params_hash text,
+      schema_version text, graph_snapshot_hash text, admissibility_token text);
   end if;
-  return next;
+end $$;
+comment on type ragdb.built_slice is
+  'A slice as it is handed out: members sorted and in order of selection with their distances, fingerprints, and the token where it is signed.';
+
+create or replace function ragdb._built_slice(
+  slice ragdb.slices, distances integer[], token text) returns ragdb.built_slice
+language sql immutable parallel safe
+return row((slice).slice_id, (slice).anchor_chunk_id, (slice).chunk_ids, (slice).selection_order,
+  distances, (slice).edge_count, (slice).policy_id, (slice).params_hash, (slice).schema_version,
+  (slice).graph_snapshot_hash, token)::ragdb.built_slice;
+comment on function ragdb._built_slice(ragdb.slices, integer[], text) is
+  'Returns a slice as it is handed out.';
+
+-- Definer, like all that follow: chunks, edges, slices and keys are granted to nobody.
+create or replace function ragdb.build_slice(
+  corpus text, anchor text, policy jsonb default null, sign boolean default true)
+returns setof ragdb.built_slice
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(build_slice.corpus, 'read');
+  v_policy ragdb.slice_policies := ragdb._resolve_policy(build_slice.policy);
+  v_made record;
+begin
+  v_made := ragdb._build_slice(v_corpus, anchor, v_policy);
+  return next ragdb._built_slice(v_made.slice, v_made.distances,
+    case when sign then ragdb._issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
 comment on function ragdb.build_slice(text, text, jsonb, boolean) is
   'Builds the slice that a policy (in full, by reference, or null for the default) admits around an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
 
 create or replace function ragdb.build_slices(
   corpus text, anchors text[], policy jsonb default null, sign boolean default true)
-returns table (anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text, error_code text, error text)
-language plpgsql stable security definer -- it opens the corpus once; build_slice checks again
+returns table (
+  anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[],
+  distances integer[], edge_count integer, policy_id text, params_hash text, schema_version text,
+  graph_snapshot_hash text, admissibility_token text, error_code text, error text)
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
+  v_corpus ragdb.corpora := ragdb._open_corpus(build_slices.corpus, 'read');
   v_anchor text;
 begin
-  v_corpus := ragdb._open_corpus(build_slices.corpus, 'read');
-  if cardinality(anchors) is null or cardinality(anchors) not between 1 and 1000 then
-    raise exception 'anchors are 1 to 1000 chunk ids, not %', coalesce(cardinality(anchors)::text, 'null')
-      using errcode = 'RG400', detail = 'one slice is built for each', hint = 'split a longer list';
+  if coalesce(cardinality(anchors) not between 1 and 1000, true) then
+    raise exception 'anchors are 1 to 1000 chunk ids, not %',
+        coalesce(cardinality(anchors)::text, 'null')
+      using errcode = 'RG400', detail = 'one slice is built for each',
+            hint = 'split a longer list';
   end if;
   foreach v_anchor in array anchors loop
-    begin
-      return query
-        select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances, s.edge_count, s.policy_id,
-            s.params_hash, s.schema_version, s.graph_snapshot_hash, s.admissibility_token, null, null
-          from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy, build_slices.sign) s;
-    exception when sqlstate 'RG434' then
-      -- an anchor that is missing is that anchor's failure; anything else is everyone's
-      anchor_chunk_id := v_anchor; error_code := sqlstate; error := sqlerrm;
+    -- an anchor that is missing is that anchor's failure; anything else is everyone's
+    if not exists (select from ragdb.chunks c
+      where c.corpus_id = v_corpus.corpus_id and c.chunk_id = v_anchor)
+    then
+      anchor_chunk_id := v_anchor;
+      error_code := 'RG434';
+      error := format('anchor %s is not in corpus %s', ragdb._quote(v_anchor),
+        ragdb._quote(v_corpus.name));
       return next;
-      error_code := null; error := null;
-    end;
+      continue;
+    end if;
+    return query
+      select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances,
+          s.edge_count, s.policy_id, s.params_hash, s.schema_version, s.graph_snapshot_hash,
+          s.admissibility_token, null::text, null::text
+        from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy,
+          build_slices.sign) s;
   end loop;
 end $$;
 comment on function ragdb.build_slices(text, text[], jsonb, boolean) is
   'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
 
-create or replace function ragdb._store_slice(
-  corpus_id integer, corpus text, slice_id text, anchor_chunk_id text, policy jsonb, chunk_ids text[], selection_order text[])
-returns void
-language plpgsql
+create or replace function ragdb.export_slice(corpus text, anchor text, policy jsonb default null)
+returns setof ragdb.built_slice
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_policy record;
+  v_corpus ragdb.corpora := ragdb._open_corpus(export_slice.corpus, 'read');
+  v_policy ragdb.slice_policies := ragdb._resolve_policy(export_slice.policy);
+  v_made record;
 begin
-  select * into strict v_policy from ragdb._resolve_policy(_store_slice.policy);
-  perform ragdb.register_policy(v_policy.complete);
-  insert into ragdb.slices
-    select _store_slice.corpus_id, f.slice_id, _store_slice.anchor_chunk_id, v_policy.policy_id, v_policy.params_hash,
-        _store_slice.chunk_ids, f.content_hashes, _store_slice.selection_order, f.edge_count, '1.0.0',
-        f.graph_snapshot_hash, ragdb._now()
-      from ragdb._slice_fingerprint(_store_slice.corpus_id, corpus, _store_slice.anchor_chunk_id,
-        v_policy.policy_id, v_policy.params_hash, _store_slice.chunk_ids) f
-    on conflict do nothing;
-end $$;
-comment on function ragdb._store_slice(integer, text, text, text, jsonb, text[], text[]) is
-  'Stores a slice that was just built, and its policy; the same graph state is stored once.';
-
-create or replace function ragdb.export_slice(
-  corpus text, anchor text, policy jsonb default null)
-returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text)
-language plpgsql security definer rows 1 -- slices is granted to nobody
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_corpus ragdb.corpora;
-  v_slice record;
-begin
-  v_corpus := ragdb._open_corpus(export_slice.corpus, 'read');
-  select * into strict v_slice from ragdb.build_slice(export_slice.corpus, export_slice.anchor, export_slice.policy);
-  perform ragdb._store_slice(v_corpus.corpus_id, v_corpus.name, v_slice.slice_id, v_slice.anchor_chunk_id,
-    export_slice.policy, v_slice.chunk_ids, v_slice.selection_order);
-  return query select v_slice.slice_id, v_slice.anchor_chunk_id, v_slice.chunk_ids, v_slice.selection_order,
-    v_slice.distances, v_slice.edge_count, v_slice.policy_id, v_slice.params_hash, v_slice.schema_version,
-    v_slice.graph_snapshot_hash, v_slice.admissibility_token;
+  v_made := ragdb._build_slice(v_corpus, anchor, v_policy);
+  perform ragdb._store_slice(v_made.slice, v_policy);
+  return next ragdb._built_slice(v_made.slice, v_made.distances,
+    ragdb._issue_token(v_corpus, v_made.slice, v_policy));
 end $$;
 comment on function ragdb.export_slice(text, text, jsonb) is
   'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
 
--- The token says who signed what and until when; the rows say whether what was signed is still there. Both must agree.
+create or replace function ragdb._changed_members(slice ragdb.slices) returns text[]
+language sql stable parallel safe
+return array(
+  select o.chunk_id
+    from unnest((slice).chunk_ids, (slice).content_hashes) o (chunk_id, content_hash)
+    left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
+    where c.content_hash is distinct from o.content_hash
+    order by o.chunk_id collate "C");
+comment on function ragdb._changed_members(ragdb.slices) is
+  'Returns the members of a stored slice that are gone or say something else now.';
+
+create or replace function ragdb._slice_changes(slice ragdb.slices) returns text
+language sql stable parallel safe
+return coalesce('chunks changed or gone since: ' || nullif(pg_catalog.left(
+  pg_catalog.array_to_string(ragdb._changed_members(slice), ', '), 500), ''),
+  'edges between the members changed since');
+comment on function ragdb._slice_changes(ragdb.slices) is
+  'Says what has changed about a stored slice whose fingerprint is no longer the same.';
+
+-- The token says who signed what and until when; the rows say whether what was signed is still
+-- there. Both must agree.
 create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
 returns table (valid boolean, reason text)
-language plpgsql stable security definer rows 1 -- keys and chunks are granted to nobody
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
+  v_corpus ragdb.corpora := ragdb._open_corpus(verify_token.corpus, 'read');
   v_parts constant text[] := string_to_array(verify_token.token, '.');
   v_now constant bigint := floor(extract(epoch from ragdb._now()));
   v_key ragdb.signing_keys;
-  v_policy record;
-  v_members text[] := verify_token.chunk_ids;
+  v_policy ragdb.slice_policies;
   v_stored ragdb.slices;
-  v_found record;
-  v_changed text;
+  v_slice ragdb.slices;
+  v_found ragdb.slices;
 begin
-  v_corpus := ragdb._open_corpus(verify_token.corpus, 'read');
   valid := false;
-  if verify_token.token is null
-      or verify_token.token !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$' then
-    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>'; return next; return;
+  if verify_token.token is null or verify_token.token
+    !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
+  then
+    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>';
+    return next; return;
   end if;
   select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
   if not found then
-    reason := 'key_unknown: this database has no key ' || ragdb._quote(v_parts[2])
-      || '; import it if the token comes from the original of this copy';
+    reason := format('key_unknown: this database has no key %s; import it if the token comes '
+      'from the original of this copy', ragdb._quote(v_parts[2]));
     return next; return;
   end if;
   if v_key.state = 'revoked' or v_key.not_after <= ragdb._now() then
-    reason := 'key_revoked: key ' || ragdb._quote(v_key.key_id) || ' verifies nothing any more'; return next; return;
+    reason := format('key_revoked: key %s verifies nothing any more', ragdb._quote(v_key.key_id));
+    return next; return;
   end if;
-  begin
-    select * into strict v_policy from ragdb._resolve_policy(
-      jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash));
-  exception when sqlstate 'RG431' then
-    reason := 'policy_unknown: ' || sqlerrm; return next; return;
-  end;
-  -- both sides are hashed again, so that the time of the comparison tells nothing about the signature
-  if sha256(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, v_corpus.name, verify_token.slice_id,
-        verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256, verify_token.graph_snapshot_hash,
-        verify_token.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))
-      is distinct from sha256(decode(v_parts[5], 'hex')) then
-    reason := 'signature: the token was not issued for these fields'; return next; return;
+  v_policy := ragdb._known_policy(verify_token.policy_id, verify_token.params_hash);
+  if v_policy.policy_id is null then
+    reason := format('policy_unknown: policy %s with params_hash %s is not registered',
+      ragdb._quote(verify_token.policy_id), ragdb._quote(verify_token.params_hash));
+    return next; return;
+  end if;
+  -- both sides are hashed again, so that the time of the comparison tells nothing of the signature
+  if sha256(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, v_corpus.name,
+      verify_token.slice_id, verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256,
+      verify_token.graph_snapshot_hash, verify_token.schema_version, v_parts[3]::bigint,
+      v_parts[4]::bigint))) is distinct from sha256(decode(v_parts[5], 'hex'))
+  then
+    reason := 'signature: the token was not issued for these fields';
+    return next; return;
   end if;
   if v_parts[4]::bigint <= v_now then
-    reason := 'expired: the token ended ' || (v_now - v_parts[4]::bigint) || ' seconds ago'; return next; return;
+    reason := format('expired: the token ended %s seconds ago', v_now - v_parts[4]::bigint);
+    return next; return;
   end if;
-  if v_members is not null and v_members is distinct from array(
-      select distinct u collate "C" from unnest(v_members) u order by 1) then
-    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice'; return next; return;
+  if verify_token.chunk_ids is distinct from array(
+      select distinct u collate "C" from unnest(verify_token.chunk_ids) u order by 1)
+    and verify_token.chunk_ids is not null
+  then
+    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice';
+    return next; return;
   end if;
   select s.* into v_stored from ragdb.slices s
     where s.corpus_id = v_corpus.corpus_id and s.slice_id = verify_token.slice_id;
-  if v_members is null then
-    v_members := v_stored.chunk_ids;
+  v_slice.anchor_chunk_id := verify_token.anchor_chunk_id;
+  v_slice.policy_id := verify_token.policy_id;
+  v_slice.params_hash := verify_token.params_hash;
+  v_slice.chunk_ids := coalesce(verify_token.chunk_ids, v_stored.chunk_ids);
+  if v_slice.chunk_ids is not null then
+    v_found := ragdb._fingerprinted(v_corpus, v_slice);
+  elsif exists (select from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = verify_token.anchor_chunk_id)
+  then
+    v_found := (ragdb._build_slice(v_corpus, verify_token.anchor_chunk_id, v_policy)).slice;
   end if;
-  if v_members is null then
-    begin
-      select s.chunk_ids into strict v_members from ragdb.build_slice(verify_token.corpus, verify_token.anchor_chunk_id,
-        jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash), false) s;
-    exception when sqlstate 'RG434' then
-      reason := 'evidence: ' || sqlerrm; return next; return;
-    end;
+  valid := coalesce(v_found.slice_id = verify_token.slice_id
+    and v_found.graph_snapshot_hash = verify_token.graph_snapshot_hash, false);
+  if not valid then
+    reason := 'evidence: ' || case
+      when v_found.chunk_ids = v_stored.chunk_ids then ragdb._slice_changes(v_stored)
+      else 'the chunks, their contents or their edges are not those that were signed' end;
   end if;
-  select * into strict v_found from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
-    verify_token.anchor_chunk_id, verify_token.policy_id, verify_token.params_hash, v_members);
-  if v_found.slice_id is distinct from verify_token.slice_id
-      or v_found.graph_snapshot_hash is distinct from verify_token.graph_snapshot_hash then
-    if v_members = v_stored.chunk_ids then
-      select string_agg(ragdb._quote(o.chunk_id), ', ' order by o.chunk_id) into v_changed
-        from unnest(v_stored.chunk_ids, v_stored.content_hashes) o (chunk_id, content_hash)
-        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
-        where c.content_hash is distinct from o.content_hash;
-      reason := 'evidence: ' || coalesce('chunks changed or gone since: ' || left(v_changed, 500), 'edges between the members changed since');
-    else
-      reason := 'evidence: the chunks, their contents or their edges are not those that were signed';
-    end if;
-    return next; return;
-  end if;
-  valid := true;
   return next;
 end $$;
 comment on function ragdb.verify_token(text, text, text, text, text, text, text, text, text[]) is
   'Tells whether a token was signed here for exactly these fields, has not ended, and whether the slice recomputed from the rows (the given members, the stored slice, or a new build) is the one signed; reason says why not. Raises RG400, RG404.';
 
-create or replace function ragdb._stored_slice(corpus_id integer, slice_id text) returns ragdb.slices
-language plpgsql stable
+create or replace function ragdb._stored_slice(corpus_id integer, slice_id text)
+returns ragdb.slices
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_slice ragdb.slices;
 begin
@@ -961,15 +1159,17 @@ begin
   if not found then
     raise exception 'slice % is not stored', ragdb._quote(_stored_slice.slice_id)
       using errcode = 'RG435', detail = 'build_slice computes without storing',
-            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, or search by anchor and policy';
+            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
+              'or search by anchor and policy';
   end if;
   return v_slice;
 end $$;
-comment on function ragdb._stored_slice(integer, text) is 'Returns a stored slice. Raises RG435.';
+comment on function ragdb._stored_slice(integer, text) is
+  'Returns a stored slice. Raises RG435.';
 
 create or replace function ragdb.slice_members(corpus text, slice_id text)
 returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
-language plpgsql stable security definer -- slices and chunks are granted to nobody
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -978,36 +1178,42 @@ declare
   v_slice ragdb.slices := ragdb._stored_slice(v_corpus.corpus_id, slice_members.slice_id);
 begin
   return query
-    select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'), c.content_hash is not distinct from m.content_hash
+    select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'),
+        c.content_hash is not distinct from m.content_hash
       from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
-      join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash) on m.chunk_id = o.chunk_id
-      left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+      join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
+        on m.chunk_id = o.chunk_id
+      left join ragdb.chunks c
+        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
       order by o.place;
 end $$;
 comment on function ragdb.slice_members(text, text) is
   'Returns the members of a stored slice in the order in which they were chosen, and whether each still says what it said. Raises RG400, RG404, RG435.';
 
-create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text) returns boolean
-language plpgsql stable security definer -- slices is granted to nobody
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return is_admissible.chunk_id = any((ragdb._stored_slice(
-    (ragdb._open_corpus(is_admissible.corpus, 'read')).corpus_id, is_admissible.slice_id)).chunk_ids);
-end $$;
-comment on function ragdb.is_admissible(text, text, text) is
-  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
-
-create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[]) returns text[]
-language plpgsql stable security definer -- slices is granted to nobody
+create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
+returns text[]
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_members constant text[] := (ragdb._stored_slice(
-    (ragdb._open_corpus(filter_admissible.corpus, 'read')).corpus_id, filter_admissible.slice_id)).chunk_ids;
+  v_corpus ragdb.corpora := ragdb._open_corpus(filter_admissible.corpus, 'read');
+  v_slice ragdb.slices := ragdb._stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
 begin
+  if filter_admissible.chunk_ids is null then
+    raise exception 'chunk_ids is null'
+      using errcode = 'RG400', detail = 'those that the slice admits are returned',
+            hint = 'pass an array of chunk ids';
+  end if;
   return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
-    where u.id = any(v_members) order by u.n);
+    where u.id = any (v_slice.chunk_ids) order by u.n);
 end $$;
 comment on function ragdb.filter_admissible(text, text, text[]) is
   'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises RG400, RG404, RG435.';
+
+create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text)
+returns boolean
+language sql stable parallel safe
+return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
+  array[is_admissible.chunk_id]) <> '{}';
+comment on function ragdb.is_admissible(text, text, text) is
+  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';

@@ -1,4 +1,5 @@
--- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that says why, and an incident.
+-- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that
+-- says why, and an incident.
 
 comment on table ragdb.semantic_atoms is 'Statements that were promoted from admissible retrievals.';
 comment on column ragdb.semantic_atoms.corpus_id is 'The corpus.';
@@ -31,39 +32,52 @@ comment on column ragdb.admissibility_incidents.trace_id is 'Retrieval that was 
 comment on column ragdb.admissibility_incidents.caller is 'Role that tried.';
 comment on column ragdb.admissibility_incidents.reason is 'What was refused and why.';
 
--- The first thing that is missing, in words that say how much of it; null when the evidence suffices.
-create or replace function ragdb._insufficiency(corpus_id integer, chunk_ids text[], sufficiency text) returns text
-language sql stable
+-- The first thing that is missing, in words that say how much of it; null when the evidence
+-- suffices.
+create or replace function ragdb._insufficiency(corpus_id integer, chunk_ids text[],
+  sufficiency text) returns text
+language sql stable parallel safe
 begin atomic
   with least_of (name, turns, roles, phases, high, needs_exchange, mean) as (
-    values ('default', 3, 2, 1, 1, true, 0.3), ('lenient', 1, 1, 1, 0, false, 0.0), ('strict', 5, 2, 2, 2, true, 0.5)
+    values ('default', 3, 2, 1, 1, true, 0.3), ('lenient', 1, 1, 1, 0, false, 0.0),
+      ('strict', 5, 2, 2, 2, true, 0.5)
   ), found as (
-    select pg_catalog.count(*) as turns, pg_catalog.count(distinct t.role) as roles, pg_catalog.count(distinct t.phase) as phases,
+    select pg_catalog.count(*) as turns, pg_catalog.count(distinct t.role) as roles,
+      pg_catalog.count(distinct t.phase) as phases,
         pg_catalog.count(*) filter (where t.salience >= 0.7::real) as high,
-        coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'), false) as has_exchange,
+        coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'),
+          false) as has_exchange,
         coalesce(pg_catalog.avg(t.salience::numeric), 0) as mean
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = _insufficiency.corpus_id and c.chunk_id = any(_insufficiency.chunk_ids)
   )
   select case
-      when f.turns < l.turns then 'insufficient turns: ' || l.turns || ' required, ' || f.turns || ' found'
-      when f.roles < l.roles then 'insufficient roles: ' || l.roles || ' required, ' || f.roles || ' found'
-      when f.phases < l.phases then 'insufficient phases: ' || l.phases || ' required, ' || f.phases || ' found'
-      when f.high < l.high then 'insufficient turns of salience 0.7 or more: ' || l.high || ' required, ' || f.high || ' found'
-      when l.needs_exchange and not f.has_exchange then 'no exchange: a turn of a user and one of an assistant are required'
-      when f.mean < l.mean then 'low mean salience: ' || l.mean || ' required, ' || pg_catalog.round(f.mean, 3) || ' found'
+      when f.turns < l.turns then 'insufficient turns: ' || l.turns || ' required, ' || f.turns
+        || ' found'
+      when f.roles < l.roles then 'insufficient roles: ' || l.roles || ' required, ' || f.roles
+        || ' found'
+      when f.phases < l.phases then 'insufficient phases: ' || l.phases || ' required, '
+        || f.phases || ' found'
+      when f.high < l.high then 'insufficient turns of salience 0.7 or more: ' || l.high
+        || ' required, ' || f.high || ' found'
+      when l.needs_exchange and not f.has_exchange
+        then 'no exchange: a turn of a user and one of an assistant are required'
+      when f.mean < l.mean then 'low mean salience: ' || l.mean || ' required, '
+        || pg_catalog.round(f.mean, 3) || ' found'
     end
     from least_of l, found f where l.name = _insufficiency.sufficiency;
 end;
 comment on function ragdb._insufficiency(integer, text[], text) is
   'Says what the turns among some chunks lack for a set of requirements (default, lenient, strict); null when they suffice.';
 
-create or replace function ragdb._refuse_promotion(corpus_id integer, trace_id uuid, kind text, severity text, reason text)
+create or replace function ragdb._refuse_promotion(corpus_id integer, trace_id uuid, kind text,
+  severity text, reason text)
 returns void
 language sql
 begin atomic
   insert into ragdb.admissibility_incidents
-    select ragdb._uuid7(n.now), n.now, _refuse_promotion.corpus_id, kind, severity, trace_id, ragdb._caller(), reason
+    select ragdb._uuid7(n.now), n.now, _refuse_promotion.corpus_id, kind, severity, trace_id,
+      ragdb._caller(), reason
       from (select ragdb._now() as now) n;
 end;
 comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is 'Writes the incident of a refused promotion.';
@@ -84,16 +98,19 @@ declare
 begin
   if coalesce(btrim(promote_to_atom.text) = '', true) or length(promote_to_atom.text) > 10000 then
     raise exception 'the text of an atom is 1 to 10000 characters'
-      using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text, 'null'), hint = 'state one thing';
+      using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text,
+        'null'), hint = 'state one thing';
   end if;
   if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true) then
     raise exception 'an atom rests on 1 to 1000 chunks'
-      using errcode = 'RG400', detail = 'chunk_ids has ' || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'chunk_ids has '
+        || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
             hint = 'name hits of the trace';
   end if;
   if coalesce(promote_to_atom.sufficiency not in ('default', 'lenient', 'strict'), true) then
     raise exception 'sufficiency % is unknown', ragdb._quote(promote_to_atom.sufficiency)
-      using errcode = 'RG400', detail = 'it names how much evidence is asked for', hint = 'default, lenient or strict';
+      using errcode = 'RG400', detail = 'it names how much evidence is asked for',
+        hint = 'default, lenient or strict';
   end if;
   if not v_trace.is_admissible then
     code := 'NOT_ADMISSIBLE'; v_kind := 'unverified_evidence_usage';
@@ -106,15 +123,20 @@ begin
     code := 'CHUNK_NOT_RETRIEVED'; v_kind := 'slice_boundary_violation';
     select 'chunk ' || ragdb._quote(p.id) || ' is not among the hits of the trace' into reason
       from unnest(promote_to_atom.chunk_ids) p (id)
-      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h)) order by p.id collate "C" limit 1;
+      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h))
+        order by p.id collate "C" limit 1;
   else
-    select * into strict v_found from ragdb.verify_token(v_trace.corpus, v_trace.admissibility_token, v_trace.slice_id,
-      v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash, v_trace.graph_snapshot_hash, v_trace.schema_version);
+    select * into strict v_found from ragdb.verify_token(v_trace.corpus,
+      v_trace.admissibility_token, v_trace.slice_id,
+      v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash,
+        v_trace.graph_snapshot_hash, v_trace.schema_version);
     if not v_found.valid then
       code := 'TOKEN_INVALID'; reason := v_found.reason;
-      v_kind := case when v_found.reason like 'evidence:%' then 'content_hash_mismatch' else 'token_verification_failure' end;
+      v_kind := case when v_found.reason like 'evidence:%' then 'content_hash_mismatch'
+        else 'token_verification_failure' end;
     else
-      reason := ragdb._insufficiency(v_corpus.corpus_id, promote_to_atom.chunk_ids, promote_to_atom.sufficiency);
+      reason := ragdb._insufficiency(v_corpus.corpus_id, promote_to_atom.chunk_ids,
+        promote_to_atom.sufficiency);
       if reason is not null then
         code := 'INSUFFICIENT_EVIDENCE'; v_kind := 'insufficient_evidence'; v_severity := 'low';
       end if;
@@ -127,7 +149,8 @@ begin
   atom_id := ragdb._uuid7(ragdb._now());
   code := 'PROMOTED';
   insert into ragdb.semantic_atoms values (v_corpus.corpus_id, atom_id, promote_to_atom.text,
-    array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id) order by 1), v_trace.slice_id, v_trace.id,
+    array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id)
+      order by 1), v_trace.slice_id, v_trace.id,
     ragdb._now(), ragdb._caller(), ragdb._lexemes(promote_to_atom.text, v_corpus.text_config));
   return next;
 end $$;
@@ -148,24 +171,29 @@ begin
   if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
       or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
-      using errcode = 'RG400', detail = 'atom_ids has ' || coalesce(cardinality(propose.atom_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'atom_ids has '
+        || coalesce(cardinality(propose.atom_ids)::text, 'null'),
             hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
   select p.id into v_missing from unnest(propose.atom_ids) p (id)
-    where not exists (select from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id and a.atom_id = p.id) limit 1;
+    where not exists (select from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
+      and a.atom_id = p.id) limit 1;
   select array_agg(distinct a.source_slice_id) into v_slices from ragdb.semantic_atoms a
     where a.corpus_id = v_corpus.corpus_id and a.atom_id = any(propose.atom_ids);
   if v_missing is not null then
     code := 'ATOM_UNKNOWN'; reason := 'the corpus has no atom ' || v_missing;
-    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'unverified_evidence_usage', 'high', reason);
+    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'unverified_evidence_usage', 'high',
+      reason);
   elsif cardinality(v_slices) > 1 then
     code := 'SLICES_MIXED'; reason := 'the atoms come from ' || cardinality(v_slices) || ' slices';
-    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high', reason);
+    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high',
+      reason);
   else
     proposal_id := ragdb._uuid7(ragdb._now());
     code := 'PROPOSED';
     insert into ragdb.semantic_proposals values (v_corpus.corpus_id, proposal_id, propose.text,
-      array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1], 'open', ragdb._now(),
+      array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1],
+        'open', ragdb._now(),
       ragdb._caller(), ragdb._lexemes(propose.text, v_corpus.text_config));
   end if;
   return next;
@@ -174,8 +202,9 @@ comment on function ragdb.propose(text, uuid[], text) is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
-returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid, caller text, reason text)
-language plpgsql stable security definer -- incidents are granted to nobody
+returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
+  caller text, reason text)
+language plpgsql stable parallel safe security definer -- incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -194,40 +223,54 @@ end $$;
 comment on function ragdb.list_incidents(text, integer) is
   'Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404.';
 
--- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both planes share one scale.
+-- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both
+-- planes share one scale.
 create or replace function ragdb._rank_statements(corpus ragdb.corpora, query text)
-returns table (plane text, id uuid, score float8)
-language sql stable
+returns table (plane text, id uuid, text text, score float8, source_ids text[], slice_id text)
+language sql stable parallel safe
 begin atomic
   with asked as materialized (
-    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8)
-        / (coalesce(l.df, 0) + 0.5::float8)) as weight
-      from pg_catalog.unnest(ragdb._lexemes(_rank_statements.query, (corpus).text_config)) w
+    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(
+        1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8) / (coalesce(l.df, 0) + 0.5::float8))
+        as weight
+      from (select pg_catalog.string_agg(c.text, ' ') as text
+        from ragdb._query_clauses(_rank_statements.query) c where c.kind <> 'not') q
+      cross join pg_catalog.unnest(
+        ragdb._lexemes(coalesce(q.text, ''), (corpus).text_config)) w
       left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
   ), statements as (
-    select 'atom' as plane, a.atom_id as id, a.lexemes from ragdb.semantic_atoms a where a.corpus_id = (corpus).corpus_id
+    select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,
+        a.source_slice_id as slice_id
+      from ragdb.semantic_atoms a where a.corpus_id = (corpus).corpus_id
     union all
-    select 'proposal', p.proposal_id, p.lexemes from ragdb.semantic_proposals p
+    select 'proposal', p.proposal_id, p.text, p.lexemes, p.source_atoms::text[], p.source_slice_id
+      from ragdb.semantic_proposals p
       where p.corpus_id = (corpus).corpus_id and p.status <> 'rejected'
   )
-  select s.plane, s.id, r.score
+  select s.plane, s.id, s.text, r.score, s.source_ids, s.slice_id
     from statements s
     cross join lateral (
-      select pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 as length from pg_catalog.unnest(s.lexemes) w) d
+      select (corpus).k1 * (1 - (corpus).b + (corpus).b
+          * pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 / (corpus).pivot) as norm
+        from pg_catalog.unnest(s.lexemes) w) d
     cross join lateral (
       select pg_catalog.sum(q.weight * pg_catalog.cardinality(w.positions)
-          / (pg_catalog.cardinality(w.positions) + (corpus).k1 * (1 - (corpus).b + (corpus).b * d.length / (corpus).pivot))
-          order by q.lexeme collate "C")
-        / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
+            / (pg_catalog.cardinality(w.positions) + d.norm) order by q.lexeme collate "C")
+          / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
         from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
     where r.score > 0;
 end;
 comment on function ragdb._rank_statements(ragdb.corpora, text) is
-  'Returns atoms and proposals with the BM25 of their text, over the most the query could reach, by the statistics of the corpus.';
+  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the query could reach, by the statistics of the corpus.';
 
-create or replace function ragdb.search_dual(corpus text, query text, k integer default 10, mode text default null)
-returns table (rank integer, plane text, id text, text text, score float8, source_ids text[], source_slice_id text)
-language plpgsql stable security definer -- atoms and proposals are granted to nobody
+create or replace function ragdb.search_dual(
+  corpus text, query text, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
+  fusion text default 'convex', lexical_weight float8 default 0.5)
+returns table (
+  rank integer, plane text, id text, text text, score float8, source_ids text[],
+  source_slice_id text)
+language plpgsql stable parallel restricted security definer -- statements are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -236,19 +279,21 @@ declare
 begin
   return query
     with found as (
-      select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids, null::text as source_slice_id
-        from ragdb.search(corpus => search_dual.corpus, query => search_dual.query, k => search_dual.k,
-          mode => search_dual.mode) h
+      select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,
+          null::text as slice_id
+        from ragdb.search(corpus => search_dual.corpus, query => search_dual.query,
+          k => search_dual.k, mode => search_dual.mode, min_score => search_dual.min_score,
+          filter => search_dual.filter, query_embedding => search_dual.query_embedding,
+          fusion => search_dual.fusion, lexical_weight => search_dual.lexical_weight) h
       union all
-      select s.plane, s.id::text, coalesce(a.text, p.text), s.score,
-          coalesce(a.source_chunk_ids, p.source_atoms::text[]), coalesce(a.source_slice_id, p.source_slice_id)
+      select s.plane, s.id::text, s.text, s.score, s.source_ids, s.slice_id
         from ragdb._rank_statements(v_corpus, search_dual.query) s
-        left join ragdb.semantic_atoms a on a.corpus_id = v_corpus.corpus_id and a.atom_id = s.id
-        left join ragdb.semantic_proposals p on p.corpus_id = v_corpus.corpus_id and p.proposal_id = s.id
+        where s.score >= search_dual.min_score
     )
-    select row_number() over (order by f.score desc, f.plane collate "C", f.id collate "C")::integer, f.plane, f.id, f.text,
-        f.score, f.source_ids, f.source_slice_id
-      from found f order by f.score desc, f.plane collate "C", f.id collate "C" limit search_dual.k;
+    select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id
+      from (select f.*, row_number() over (
+        order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
+      where f.rank <= search_dual.k order by f.rank;
 end $$;
-comment on function ragdb.search_dual(text, text, integer, text) is
-  'Searches both planes, the raw chunks and what was promoted from them (atoms, proposals), and returns the k best with their plane and what they rest on. Raises what ragdb.search raises.';
+comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text, float8) is
+  'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted from them (atoms and proposals, by their words), and returns the k best with their plane and what they rest on. Raises what ragdb.search raises.';

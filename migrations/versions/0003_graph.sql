@@ -1,4 +1,4 @@
--- State of the graph's authority: turns, slice policies, slices, signing keys, atoms, proposals, incidents.
+-- State of the graph: turns, slice policies, slices, signing keys, atoms, proposals, incidents.
 
 create table ragdb.turns (
   corpus_id integer not null,
@@ -12,10 +12,11 @@ create table ragdb.turns (
   depth integer not null constraint turns_depth_is_not_negative check (depth >= 0),
   sibling_order integer not null
     constraint turns_sibling_order_is_not_negative check (sibling_order >= 0),
-  homogeneity real not null constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
+  homogeneity real not null
+    constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
   temporal real not null constraint turns_temporal_is_a_share check (temporal between 0 and 1),
   complexity real not null constraint turns_complexity_is_not_negative check (complexity >= 0),
-  -- the parts of salience and phase that the author of the conversation gave, null where they are derived
+  -- of phase, salience and feedback, what the author of the conversation gave
   given jsonb not null default '{}',
   created_at timestamptz not null,
   constraint turns_are_unique primary key (corpus_id, chunk_no) include (phase, salience),
@@ -53,7 +54,8 @@ create table ragdb.slices (
   graph_snapshot_hash text not null,
   created_at timestamptz not null,
   constraint slices_are_unique_per_corpus primary key (corpus_id, slice_id),
-  constraint slices_policy_exists foreign key (policy_id, params_hash) references ragdb.slice_policies
+  constraint slices_policy_exists
+    foreign key (policy_id, params_hash) references ragdb.slice_policies
 );
 
 create table ragdb.signing_keys (
@@ -61,10 +63,13 @@ create table ragdb.signing_keys (
     constraint signing_keys_id_is_a_word check (key_id ~ '^[A-Za-z0-9_-]{1,64}$'),
   secret bytea not null
     constraint signing_keys_secret_is_long_enough check (length(secret) between 32 and 128),
-  state text not null
+  state text collate "C" not null
     constraint signing_keys_state_is_known check (state in ('active', 'verify_only', 'revoked')),
   created_at timestamptz not null,
-  not_after timestamptz
+  active_until timestamptz,
+  not_after timestamptz,
+  constraint signing_keys_active_has_no_end
+    check ((state = 'active') = (active_until is null))
 );
 create unique index signing_keys_one_is_active on ragdb.signing_keys (state) where state = 'active';
 
@@ -104,8 +109,8 @@ create table ragdb.admissibility_incidents (
   kind text not null constraint admissibility_incidents_kind_is_known check (kind in (
     'slice_boundary_violation', 'unverified_evidence_usage', 'content_hash_mismatch',
     'token_verification_failure', 'insufficient_evidence', 'other')),
-  severity text not null
-    constraint admissibility_incidents_severity_is_known check (severity in ('low', 'medium', 'high', 'critical')),
+  severity text not null constraint admissibility_incidents_severity_is_known
+    check (severity in ('low', 'medium', 'high', 'critical')),
   trace_id uuid,
   caller text not null,
   reason text not null

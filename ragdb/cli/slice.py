@@ -11,6 +11,7 @@ from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
 from ragdb.cli.search import trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
+KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
 Policy = Annotated[
     str | None,
     typer.Option(metavar="JSON|ID@HASH", help="Policy in full or by reference; else the default."),
@@ -215,7 +216,7 @@ def keys_import(
         for number, line in enumerate(file, 1):
             try:
                 key = json.loads(line)
-                given = (key["key_id"], key["secret"], key["state"], key["not_after"])
+                given = [key[name] for name in KEY_FIELDS]
             except (ValueError, TypeError, KeyError):
                 raise Failure(
                     f"line {number} is no exported key", hint="give what `ragdb keys export` prints"
