@@ -43,23 +43,6 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildSliceRow:
-    """A row of `build_slice`."""
-
-    slice_id: str
-    anchor_chunk_id: str
-    chunk_ids: list[str]
-    selection_order: list[str]
-    distances: list[int]
-    edge_count: int
-    policy_id: str
-    params_hash: str
-    schema_version: str
-    graph_snapshot_hash: str
-    admissibility_token: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class BuildSlicesRow:
     """A row of `build_slices`."""
 
@@ -76,6 +59,23 @@ class BuildSlicesRow:
     admissibility_token: str | None
     error_code: str | None
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSlice:
+    """A row of type `ragdb.built_slice`."""
+
+    slice_id: str
+    anchor_chunk_id: str
+    chunk_ids: list[str]
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    schema_version: str
+    graph_snapshot_hash: str
+    admissibility_token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +258,21 @@ class ErrorCodesRow:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluateCaseRow:
+    """A row of `evaluate_case`."""
+
+    assert_no: int
+    kind: str
+    required: bool
+    passed: bool
+    code: str
+    message: str
+    expected: Any
+    actual: Any
+    fails_case: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EventsAfterRow:
     """A row of `events_after`."""
 
@@ -295,24 +310,8 @@ class ExportSigningKeysRow:
     secret: str
     state: str
     created_at: datetime
+    active_until: datetime | None
     not_after: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportSliceRow:
-    """A row of `export_slice`."""
-
-    slice_id: str
-    anchor_chunk_id: str
-    chunk_ids: list[str]
-    selection_order: list[str]
-    distances: list[int]
-    edge_count: int
-    policy_id: str
-    params_hash: str
-    schema_version: str
-    graph_snapshot_hash: str
-    admissibility_token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,6 +435,7 @@ class ListSigningKeysRow:
     key_id: str
     state: str
     created_at: datetime
+    active_until: datetime | None
     not_after: datetime | None
 
 
@@ -680,10 +680,14 @@ class TurnHit:
     score: float
     lexical_score: float | None
     semantic_score: float | None
+    lexical_rank: int | None
+    semantic_rank: int | None
     bm25: float | None
     coverage: float | None
     content_hash: str
     metadata: Any
+    mode: str
+    is_exact: bool
     session_id: str
     role: str
     phase: str
@@ -834,6 +838,8 @@ _EMBED_QUERY = Call(
 )
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
+_EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
+_EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
 _EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
 _EXPLAIN_SEARCH = Call(
     "explain_search",
@@ -890,10 +896,18 @@ _HIGHLIGHT = Call(
 )
 _IMPORT_SIGNING_KEY = Call(
     "import_signing_key",
-    {"key_id": "text", "secret": "text", "state": "text", "not_after": "timestamp with time zone"},
-    {"state": "verify_only", "not_after": None},
+    {
+        "key_id": "text",
+        "secret": "text",
+        "state": "text",
+        "created_at": "timestamp with time zone",
+        "active_until": "timestamp with time zone",
+        "not_after": "timestamp with time zone",
+    },
+    {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
 _INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
+_INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 _IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
 _KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 _LAST_TRACE_ID = Call("last_trace_id", {})
@@ -1057,12 +1071,21 @@ _REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "q
 _REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
 _RESOLVE_ANCHOR = Call(
     "resolve_anchor",
-    {"corpus": "text", "chunk_id": "text", "session": "text", "query": "text", "project": "text"},
-    {"chunk_id": None, "session": None, "query": None, "project": None},
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "session": "text",
+        "query": "text",
+        "query_embedding": "double precision[]",
+        "project": "text",
+    },
+    {"chunk_id": None, "session": None, "query": None, "query_embedding": None, "project": None},
 )
 _RESOLVE_EXPLICIT = Call("resolve_explicit", {"corpus": "text", "chunk_id": "text"})
 _RESOLVE_FROM_QUERY = Call(
-    "resolve_from_query", {"corpus": "text", "query": "text", "mode": "text"}, {"mode": None}
+    "resolve_from_query",
+    {"corpus": "text", "query": "text", "mode": "text", "query_embedding": "double precision[]"},
+    {"mode": None, "query_embedding": None},
 )
 _RESOLVE_FROM_SESSION = Call("resolve_from_session", {"corpus": "text", "session": "text"})
 _RESOLVE_TEMPORAL = Call(
@@ -1119,6 +1142,12 @@ _RETRIEVE_SLICE = Call(
         "mode": "text",
         "min_score": "double precision",
         "filter": "jsonb",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -1131,6 +1160,12 @@ _RETRIEVE_SLICE = Call(
         "mode": None,
         "min_score": 0.0,
         "filter": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -1229,8 +1264,26 @@ _SEARCH_2 = Call(
 )
 _SEARCH_DUAL = Call(
     "search_dual",
-    {"corpus": "text", "query": "text", "k": "integer", "mode": "text"},
-    {"k": 10, "mode": None},
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+    },
 )
 _SEARCH_GLOBAL = Call(
     "search_global",
@@ -1241,8 +1294,27 @@ _SEARCH_GLOBAL = Call(
         "mode": "text",
         "min_score": "double precision",
         "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
     },
-    {"k": 10, "mode": None, "min_score": 0.0, "filter": None},
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
 )
 _SEARCH_SLICE = Call(
     "search_slice",
@@ -1256,6 +1328,12 @@ _SEARCH_SLICE = Call(
         "mode": "text",
         "min_score": "double precision",
         "filter": "jsonb",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
     },
     {
         "slice_id": None,
@@ -1265,6 +1343,12 @@ _SEARCH_SLICE = Call(
         "mode": None,
         "min_score": 0.0,
         "filter": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
     },
 )
 _SIMILAR = Call(
@@ -1326,12 +1410,12 @@ class Functions(Caller):
 
     def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
-    ) -> BuildSliceRow:
+    ) -> BuiltSlice:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+        return self._row(_BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -1522,6 +1606,25 @@ class Functions(Caller):
         """
         return self._rows(_ERROR_CODES, ErrorCodesRow)
 
+    def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
+        """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
+        "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
+        1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer",
+        "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}:
+        passed, status (grounded, abstained, partially_grounded, ungrounded, invalid),
+        coverage and diagnostics. It proves reference, location and lexical support, not
+        entailment. Raises RG442.
+        """
+        return self._value(_EVALUATE_ANSWER, contract, retrieval)
+
+    def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+        """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
+        "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
+        "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
+        whether it fails the case. Raises RG442.
+        """
+        return self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+
     def events_after(self, id: UUID | str | None = None, count: int = 100) -> list[EventsAfterRow]:
         """Returns the events after a given one (null: from the beginning), oldest first, at most
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
@@ -1549,11 +1652,11 @@ class Functions(Caller):
         """
         return self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
-    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> ExportSliceRow:
+    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+        return self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     def fail_embeddings(
         self,
@@ -1630,12 +1733,14 @@ class Functions(Caller):
         key_id: str,
         secret: str,
         state: str = "verify_only",
+        created_at: datetime | None = None,
+        active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens of the
-        original. Raises RG400, RG409.
+        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on. Raises RG400, RG409.
         """
-        self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
+        self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after)
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
@@ -1644,6 +1749,12 @@ class Functions(Caller):
         """
         value: bool = self._value(_INDEX_SPACE, corpus, embedder)
         return value
+
+    def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
+        """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
+        mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
+        """
+        return self._value(_INLINE_SPANS, answer, chunk_ids)
 
     def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
@@ -1988,8 +2099,9 @@ class Functions(Caller):
     def replay(self, trace_id: UUID | str) -> ReplayRow:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
         scores), same_order, same_set or drifted, with the cause (trace_tampered,
-        config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or
-        not_replayable. Raises RG400, RG404, RG407, RG435.
+        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
+        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
+        query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(_REPLAY, ReplayRow, trace_id)
 
@@ -2013,14 +2125,22 @@ class Functions(Caller):
         chunk_id: str | None = None,
         session: str | None = None,
         query: str | None = None,
+        query_embedding: Sequence[float] | None = None,
         project: str | None = None,
     ) -> ResolveAnchorRow:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (semantic), the most recent turn
-        (temporal); no row when none does. Raises RG400, RG404.
+        (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return self._row(
-            _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
+            _RESOLVE_ANCHOR,
+            ResolveAnchorRow,
+            corpus,
+            chunk_id,
+            session,
+            query,
+            query_embedding,
+            project,
         )
 
     def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
@@ -2028,11 +2148,17 @@ class Functions(Caller):
         value: str | None = self._value(_RESOLVE_EXPLICIT, corpus, chunk_id)
         return value
 
-    def resolve_from_query(self, corpus: str, query: str, mode: str | None = None) -> str | None:
+    def resolve_from_query(
+        self,
+        corpus: str,
+        query: str,
+        mode: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+    ) -> str | None:
         """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
         what ragdb.search raises.
         """
-        value: str | None = self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
+        value: str | None = self._value(_RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding)
         return value
 
     def resolve_from_session(self, corpus: str, session: str) -> str | None:
@@ -2104,13 +2230,20 @@ class Functions(Caller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
-        trace that proves them: slice, policy, snapshot and a fresh token, verified against
-        the rows. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
+        trace that proves them: slice, policy, snapshot and a fresh token, over evidence
+        recomputed from the rows; not admissible where members had no embedding for a search
+        by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
         slice's evidence has changed.
         """
         return self._rows(
@@ -2125,6 +2258,12 @@ class Functions(Caller):
             mode,
             min_score,
             filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
             client,
             otel_trace_id,
             otel_span_id,
@@ -2243,13 +2382,34 @@ class Functions(Caller):
         return self._rows(call, Hit, *values)
 
     def search_dual(
-        self, corpus: str, query: str, k: int = 10, mode: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
     ) -> list[SearchDualRow]:
-        """Searches both planes, the raw chunks and what was promoted from them (atoms,
-        proposals), and returns the k best with their plane and what they rest on. Raises what
-        ragdb.search raises.
+        """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
+        promoted from them (atoms and proposals, by their words), and returns the k best with
+        their plane and what they rest on. Raises what ragdb.search raises.
         """
-        return self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
+        return self._rows(
+            _SEARCH_DUAL,
+            SearchDualRow,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            fusion,
+            lexical_weight,
+        )
 
     def search_global(
         self,
@@ -2259,12 +2419,35 @@ class Functions(Caller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[TurnHit]:
-        """Returns the k best chunks of a whole corpus for a query with what is known of them as
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; never admissible. filter also takes role, phase, session and min_salience.
-        Raises RG400, RG404, RG410, RG415.
+        Raises what ragdb.search raises.
         """
-        return self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
+        return self._rows(
+            _SEARCH_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
 
     def search_slice(
         self,
@@ -2277,11 +2460,17 @@ class Functions(Caller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
-        policy) for a query, exactly and without recording; filter also takes role, phase,
-        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434,
-        RG435.
+        policy) for a query, with the other arguments of ragdb.search, exactly and without
+        recording; filter also takes role, phase, session and min_salience. Raises what
+        ragdb.search raises, RG430, RG431, RG434, RG435.
         """
         return self._rows(
             _SEARCH_SLICE,
@@ -2295,6 +2484,12 @@ class Functions(Caller):
             mode,
             min_score,
             filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
         )
 
     def similar(
@@ -2372,7 +2567,8 @@ class Functions(Caller):
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
+        ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404,
+        RG407.
         """
         return self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
@@ -2408,12 +2604,12 @@ class AsyncFunctions(AsyncCaller):
 
     async def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
-    ) -> BuildSliceRow:
+    ) -> BuiltSlice:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return await self._row(_BUILD_SLICE, BuildSliceRow, corpus, anchor, policy, sign)
+        return await self._row(_BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -2610,6 +2806,25 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_ERROR_CODES, ErrorCodesRow)
 
+    async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
+        """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
+        "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
+        1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer",
+        "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}:
+        passed, status (grounded, abstained, partially_grounded, ungrounded, invalid),
+        coverage and diagnostics. It proves reference, location and lexical support, not
+        entailment. Raises RG442.
+        """
+        return await self._value(_EVALUATE_ANSWER, contract, retrieval)
+
+    async def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+        """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
+        "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
+        "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
+        whether it fails the case. Raises RG442.
+        """
+        return await self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+
     async def events_after(
         self, id: UUID | str | None = None, count: int = 100
     ) -> list[EventsAfterRow]:
@@ -2641,11 +2856,11 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
-    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> ExportSliceRow:
+    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return await self._row(_EXPORT_SLICE, ExportSliceRow, corpus, anchor, policy)
+        return await self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     async def fail_embeddings(
         self,
@@ -2724,12 +2939,16 @@ class AsyncFunctions(AsyncCaller):
         key_id: str,
         secret: str,
         state: str = "verify_only",
+        created_at: datetime | None = None,
+        active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens of the
-        original. Raises RG400, RG409.
+        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on. Raises RG400, RG409.
         """
-        await self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, not_after)
+        await self._run(
+            _IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
+        )
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
@@ -2738,6 +2957,12 @@ class AsyncFunctions(AsyncCaller):
         """
         value: bool = await self._value(_INDEX_SPACE, corpus, embedder)
         return value
+
+    async def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
+        """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
+        mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
+        """
+        return await self._value(_INLINE_SPANS, answer, chunk_ids)
 
     async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
@@ -3086,8 +3311,9 @@ class AsyncFunctions(AsyncCaller):
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
         scores), same_order, same_set or drifted, with the cause (trace_tampered,
-        config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or
-        not_replayable. Raises RG400, RG404, RG407, RG435.
+        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
+        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
+        query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return await self._row(_REPLAY, ReplayRow, trace_id)
 
@@ -3111,14 +3337,22 @@ class AsyncFunctions(AsyncCaller):
         chunk_id: str | None = None,
         session: str | None = None,
         query: str | None = None,
+        query_embedding: Sequence[float] | None = None,
         project: str | None = None,
     ) -> ResolveAnchorRow:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (semantic), the most recent turn
-        (temporal); no row when none does. Raises RG400, RG404.
+        (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return await self._row(
-            _RESOLVE_ANCHOR, ResolveAnchorRow, corpus, chunk_id, session, query, project
+            _RESOLVE_ANCHOR,
+            ResolveAnchorRow,
+            corpus,
+            chunk_id,
+            session,
+            query,
+            query_embedding,
+            project,
         )
 
     async def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
@@ -3127,12 +3361,18 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def resolve_from_query(
-        self, corpus: str, query: str, mode: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        mode: str | None = None,
+        query_embedding: Sequence[float] | None = None,
     ) -> str | None:
         """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
         what ragdb.search raises.
         """
-        value: str | None = await self._value(_RESOLVE_FROM_QUERY, corpus, query, mode)
+        value: str | None = await self._value(
+            _RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
+        )
         return value
 
     async def resolve_from_session(self, corpus: str, session: str) -> str | None:
@@ -3204,13 +3444,20 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
-        trace that proves them: slice, policy, snapshot and a fresh token, verified against
-        the rows. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
+        trace that proves them: slice, policy, snapshot and a fresh token, over evidence
+        recomputed from the rows; not admissible where members had no embedding for a search
+        by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
         slice's evidence has changed.
         """
         return await self._rows(
@@ -3225,6 +3472,12 @@ class AsyncFunctions(AsyncCaller):
             mode,
             min_score,
             filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
             client,
             otel_trace_id,
             otel_span_id,
@@ -3343,13 +3596,34 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(call, Hit, *values)
 
     async def search_dual(
-        self, corpus: str, query: str, k: int = 10, mode: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
     ) -> list[SearchDualRow]:
-        """Searches both planes, the raw chunks and what was promoted from them (atoms,
-        proposals), and returns the k best with their plane and what they rest on. Raises what
-        ragdb.search raises.
+        """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
+        promoted from them (atoms and proposals, by their words), and returns the k best with
+        their plane and what they rest on. Raises what ragdb.search raises.
         """
-        return await self._rows(_SEARCH_DUAL, SearchDualRow, corpus, query, k, mode)
+        return await self._rows(
+            _SEARCH_DUAL,
+            SearchDualRow,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            fusion,
+            lexical_weight,
+        )
 
     async def search_global(
         self,
@@ -3359,12 +3633,35 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[TurnHit]:
-        """Returns the k best chunks of a whole corpus for a query with what is known of them as
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; never admissible. filter also takes role, phase, session and min_salience.
-        Raises RG400, RG404, RG410, RG415.
+        Raises what ragdb.search raises.
         """
-        return await self._rows(_SEARCH_GLOBAL, TurnHit, corpus, query, k, mode, min_score, filter)
+        return await self._rows(
+            _SEARCH_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
 
     async def search_slice(
         self,
@@ -3377,11 +3674,17 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
-        policy) for a query, exactly and without recording; filter also takes role, phase,
-        session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434,
-        RG435.
+        policy) for a query, with the other arguments of ragdb.search, exactly and without
+        recording; filter also takes role, phase, session and min_salience. Raises what
+        ragdb.search raises, RG430, RG431, RG434, RG435.
         """
         return await self._rows(
             _SEARCH_SLICE,
@@ -3395,6 +3698,12 @@ class AsyncFunctions(AsyncCaller):
             mode,
             min_score,
             filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
         )
 
     async def similar(
@@ -3472,7 +3781,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.
+        ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404,
+        RG407.
         """
         return await self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
