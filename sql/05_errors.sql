@@ -36,7 +36,8 @@ begin atomic
     ('RG441', 'ContractNotFound', 'not_found', 404, 'no applied contract, or retriever, rag or eval of one, has that name and is visible to the caller'),
     ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
-    ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to')
+    ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

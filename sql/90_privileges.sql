@@ -143,6 +143,14 @@ begin
       ('assert_run_passed', 'ragdb_reader'),
       ('evaluate_answer', 'ragdb_reader'),
       ('inline_spans', 'ragdb_reader'),
+      -- evidence, citations and answers
+      ('build_evidence_pack', 'ragdb_reader'),
+      ('evidence_pack_to_input', 'ragdb_reader'),
+      ('validate_citations', 'ragdb_reader'),
+      ('check_citations', 'ragdb_reader'),
+      ('rag_query_plan', 'ragdb_reader'),
+      ('rag_enough_context_gate', 'ragdb_reader'),
+      ('answer_from_evidence', 'ragdb_reader'),
       -- the rest
       ('error_codes', 'ragdb_reader')
     ) as g (name, role)
