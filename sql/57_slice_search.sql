@@ -232,7 +232,7 @@ do $$ begin
   if pg_catalog.to_regtype('ragdb.slice_finding') is null then
     create type ragdb.slice_finding as (
       corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text,
-      mode text, query_embedding float8[], embedder ragdb.embedders, shortfall text,
+      mode text, query_embedding real[], embedder_id integer, shortfall text,
       hits ragdb.hit[]);
   end if;
 end $$;
@@ -270,15 +270,14 @@ begin
     query_embedding::real[]);
   if v_found.mode in ('semantic', 'hybrid') then
     v_space := ragdb._current_space(v_corpus);
-    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query, query_embedding::real[]);
-    select e.* into strict v_found.embedder from ragdb.embedders e
-      where e.embedder_id = v_space.embedder_id;
-    v_found.slice.corpus_id := v_corpus.corpus_id;
+    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
+      query_embedding::real[]);
+    v_found.embedder_id := v_space.embedder_id;
     v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
   end if;
   v_found.hits := ragdb._search_turns(v_corpus, query, k, v_found.mode, min_score, filter,
-    (v_found.slice).chunk_ids, statistics, v_found.query_embedding, fusion, lexical_weight, min_lexical,
-    min_semantic);
+    (v_found.slice).chunk_ids, statistics, v_found.query_embedding, fusion, lexical_weight,
+    min_lexical, min_semantic);
   return v_found;
 end $$;
 comment on function ragdb._find_in_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8) is
@@ -308,8 +307,8 @@ begin
   v_trace.retrieval_mode := 'slice';
   v_trace.rank_mode := v_found.mode;
   if v_found.query_embedding is not null then
-    v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.embedder).embedder_id,
-      v_found.query_embedding::real[], fusion, lexical_weight, min_lexical, min_semantic);
+    v_trace := ragdb._note_meaning(v_trace, v_found.corpus, v_found.embedder_id,
+      v_found.query_embedding, fusion, lexical_weight, min_lexical, min_semantic);
   end if;
   v_trace.slice_id := (v_found.slice).slice_id;
   v_trace.anchor_chunk_id := (v_found.slice).anchor_chunk_id;
@@ -333,7 +332,8 @@ begin
   v_trace.otel_span_id := otel_span_id;
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
-  return query select w.* from ragdb._with_turns((v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
+  return query select w.* from ragdb._with_turns(
+    (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
 end $$;
 comment on function ragdb.retrieve_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8, text, text, text) is
   'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; not admissible where members had no embedding for a search by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
