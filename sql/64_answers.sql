@@ -1,0 +1,292 @@
+-- Answer contracts: which parts of an answer rest on which retrieved chunks. What is proved is reference, location
+-- and lexical support, never that the chunk implies the sentence.
+
+-- White space as JavaScript has it, beyond ASCII too.
+create or replace function ragdb._without_space(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(_without_space.text, U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", '', 'g');
+comment on function ragdb._without_space(text) is 'Returns a text without its white space, Unicode''s included.';
+
+create or replace function ragdb._support_form(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+  ragdb._fold(normalize(pg_catalog.replace(_support_form.text, U&'\00AD', ''), nfkc)), '[.,;:!?]+', ' ', 'g'),
+  U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", ' ', 'g'));
+comment on function ragdb._support_form(text) is
+  'Returns a text as lexical support compares it: NFKC, case folded, punctuation and white space one space.';
+
+-- Offsets arrive in the unit of whoever made them; here they are code points. Null is no boundary of a character.
+create or replace function ragdb._code_point_offset(text text, "offset" bigint, unit text) returns integer
+language sql immutable parallel safe
+return case
+  when _code_point_offset."offset" = 0 then 0
+  when unit = 'codepoint' then case when _code_point_offset."offset" between 0 and pg_catalog.length(text) then _code_point_offset."offset"::integer end
+  else (
+    select u.n::integer from (
+      select c.n, pg_catalog.sum(case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
+        else pg_catalog.octet_length(c.c) end) over (order by c.n) as units
+      from pg_catalog.string_to_table(text, null) with ordinality c (c, n)) u
+    where u.units = _code_point_offset."offset")
+end;
+comment on function ragdb._code_point_offset(text, bigint, text) is
+  'Returns an offset in code points given one in the unit codepoint, utf16 or byte; null outside the text or inside a character.';
+
+create or replace function ragdb._diagnostic(code text, message text, span_index integer default null, chunk_id text default null)
+returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+  'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
+comment on function ragdb._diagnostic(text, text, integer, text) is 'Returns a diagnostic of an answer.';
+
+create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_answer text := case jsonb_typeof(contract -> 'answer') when 'string' then contract ->> 'answer' end;
+  v_unit text := coalesce(contract ->> 'unit', 'codepoint');
+  v_minimum float8 := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_cites boolean := coalesce((contract ->> 'requireCitations')::boolean, false);
+  v_supports boolean := coalesce((contract ->> 'lexicalSupport')::boolean, true);
+  v_abstained boolean := coalesce((contract ->> 'abstained')::boolean, false);
+  v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
+  v_diagnostics jsonb[] := '{}';
+  v_chunks jsonb;
+  v_span record;
+  v_id text;
+  v_ids text[];
+  v_cited text[] := '{}';
+  v_sources text[] := '{}';
+  v_start integer;
+  v_end integer;
+  v_form text;
+  v_accepted int4multirange := '{}';
+  v_total integer := 0;
+  v_grounded integer := 0;
+  v_coverage float8;
+  v_weak boolean;
+  v_numbers boolean := true;
+  v_number text;
+begin
+  if jsonb_typeof(contract) is distinct from 'object' or v_unit not in ('codepoint', 'utf16', 'byte') or not v_minimum between 0 and 1 then
+    raise exception 'contract is no answer contract'
+      using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
+            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage": 0 to 1, "unit": "codepoint", "utf16" or "byte"}';
+  end if;
+  if ragdb._retrieval_problem('', coalesce(retrieval, 'null')) is not null then
+    return jsonb_build_object('query', contract -> 'query', 'passed', false, 'status', 'invalid', 'groundingCoverage', 0, 'groundedChars', 0, 'answerChars', 0,
+      'evidenceSufficient', false, 'abstained', v_abstained, 'citedChunkIds', '[]'::jsonb, 'sources', '[]'::jsonb,
+      'citationsResolve', false, 'numbersGrounded', false, 'codes', '["RETRIEVER_ERROR"]'::jsonb,
+      'diagnostics', jsonb_build_array(ragdb._diagnostic('RETRIEVER_ERROR',
+        coalesce(retrieval ->> 'error', 'the retrieval is no {"query", "chunks"} with sound chunks'))));
+  end if;
+  v_chunks := retrieval -> 'chunks';
+  if v_answer is null or ragdb._without_space(v_answer) = '' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('ANSWER_EMPTY', 'the answer is empty');
+  end if;
+  v_total := length(ragdb._without_space(coalesce(v_answer, '')));
+  if contract -> 'query' is distinct from retrieval -> 'query' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('QUERY_MISMATCH', 'the retrieval is of another query');
+  end if;
+  if contract ? 'provenance' and (contract #> '{provenance,query}' is distinct from retrieval -> 'query'
+    or contract #> '{provenance,chunkCount}' is distinct from to_jsonb(jsonb_array_length(v_chunks))
+    or contract #> '{provenance,chunkHashes}' is distinct from (
+      select coalesce(jsonb_agg(ragdb.kern_chunk_hash(c.v ->> 'text') order by c.n), '[]') from jsonb_array_elements(v_chunks) with ordinality c (v, n))
+    or contract #> '{provenance,sources}' is distinct from (
+      select coalesce(jsonb_agg(s.source order by s.n), '[]') from (
+        select c.v ->> 'source' as source, min(c.n) as n from jsonb_array_elements(v_chunks) with ordinality c (v, n) group by 1) s))
+  then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('PROVENANCE_MISMATCH', 'the provenance is of another retrieval');
+  end if;
+  if jsonb_typeof(coalesce(contract -> 'groundingSpans', '[]')) <> 'array' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID', 'groundingSpans is no list');
+  else
+    for v_span in
+      select s.n::integer - 1 as i, s.v, coalesce((s.v ->> 'required') = 'true', false) as required
+      from jsonb_array_elements(coalesce(contract -> 'groundingSpans', '[]')) with ordinality s (v, n) order by s.n
+    loop
+      v_start := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'start', 0, 1e9), v_unit);
+      v_end := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'end', 0, 1e9), v_unit);
+      if v_start is null or v_end is null or v_start >= v_end or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
+        or jsonb_path_exists(v_span.v, '$.chunkIds[*] ? (@.type() != "string")')
+      then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID',
+          'a span needs 0 <= start < end <= length of the answer, and chunk ids', v_span.i);
+        continue;
+      end if;
+      v_ids := '{}';
+      for v_id in select c.v from jsonb_array_elements_text(v_span.v -> 'chunkIds') with ordinality c (v, n) order by c.n loop
+        if exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = v_id) then
+          v_ids := v_ids || v_id;
+        else
+          v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
+        end if;
+      end loop;
+      if v_ids = '{}' then
+        v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
+          else ragdb._diagnostic('SPAN_UNGROUNDED', 'a span has no retrieved chunk', v_span.i) end;
+        continue;
+      end if;
+      v_cited := v_cited || array(select i from unnest(v_ids) i where i <> all (v_cited));
+      if v_cites and not exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_ids) and ragdb._is_cited(c -> 'citation')) then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'no chunk of a span has a uri or locator', v_span.i);
+        continue;
+      end if;
+      if v_supports then
+        v_form := ragdb._support_form(substr(v_answer, v_start + 1, v_end - v_start));
+        if v_form = '' or not exists (select from jsonb_array_elements(v_chunks) c
+            where c ->> 'id' = any (v_ids) and strpos(ragdb._support_form(c ->> 'text'), v_form) > 0) then
+          v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_TEXT_UNSUPPORTED', 'the text of a span is in none of its chunks', v_span.i);
+          continue;
+        end if;
+      end if;
+      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
+        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
+          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+      end loop;
+      v_accepted := v_accepted + int4multirange(int4range(v_start, v_end));
+    end loop;
+  end if;
+  select coalesce(sum(length(ragdb._without_space(substr(v_answer, lower(r) + 1, upper(r) - lower(r))))), 0)
+    into v_grounded from unnest(v_accepted) r;
+  v_coverage := coalesce(v_grounded / nullif(v_total, 0)::float8, 0);
+  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0)
+    or coalesce((select max((c ->> 'score')::float8) from jsonb_array_elements(v_chunks) c), 0) < coalesce((v_policy ->> 'minTopScore')::float8, 0);
+  if v_abstained then
+    if coalesce((contract ->> 'allowAbstain')::boolean, false) is false then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_NOT_ALLOWED', 'the contract allows no abstention');
+    end if;
+    if coalesce(contract ->> 'abstainAnswer', '') !~ '\S' or btrim(contract ->> 'abstainAnswer', E' \t\n\r') is distinct from btrim(v_answer, E' \t\n\r') then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_ANSWER_MISMATCH', 'the answer is not the one for abstaining');
+    end if;
+    if coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0) = 0 and coalesce((v_policy ->> 'minTopScore')::float8, 0) = 0 then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_EVIDENCE_POLICY_REQUIRED', 'abstaining needs a policy of what evidence is enough');
+    elsif not v_weak then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_WITH_SUFFICIENT_EVIDENCE', 'the evidence was enough to answer');
+    end if;
+  else
+    if v_weak then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('EVIDENCE_INSUFFICIENT', 'too few chunks, or none that scores enough');
+    end if;
+    if v_total > 0 then
+      if v_cites and coalesce(jsonb_array_length(nullif(contract -> 'groundingSpans', 'null')), 0) = 0 then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
+      end if;
+      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITED_CHUNKS_BELOW_MINIMUM',
+          format('%s chunks are cited, fewer than %s', cardinality(v_cited), contract ->> 'minCitedChunks'));
+      end if;
+      if v_coverage < v_minimum then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('GROUNDING_BELOW_THRESHOLD',
+          format('coverage %s is below required threshold %s.', to_char(v_coverage, 'FM0.000'), to_char(v_minimum, 'FM0.000')));
+      end if;
+    end if;
+  end if;
+  select coalesce(array_agg(s.source order by s.n), '{}') into v_sources from (
+    select c ->> 'source' as source, min(array_position(v_cited, c ->> 'id')) as n
+    from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_cited) group by 1) s;
+  return jsonb_build_object(
+    'query', contract -> 'query', 'passed', v_diagnostics = '{}',
+    'status', case
+      when v_diagnostics = '{}' then case when v_abstained then 'abstained' else 'grounded' end
+      when exists (select from unnest(v_diagnostics) d where d ->> 'code' not in ('SPAN_UNGROUNDED', 'GROUNDING_BELOW_THRESHOLD')) then 'invalid'
+      when v_grounded = 0 then 'ungrounded' else 'partially_grounded' end,
+    'groundingCoverage', v_coverage, 'groundedChars', v_grounded, 'answerChars', v_total,
+    'evidenceSufficient', not v_weak, 'abstained', v_abstained,
+    'citedChunkIds', to_jsonb(array(select c collate "C" from unnest(v_cited) c order by 1)), 'sources', to_jsonb(v_sources),
+    'citationsResolve', not exists (select from unnest(v_diagnostics) d where d ->> 'code' in ('CHUNK_REF_UNKNOWN', 'CITATION_REQUIRED', 'SPAN_UNGROUNDED', 'SPAN_INVALID')),
+    'numbersGrounded', v_numbers,
+    'codes', (select coalesce(jsonb_agg(d -> 'code'), '[]') from unnest(v_diagnostics) d),
+    'diagnostics', to_jsonb(v_diagnostics));
+end $$;
+comment on function ragdb.evaluate_answer(jsonb, jsonb) is
+  'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
+
+-- Each marker grounds the text since the marker before it.
+create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker record;
+  v_from integer := 0;
+  v_at integer := 0;
+  v_gap text;
+  v_start integer;
+  v_end integer;
+  v_spans jsonb := '[]';
+  v_ids jsonb;
+begin
+  if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
+    raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
+      using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
+  end if;
+  for v_marker in
+    select m.part[1] as before, m.part[2] as numbers
+    from regexp_matches(answer, '(.*?)\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]', 'g') with ordinality m (part, n) order by m.n
+  loop
+    v_gap := v_marker.before;
+    v_at := v_from + length(v_gap);
+    select jsonb_agg(chunk_ids[n.v::integer] order by n.n) into v_ids from (
+      select min(x.n) as n, x.v from string_to_table(regexp_replace(v_marker.numbers, '\s', '', 'g'), ',') with ordinality x (v, n) group by x.v) n;
+    if jsonb_path_exists(v_ids, '$[*] ? (@ == null)') then
+      raise exception 'marker [%] names no chunk', ragdb._quote(v_marker.numbers)
+        using errcode = 'RG442', detail = format('there are %s chunks, from 1', cardinality(chunk_ids)), hint = 'correct the marker, or pass all chunk ids';
+    end if;
+    if v_spans <> '[]' and v_gap ~ '^[ \t.,;:!?]*$' then
+      v_spans := jsonb_set(v_spans, array['-1', 'chunkIds'], (
+        select jsonb_agg(i.v order by i.n) from (select e.v, min(e.n) as n
+          from jsonb_array_elements((v_spans -> -1 -> 'chunkIds') || v_ids) with ordinality e (v, n) group by e.v) i));
+    else
+      v_start := v_from + length(v_gap) - length(regexp_replace(v_gap, '^[\s.!?]+', ''));
+      v_end := v_from + length(regexp_replace(v_gap, '\s+$', ''));
+      if v_start >= v_end then
+        raise exception 'marker [%] has no text before it', ragdb._quote(v_marker.numbers)
+          using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
+      end if;
+      v_spans := v_spans || jsonb_build_object('start', v_start, 'end', v_end, 'chunkIds', v_ids, 'required', true);
+    end if;
+    v_from := v_at + length(v_marker.numbers) + 2;
+  end loop;
+  return v_spans;
+end $$;
+comment on function ragdb.inline_spans(text, text[]) is
+  'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.';
+
+-- A contract's answer node as ragdb.evaluate_answer takes it. Strict, which is the default, asks for lexical support and
+-- full coverage; lenient for neither unless it is declared.
+create or replace function ragdb._answer_contract(declared ragdb.contract_nodes, answer text) returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+    'query', (declared).keys -> 'query', 'answer', coalesce(answer, (declared).keys ->> 'answer'),
+    'requireCitations', coalesce((declared).keys ->> 'requireCitations', r.citations)::boolean,
+    'minGroundingCoverage', coalesce(((declared).keys ->> 'minGroundingCoverage')::float8, case r.policy when 'lenient' then 0 else 1 end),
+    'lexicalSupport', coalesce(((declared).keys ->> 'lexicalSupport')::boolean, r.policy is distinct from 'lenient'),
+    'minCitedChunks', ((declared).keys ->> 'minCitedChunks')::integer,
+    'evidencePolicy', pg_catalog.jsonb_build_object('minRetrievedChunks', ((declared).keys ->> 'minRetrievedChunks')::integer, 'minTopScore', ((declared).keys ->> 'minTopScore')::float8),
+    'allowAbstain', ((declared).keys ->> 'allowAbstain')::boolean, 'abstainAnswer', (declared).keys -> 'abstainAnswer',
+    'abstained', (declared).keys ? 'abstainAnswer' and coalesce(answer, (declared).keys ->> 'answer') = (declared).keys ->> 'abstainAnswer',
+    'groundingSpans', coalesce((
+      select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('start', (s.keys ->> 'start')::integer, 'end', (s.keys ->> 'end')::integer,
+        'chunkIds', pg_catalog.to_jsonb(ragdb._list(s.keys ->> 'chunks')), 'required', coalesce((s.keys ->> 'required')::boolean, false)) order by s.node_no)
+      from ragdb.contract_nodes s where s.contract = (declared).contract and s.version = (declared).version and s.parent_no = (declared).node_no and s.node = 'answerSpan'), '[]')))
+  from (select pg_catalog.max(g.keys ->> 'policy') as policy,
+      case when pg_catalog.bool_or(coalesce(g.keys ->> 'requireCitations', g.keys ->> 'citations') = 'true') then 'true' end as citations
+    from ragdb.contract_nodes g where g.contract = (declared).contract and g.version = (declared).version
+      and g.node in ('rag', 'grounding') and g.rag = (declared).rag) r);
+comment on function ragdb._answer_contract(ragdb.contract_nodes, text) is
+  'Returns a ragAnswerContract of a contract, for its own answer or another, as ragdb.evaluate_answer takes it.';
+
+-- What a rag may use of what was retrieved: whole chunks in rank order while they fit its maxContext (code points), the
+-- next one cut, none after it.
+create or replace function ragdb._rag_context(query text, hits ragdb.eval_hit[], max_context integer) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object('query', query, 'chunks', coalesce((
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', h.chunk_id, 'source', h.source, 'score', h.score,
+    'citation', coalesce(h.citation, '{}'), 'text', pg_catalog.left(h.text, coalesce(max_context, 2147483647) - h.before::integer)) order by h.rank)
+  from (select u.*, coalesce(pg_catalog.sum(pg_catalog.length(u.text)) over (order by u.rank rows between unbounded preceding and 1 preceding), 0) as before
+    from pg_catalog.unnest(hits) u) h
+  where h.before < coalesce(max_context, 2147483647)), '[]'));
+comment on function ragdb._rag_context(text, ragdb.eval_hit[], integer) is
+  'Returns retrieved chunks as JSON, cut to a rag''s maxContext in code points.';
