@@ -304,6 +304,70 @@ def test_an_old_key_verifies_until_it_is_revoked(signed: Connection) -> None:
     assert verify(signed, made)[1] == 'key_revoked: key "k1" verifies nothing any more'
 
 
+def intact(db: Connection, trace: Any) -> set[bool]:
+    return {r[0] for r in db.execute("select is_intact from ragdb.verify_trace(%s)", (trace,))}
+
+
+def test_a_trace_of_a_time_without_an_active_key_needs_no_signature(signed: Connection) -> None:
+    def recorded(at: str) -> Any:
+        signed.execute(f"set local ragdb.now = '{at}'")
+        row = one(signed, "select trace_id from ragdb.retrieve('chat', 'refunds')")
+        return row["trace_id"]
+
+    signed.execute("update ragdb.signing_keys set created_at = '2031-01-10'")
+    before, under = recorded("2031-01-09"), recorded("2031-01-11")
+    signed.execute("set local ragdb.now = '2031-01-12'")
+    signed.execute("select ragdb.revoke_signing_key('k1')")
+    after = recorded("2031-01-13")
+    macs = [
+        one(signed, "select * from ragdb.get_trace(%s)", i)["trace_mac"]
+        for i in (before, under, after)
+    ]
+    assert [mac is not None for mac in macs] == [True, True, False]
+    assert [intact(signed, i) for i in (before, under, after)] == [{True}] * 3
+
+
+def test_a_copy_without_the_key_cannot_speak_of_signatures_and_with_it_can(
+    signed: Connection,
+) -> None:
+    made = export(signed)
+    trace = retrieve(signed)[0]["trace_id"]
+    kept = one(signed, "select * from ragdb.export_signing_keys()")
+    signed.execute("delete from ragdb.signing_keys")
+    assert (verify(signed, made)[1] or "").startswith("key_unknown")
+    assert intact(signed, trace) == {True}
+    # a key made in the copy is younger than the trace, and tells nothing of it either
+    signed.execute("select pg_sleep(0.002); select ragdb.create_signing_key('copy')")
+    assert intact(signed, trace) == {True}
+    signed.execute(
+        "select ragdb.import_signing_key(%(key_id)s, %(secret)s, 'verify_only', %(created_at)s)",
+        kept,
+    )
+    assert verify(signed, made) == (True, None)
+    assert intact(signed, trace) == {True}
+    assert export(signed)["admissibility_token"].startswith("rgt1.copy.")
+
+
+@pytest.mark.parametrize(
+    ("call", "sqlstate"),
+    [
+        ("create_signing_key('a b')", "RG400"),
+        ("create_signing_key('k1')", "RG409"),
+        ("revoke_signing_key('k9')", "RG432"),
+        ("revoke_signing_key(null)", "RG432"),
+        ("import_signing_key('k2', 'abcd')", "RG400"),
+        ("import_signing_key('k2', repeat('ab', 32), 'asleep')", "RG400"),
+        ("import_signing_key(null, repeat('ab', 32))", "RG400"),
+        ("import_signing_key('k1', repeat('ab', 32))", "RG409"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused(signed: Connection, call: str, sqlstate: str) -> None:
+    with pytest.raises(psycopg.DatabaseError) as caught:
+        signed.execute(f"select ragdb.{call}")
+    assert caught.value.sqlstate == sqlstate
+    assert caught.value.diag.message_hint
+
+
 def test_nothing_is_signed_without_a_key(db: Connection) -> None:
     chat(db, messages())
     for call in (
@@ -641,6 +705,8 @@ def test_a_reader_builds_retrieves_and_replays_but_does_not_promote(signed: Conn
         ([message(1) | {"text": None}], "text"),
         ([message(1) | {"salience": 1.5}], "salience"),
         ([message(1) | {"created_at": "yesterday evening"}], "created_at"),
+        ([message(1) | {"created_at": "infinity"}], "created_at"),
+        ([message(1) | {"created_at": 1700000000}], "created_at"),
         ([message(1) | {"id": None}], "id"),
         ([message(1) | {"parents": "x"}], "parents"),
         (["hello"], "object"),
@@ -671,6 +737,13 @@ def test_ids_that_are_no_uuids_become_the_same_uuids_everywhere(any_db: Connecti
     space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
     ids = [str(uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
     assert rows == [(ids[0], "user", "exploration"), (ids[1], "user", "exploration")]
+
+
+def test_a_time_without_a_zone_means_the_same_in_every_session(db: Connection) -> None:
+    db.execute("set local timezone = 'Asia/Tokyo'")
+    chat(db, [message(1, created_at="2026-01-01T00:00:00")])
+    row = db.execute("select created_at = '2026-01-01 00:00:00+00' from ragdb.turns").fetchone()
+    assert row == (True,)
 
 
 def test_what_a_conversation_does_not_say_is_derived(db: Connection) -> None:
