@@ -33,7 +33,8 @@ end;
 comment on function ragdb._rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
--- "phrase", +word and -word bind the semantic leg too
+-- +word, -word, +"phrase" and -"phrase" bind the semantic leg too. A phrase without a sign binds the lexical leg
+-- alone: questions quote what no text says in these words.
 create or replace function ragdb._demanded_chunks(corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
 language plpgsql stable parallel safe
@@ -41,12 +42,13 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
+  v_signed constant text := regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g');
   v_condition text;
 begin
-  if not ragdb._has_clauses(query) then
+  if not ragdb._has_clauses(v_signed) then
     return chunk_nos;
   end if;
-  v_condition := ragdb._query_condition(corpus, query);
+  v_condition := ragdb._query_condition(corpus, v_signed);
   if v_condition = '' then
     return chunk_nos;
   end if;
@@ -56,7 +58,7 @@ begin
       and (_demanded_chunks.chunk_nos is null or x.chunk_no = any (_demanded_chunks.chunk_nos)));
 end $$;
 comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
-  'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words and phrases of a query; what it was given when the query has none.';
+  'Returns those of the given chunks (all of the corpus when null) that satisfy what a query demands by + and -; what it was given when it demands nothing.';
 
 -- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
