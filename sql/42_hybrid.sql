@@ -33,8 +33,6 @@ end;
 comment on function ragdb._rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
--- +word, -word, +"phrase" and -"phrase" bind the semantic leg too. A phrase without a sign binds the lexical leg
--- alone: questions quote what no text says in these words.
 create or replace function ragdb._demanded_chunks(corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
 language plpgsql stable parallel safe
@@ -42,13 +40,12 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_signed constant text := regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g');
   v_condition text;
 begin
-  if not ragdb._has_clauses(v_signed) then
+  if not ragdb._has_clauses(query) then
     return chunk_nos;
   end if;
-  v_condition := ragdb._query_condition(corpus, v_signed);
+  v_condition := ragdb._query_condition(corpus, query);
   if v_condition = '' then
     return chunk_nos;
   end if;
@@ -58,7 +55,7 @@ begin
       and (_demanded_chunks.chunk_nos is null or x.chunk_no = any (_demanded_chunks.chunk_nos)));
 end $$;
 comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
-  'Returns those of the given chunks (all of the corpus when null) that satisfy what a query demands by + and -; what it was given when it demands nothing.';
+  'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words and phrases of a query; what it was given when the query has none.';
 
 -- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
@@ -73,6 +70,7 @@ set jit = off
 as $$
 declare
   v_depth constant integer := least(1000, greatest(50, 4 * k));
+  v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
 begin
   return query
     with near as materialized (
@@ -85,7 +83,8 @@ begin
           array(select n.chunk_no from near n)) r
         join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     ), words as materialized (
-      select s.chunk_no, s.rank from scored s where s.rank <= v_depth and s.bm25 > 0
+      select s.chunk_no, s.rank from scored s
+      where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
     ), also_near as materialized (
       select a.chunk_no, a.score
       from ragdb._nearest(corpus, space, embedding, v_depth,
@@ -190,7 +189,9 @@ begin
   if filter is not null or chunk_ids is not null then
     v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
   end if;
-  v_chunk_nos := ragdb._demanded_chunks(corpus, query, v_chunk_nos);
+  -- what has a sign, + or -, binds the semantic leg too; a mere phrase does not: questions quote what no text
+  -- says in these words
+  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_chunk_nos);
   if mode = 'semantic' then
     return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
   else
