@@ -48,7 +48,7 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
 
 def _document(line: bytes, number: int) -> Document:
     try:
-        record = json.loads(line.decode(), parse_constant=_no_constant)
+        record = json.loads(line.decode(), parse_constant=no_constant)
     except UnicodeDecodeError:
         malformed(number, "it is not UTF-8", "convert the file to UTF-8")
     except (ValueError, RecursionError) as error:
@@ -136,7 +136,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         raise ReadError("corrupt", "its gzip data ends too early", "copy or download it again")
 
 
-def _no_constant(name: str) -> NoReturn:
+def no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 

@@ -1,0 +1,354 @@
+"""Conversations, slices, policies, keys and replays from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from ragdb.cli import app
+from tests.sql.conversations import uuid
+
+Run = Callable[..., Any]
+
+TURNS = [
+    {"id": uuid(1), "role": "user", "parent_id": None, "text": "How are refunds paid?"},
+    {"id": uuid(2), "role": "assistant", "parent_id": uuid(1), "text": "Refunds come by card."},
+    {"id": uuid(3), "role": "user", "parent_id": uuid(2), "text": "And refunds of gifts?"},
+    {"id": uuid(4), "role": "assistant", "parent_id": uuid(3), "text": "Gifts become vouchers."},
+]
+
+
+@pytest.fixture
+def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """run('slice', 'build', …) on a fresh database; the result has exit_code, stdout, stderr."""
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
+
+
+def done(run: Run, *arguments: Any, **how: Any) -> Any:
+    """What a verb that succeeds prints with --json."""
+    result = run(*arguments, "--json", **how)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def write(path: Path, lines: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def chat(run: Run, tmp_path: Path) -> Run:
+    """The same with a conversation in the corpus `chat` and a key."""
+    flat = write(tmp_path / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+    assert run("ingest", flat, "--corpus", "chat", "-q").exit_code == 0
+    assert run("keys", "create", "k1").exit_code == 0
+    return run
+
+
+def edges(clone: str) -> list[Any]:
+    with psycopg.connect(clone) as db:
+        return db.execute(
+            "select p.chunk_id, c.chunk_id, e.edge_type from ragdb.edges e"
+            " join ragdb.chunks p on (p.corpus_id, p.chunk_no) = (e.corpus_id, e.parent_no)"
+            " join ragdb.chunks c on (c.corpus_id, c.chunk_no) = (e.corpus_id, e.child_no)"
+            " order by 1, 2, 3"
+        ).fetchall()
+
+
+# ── ingest ──
+
+
+def test_a_tree_and_flat_lines_give_one_graph(run: Run, clone: str, tmp_path: Path) -> None:
+    def tree(n: int) -> dict[str, Any]:
+        turn = TURNS[n]
+        role = "prompter" if turn["role"] == "user" else turn["role"]
+        replies = [tree(n + 1)] if n + 1 < len(TURNS) else []
+        return {"message_id": turn["id"], "text": turn["text"], "role": role, "replies": replies}
+
+    trees = write(tmp_path / "tree.jsonl", [{"message_tree_id": "s1", "prompt": tree(0)}])
+    flat = write(tmp_path / "flat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+    found = []
+    for file in (trees, flat):
+        assert run("ingest", file, "--corpus", file.stem).exit_code == 0
+        with psycopg.connect(clone) as db:
+            found.append(
+                db.execute(
+                    "select c.chunk_id, c.text, t.role, t.session_id, t.depth"
+                    " from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)"
+                    " join ragdb.corpora o using (corpus_id) where o.name = %s order by 1",
+                    (file.stem,),
+                ).fetchall()
+            )
+    assert found[0] == found[1]
+    assert [(row[0], row[4]) for row in found[0]] == [(uuid(n), n - 1) for n in (1, 2, 3, 4)]
+    assert edges(clone) == [(uuid(n), uuid(n + 1), "reply") for n in (1, 2, 3) for _ in "ab"]
+
+
+def test_several_parents_keep_their_types(run: Run, clone: str, tmp_path: Path) -> None:
+    turn = {"session": "s1", "role": "user"}
+    file = write(
+        tmp_path / "chat.jsonl",
+        [
+            turn | {"id": uuid(1), "text": "one", "parents": []},
+            turn | {"id": uuid(2), "text": "two", "parents": [uuid(1)]},
+            turn
+            | {
+                "id": uuid(3),
+                "text": "three",
+                "parents": [{"id": uuid(1), "edge_type": "branch"}, {"id": uuid(2)}],
+            },
+        ],
+    )
+    assert run("ingest", file, "--corpus", "chat").exit_code == 0
+    assert edges(clone) == [
+        (uuid(1), uuid(2), "reply"),
+        (uuid(1), uuid(3), "branch"),
+        (uuid(2), uuid(3), "default"),
+    ]
+
+
+def test_a_conversation_ingested_again_writes_nothing(
+    chat: Run, clone: str, tmp_path: Path
+) -> None:
+    def state() -> Any:
+        with psycopg.connect(clone) as db:
+            return db.execute(
+                "select c.version, (select array_agg(t.xmin::text) from ragdb.turns t),"
+                " (select array_agg(e.xmin::text) from ragdb.edges e)"
+                " from ragdb.corpora c where name = 'chat'"
+            ).fetchone()
+
+    before = state()
+    report = done(chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
+    assert (report["written"], report["unchanged"]) == (0, 1)
+    assert state() == before
+
+
+def test_an_edited_message_changes_that_message(chat: Run, clone: str, tmp_path: Path) -> None:
+    lines = [turn | {"session": "s1"} for turn in TURNS]
+    lines[3]["text"] = "Gifts become cash."
+    write(tmp_path / "chat.jsonl", lines)
+    report = done(chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
+    assert report["written"] == 1
+    with psycopg.connect(clone) as db:
+        rows = db.execute("select chunk_id, text from ragdb.chunks order by 1").fetchall()
+    assert rows == [(turn["id"], turn["text"]) for turn in lines]
+
+
+def test_ids_that_are_no_uuids_become_some(run: Run, clone: str, tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "chat.jsonl",
+        [
+            {"id": "m1", "session": "s", "role": "user", "text": "Hi"},
+            {"id": "m2", "session": "s", "role": "user", "text": "Ho", "parent_id": "m1"},
+        ],
+    )
+    assert run("ingest", file, "--corpus", "chat").exit_code == 0
+    space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
+    ids = [
+        str(uuid5(space, "".join(f"\0\0\0{chr(len(f))}{f}" for f in ("chat", "s", m))))
+        for m in ("m1", "m2")
+    ]
+    assert edges(clone) == [(*ids, "reply")]
+
+
+GOOD = {"id": uuid(9), "session": "good", "role": "user", "text": "Fine."}
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ([{"id": uuid(1), "parent_id": uuid(7), "text": "x"}], "not in the conversation"),
+        ([{"id": uuid(1), "parent_id": uuid(1), "text": "x"}], "the turn itself"),
+        (
+            [
+                {"id": uuid(1), "parent_id": uuid(2), "text": "x"},
+                {"id": uuid(2), "parent_id": uuid(1), "text": "y"},
+            ],
+            "cycle",
+        ),
+        ([{"id": uuid(1), "text": "x"}, {"id": uuid(1), "text": "y"}], "two turns"),
+        ([{"id": uuid(1), "text": "  "}], "blank"),
+        ([{"text": "no id"}], "id is not a text"),
+        ([{"id": uuid(1), "text": "x", "salience": 7}], "salience"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_malformed_conversation_is_named_and_the_others_are_stored(
+    run: Run, clone: str, tmp_path: Path, bad: list[Any], says: str
+) -> None:
+    lines = [GOOD, *({"session": "bad", "role": "user"} | turn for turn in bad)]
+    result = run("ingest", write(tmp_path / "chat.jsonl", lines), "--corpus", "chat")
+    assert result.exit_code == 4, result.output
+    assert says in result.output
+    with psycopg.connect(clone) as db:
+        assert db.execute("select chunk_id from ragdb.chunks").fetchall() == [(uuid(9),)]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "line 2"),
+        ("[]", "line 2"),
+        ('{"role": "user", "session": "a", "id": "1", "text": "x", "salience": NaN}', "line 2"),
+    ],
+)
+def test_a_line_that_is_no_message_is_named(run: Run, tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_text(json.dumps(GOOD) + "\n" + line + "\n")
+    result = run("ingest", file, "--corpus", "chat")
+    assert result.exit_code == 4
+    assert says in result.output
+
+
+@pytest.mark.shared
+def test_the_trees_of_openassistant_are_ingested(run: Run, clone: str, shared: Path) -> None:
+    folder = shared / "data/conv_oasst_trees"
+    report = done(run, "ingest", folder / "en_100_tree.jsonl", "--corpus", "oasst")
+    assert (report["written"], report["failed"]) == (100, 0)
+
+    def count(node: dict[str, Any], depth: int = 0) -> list[tuple[str, int]]:
+        below = [found for reply in node["replies"] for found in count(reply, depth + 1)]
+        return [(node["message_id"], depth), *below]
+
+    trees = (folder / "en_100_tree.jsonl").read_text().splitlines()
+    expected = sorted(found for tree in trees for found in count(json.loads(tree)["prompt"]))
+    with psycopg.connect(clone) as db:
+        rows = db.execute(
+            "select c.chunk_id, t.depth from ragdb.turns t"
+            " join ragdb.chunks c using (corpus_id, chunk_no) order by 1"
+        ).fetchall()
+    assert rows == expected
+    assert len(edges(clone)) == len(expected) - len(trees)
+
+
+# ── slices ──
+
+
+def test_a_slice_is_built_stored_shown_searched_verified_and_replayed(chat: Run) -> None:
+    made = done(chat, "slice", "build", uuid(1), "-c", "chat", "--store")
+    assert made["chunk_ids"] == [uuid(n) for n in (1, 2, 3, 4)]
+    members = done(chat, "slice", "show", made["slice_id"], "-c", "chat")
+    assert [m["chunk_id"] for m in members] == made["selection_order"]
+    result = chat(
+        "slice", "search", "refunds", "-c", "chat", "--slice", made["slice_id"], "--trace", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    hits = json.loads(result.stdout)
+    assert {hit["chunk_id"] for hit in hits} == {uuid(1), uuid(2), uuid(3)}
+    trace = result.stderr.split()[-1]
+    assert trace == hits[0]["trace_id"]
+    assert done(chat, "slice", "verify", trace) == {"valid": True, "reason": None}
+    assert done(chat, "trace", "replay", trace)["verdict"] == "exact"
+    assert done(chat, "trace", "why-not", trace, uuid(4))["step"] == "ranking"
+
+
+def test_changed_evidence_fails_and_is_named(chat: Run, tmp_path: Path) -> None:
+    found = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
+    trace = found.stderr.split()[-1]
+    lines = [turn | {"session": "s1"} for turn in TURNS]
+    lines[1]["text"] = "Refunds come in cash."
+    write(tmp_path / "chat.jsonl", lines)
+    assert chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
+    verified = chat("slice", "verify", trace)
+    assert verified.exit_code == 1
+    assert uuid(2) in verified.stdout
+    replayed = chat("trace", "replay", trace, "--json")
+    assert replayed.exit_code == 1
+    assert json.loads(replayed.stdout)["cause"] == "corpus_changed"
+    assert json.loads(replayed.stdout)["changed_chunk_ids"] == [uuid(2)]
+
+
+def test_a_search_without_an_anchor_finds_one_and_says_which(chat: Run) -> None:
+    result = chat("slice", "search", "vouchers", "-c", "chat")
+    assert result.exit_code == 0
+    assert f"anchor {uuid(4)} (semantic)" in result.stderr
+    assert "Gifts become vouchers." in result.stdout
+
+
+def test_a_policy_is_registered_listed_and_used_by_reference(chat: Run) -> None:
+    added = done(chat, "policy", "add", '{"max_nodes": 2, "version": "small"}')
+    (listed,) = done(chat, "policy", "ls")
+    assert (listed["policy_id"], listed["params_hash"]) == ("small", added["params_hash"])
+    reference = f"small@{added['params_hash']}"
+    made = done(chat, "slice", "build", uuid(1), "-c", "chat", "--policy", reference)
+    assert len(made["chunk_ids"]) == 2
+    assert made["params_hash"] == added["params_hash"]
+
+
+def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -> None:
+    made = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
+    trace = made.stderr.split()[-1]
+    assert chat("keys", "rotate", "k2").stdout.strip() == "k2"
+    assert {k["key_id"]: k["state"] for k in done(chat, "keys", "ls")} == {
+        "k1": "verify_only",
+        "k2": "active",
+    }
+    exported = chat("keys", "export").stdout
+    with psycopg.connect(clone) as db:
+        db.execute("delete from ragdb.signing_keys")
+    refused = chat("slice", "verify", trace)
+    assert refused.exit_code == 1
+    assert "key_unknown" in refused.stdout
+    assert chat("keys", "import", "-", input=exported).exit_code == 0
+    assert chat("keys", "export").stdout == exported
+    assert chat("slice", "verify", trace).exit_code == 0
+    assert chat("keys", "revoke", "k1", "--yes").exit_code == 0
+    assert "key_revoked" in chat("slice", "verify", trace).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["slice", "build", "nobody", "-c", "chat"], "RG434"),
+        (["slice", "build", uuid(1), "-c", "chat", "--store", "--no-sign"], "--no-sign"),
+        (["slice", "build", uuid(1), "-c", "chat", "--policy", "{"], "not JSON"),
+        (["slice", "build", uuid(1), "-c", "chat", "--policy", '{"max_nodes": 0}'], "RG430"),
+        (["slice", "build", uuid(1), "-c", "chat", "--policy", "none@0"], "RG431"),
+        (["slice", "show", "0", "-c", "chat"], "RG435"),
+        (["slice", "search", "x", "-c", "chat", "--slice", "0"], "RG435"),
+        (["slice", "search", "x", "-c", "chat", "--slice", "0", "--anchor", "1"], "RG400"),
+        (["slice", "search", "x", "-c", "nowhere"], "RG404"),
+        (["slice", "verify", "x"], "no trace id"),
+        (["trace", "replay", str(UUID(int=7 << 76))], "RG407"),
+        (["trace", "why-not", "x", "y"], "no trace id"),
+        (["policy", "add", "{"], "not JSON"),
+        (["policy", "add", "[]"], "RG430"),
+        (["keys", "create", "a b"], "RG400"),
+        (["keys", "create", "k1"], "RG409"),
+        (["keys", "revoke", "k9", "--yes"], "RG432"),
+        (["keys", "revoke", "k1"], "--yes"),
+    ],
+)
+def test_what_is_asked_wrongly_exits_with_2_and_says_why(
+    chat: Run, arguments: list[str], message: str
+) -> None:
+    result = chat(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+
+
+def test_keys_that_were_not_exported_are_not_imported(chat: Run) -> None:
+    for given in ("hello", "{}", "[]"):
+        result = chat("keys", "import", "-", input=given + "\n")
+        assert result.exit_code == 2
+        assert "line 1 is no exported key" in result.stderr
+
+
+def test_nothing_is_signed_without_a_key(run: Run, tmp_path: Path) -> None:
+    flat = write(tmp_path / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+    assert run("ingest", flat, "--corpus", "chat", "-q").exit_code == 0
+    result = run("slice", "build", uuid(1), "-c", "chat")
+    assert result.exit_code == 2
+    assert "RG433" in result.stderr
+    assert "ragdb keys create" in result.stderr
+    assert done(run, "slice", "build", uuid(1), "-c", "chat", "--no-sign")["slice_id"]
