@@ -173,7 +173,8 @@ begin
   end if;
   v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
   execute 'select array(select c.chunk_no from ragdb.documents d'
-    ' join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no'
+    ' cross join lateral (select h.chunk_no, h.source, h.page from ragdb.chunks h'
+    ' where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) c'
     ' where d.corpus_id = $2 and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions)
     || ' limit $4)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
@@ -365,8 +366,6 @@ language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -414,8 +413,10 @@ begin
         cardinality(w.positions)
           * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
       from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-        left join ragdb.lexemes l on l.corpus_id = corpus.corpus_id and l.lexeme = w.lexeme
-        left join ragdb.lexemes s on s.corpus_id = statistics.corpus_id and s.lexeme = w.lexeme
+        left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+        left join lateral (select d.df from ragdb.lexemes d
+          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme offset 0) s on true
     ) w
   ) t;
   if filter is not null or chunk_ids is not null then
@@ -425,8 +426,10 @@ begin
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
       v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by q.score desc) from ('
         'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
-        ' join ragdb.chunks c on c.corpus_id = $3 and c.chunk_no = x.chunk_no'
-        ' join ragdb.documents d on d.corpus_id = $3 and d.doc_no = c.doc_no'
+        ' cross join lateral (select h.doc_no, h.source, h.page from ragdb.chunks h'
+        ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
+        ' cross join lateral (select o.* from ragdb.documents o'
+        ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
         ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions) || ' order by 2 desc limit $5) q';
     end if;
   end if;
@@ -506,8 +509,8 @@ end $$;
 comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
   'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
 
--- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Every
--- join is by key: the planner, which cannot know how few rows rank, is left no other way.
+-- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Joins
+-- go by key (lateral, offset 0): the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
@@ -518,8 +521,6 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -590,14 +591,18 @@ begin
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
         row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
-      from ranked r join ragdb.chunks h on h.corpus_id = r.corpus_id and h.chunk_no = r.chunk_no
+      from ranked r
+        cross join lateral (select c.* from ragdb.chunks c
+          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
       order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
       t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
       case when v_mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25, t.coverage,
       encode(t.content_hash, 'hex'), d.metadata, v_mode, t.is_exact
-    from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
+    from top t
+      cross join lateral (select o.* from ragdb.documents o
+        where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
     order by t.rank;
 end $$;
 comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is

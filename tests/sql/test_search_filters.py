@@ -1,0 +1,231 @@
+"""Filters act inside the ranking: the best k of what they leave, never fewer."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Server
+from tests.sql.lexical_twin import document, put, search
+
+Connection = psycopg.Connection[Any]
+
+LANGUAGES = ("en", "de", "fr")
+
+
+def metadata(n: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"year": 2000 + n % 13, "tags": [f"t{n % 3}", f"u{n % 4}"], "n": n}
+    if n % 5:
+        found["team"] = ("red", "blue")[n % 2]
+    if n % 7 == 0:
+        found["year"] = "unknown"
+    return found
+
+
+def fill(db: Connection, count: int = 60) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (
+            document(
+                f"docs/{'ab'[n % 2]}/{n}.md",
+                f"apple {'pear ' * (n % 4)} {n}",
+                title=f"Title {n}",
+                metadata=metadata(n),
+                language=LANGUAGES[n % 3],
+            )
+            for n in range(count)
+        ),
+    )
+
+
+def sources(db: Connection, condition: Any, k: int = 1000) -> set[str]:
+    return {
+        row[0]
+        for row in db.execute(
+            "select source from ragdb.search('docs', 'apple pear', %s, filter => %s)",
+            (k, json.dumps(condition)),
+        ).fetchall()
+    }
+
+
+def holds(n: int, field: str, operator: str, value: Any) -> bool:
+    """What a condition means, in Python."""
+    source = f"docs/{'ab'[n % 2]}/{n}.md"
+    builtin = {"source": source, "language": LANGUAGES[n % 3], "title": f"Title {n}", "uri": source}
+    found = builtin[field] if field in builtin else metadata(n).get(field)
+    match operator:
+        case "eq":
+            return bool(found == value)
+        case "ne":
+            return bool(found != value)
+        case "exists":
+            return (found is not None) == value
+        case "in":
+            return found in value
+        case "any":
+            return any(f in value for f in (found if isinstance(found, list) else [found]))
+        case "all":
+            return isinstance(found, list) and set(value) <= set(found)
+        case "glob":
+            return isinstance(found, str) and fnmatch.fnmatchcase(found, value)
+        case _:
+            if type(found) is not type(value):
+                return False
+            return bool(
+                {
+                    "gt": found > value,
+                    "gte": found >= value,
+                    "lt": found < value,
+                    "lte": found <= value,
+                }[operator]
+            )
+
+
+scalars = st.one_of(
+    st.integers(1998, 2014),
+    st.sampled_from(["red", "blue", "unknown", "t1", "x' or 1=1 --", "{V}"]),
+)
+conditions = st.one_of(
+    st.tuples(
+        st.sampled_from(["year", "team", "n", "no'such$1"]), st.sampled_from(["eq", "ne"]), scalars
+    ),
+    st.tuples(
+        st.sampled_from(["year", "team", "n"]),
+        st.sampled_from(["gt", "gte", "lt", "lte"]),
+        scalars,
+    ),
+    st.tuples(st.sampled_from(["year", "team"]), st.just("in"), st.lists(scalars, max_size=4)),
+    st.tuples(
+        st.sampled_from(["tags", "team"]),
+        st.just("any"),
+        st.lists(st.sampled_from(["t0", "t1", "u3", "red"]), max_size=3),
+    ),
+    st.tuples(
+        st.just("tags"),
+        st.just("all"),
+        st.lists(st.sampled_from(["t0", "t1", "u3"]), min_size=1, max_size=2),
+    ),
+    st.tuples(st.sampled_from(["team", "language", "zzz"]), st.just("exists"), st.booleans()),
+    st.tuples(
+        st.sampled_from(["source", "uri", "title", "team"]),
+        st.just("glob"),
+        st.text(alphabet="*?abdocs/12.mTitle _%\\", max_size=9),
+    ),
+    st.tuples(
+        st.just("language"), st.sampled_from(["eq", "ne"]), st.sampled_from(["en", "de", "fr"])
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def docs(server18: Server) -> Iterator[Connection]:
+    with (
+        server18.database() as database,
+        psycopg.connect(server18.dsn(database.dbname)) as connection,
+    ):
+        fill(connection)
+        yield connection
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(conditions, min_size=1, max_size=3, unique_by=lambda c: c[0]))
+def test_a_filter_leaves_what_its_conditions_say(docs: Connection, given_: Any) -> None:
+    condition = {field: {operator: value} for field, operator, value in given_}
+    expected = {
+        f"docs/{'ab'[n % 2]}/{n}.md" for n in range(60) if all(holds(n, *c) for c in given_)
+    }
+    assert sources(docs, condition) == expected
+
+
+def test_the_short_forms_are_equality_containment_and_years(docs: Connection) -> None:
+    assert sources(docs, {"team": "red"}) == sources(docs, {"team": {"eq": "red"}})
+    assert sources(docs, {"tags": ["t1", "u2"]}) == sources(docs, {"tags": {"all": ["t1", "u2"]}})
+    assert sources(docs, {"min_year": 2009}) == sources(docs, {"year": {"gte": 2009}}) != set()
+    assert sources(docs, {}) == sources(docs, {"n": {"exists": True}})
+    assert sources(docs, {"page": {"exists": False}, "media_type": "text/plain"}) == sources(
+        docs, {}
+    )
+
+
+def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
+    # given 8,000 chunks, of which the filter leaves ten that rank last, or all but a few
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (
+            document(
+                f"{n}.txt",
+                "apple " if n % 800 == 0 else "apple pear apple pear plum",
+                metadata={"rare": n % 800 == 0, "common": n % 800 != 0},
+            )
+            for n in range(8000)
+        ),
+        batch=4000,
+    )
+    assert len(search(db, "docs", "apple pear", 10, filter='{"rare": true}')) == 10
+    common = search(db, "docs", "apple pear", 10, filter='{"common": true}')
+    assert common == search(db, "docs", "apple pear", 10)
+
+
+def test_chunk_ids_are_ranked_as_in_the_whole_corpus(docs: Connection) -> None:
+    everything = search(docs, "docs", "apple pear", 1000)
+    some = [chunk for chunk, *_ in everything[::3]]
+    found = search(docs, "docs", "apple pear", 1000, chunk_ids=[*some, "no-such-chunk"])
+    assert found == everything[::3]
+    assert search(docs, "docs", "apple", chunk_ids=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "named"),
+    [
+        ({"year": {"near": 3}}, "near"),
+        ({"year": {}}, "year"),
+        ({"language": 3}, "language"),
+        ({"page": "3"}, "page"),
+        ({"year": {"gte": [1]}}, "year"),
+        ({"year": {"in": 1}}, "year"),
+        ({"team": {"exists": "yes"}}, "team"),
+        ({"source": {"glob": 3}}, "source"),
+        ({"source": {"glob": "*" * 17}}, "source"),
+        ({"source": {"glob": "a" * 1025}}, "source"),
+        ([1], "array"),
+        ("x", "string"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused_by_name(
+    db: Connection, condition: Any, named: str
+) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    with pytest.raises(psycopg.Error, match=named) as caught:
+        sources(db, condition)
+    assert caught.value.sqlstate == "RG410"
+    assert caught.value.diag.message_hint
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=st.text(alphabet="ab/%_\\é", max_size=12),
+    pattern=st.text(alphabet="ab/%_\\é*?", max_size=8),
+)
+def test_a_glob_matches_like_fnmatch(docs: Connection, text: str, pattern: str) -> None:
+    (matches,) = docs.execute("select ragdb._glob(%s, %s)", (text, pattern)).fetchone() or (None,)
+    translated = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
+    assert matches == bool(re.fullmatch(translated, text, re.DOTALL))
+
+
+def test_a_hostile_glob_takes_no_time(docs: Connection) -> None:
+    start = time.perf_counter()
+    docs.execute("select ragdb._glob(%s, %s)", ("a" * 1_000_000, "*a" * 16 + "b"))
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,46 @@
+"""The reference ranking: Jaccard of word sets, as in the golden vectors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.lexical_twin import document, put
+
+Connection = psycopg.Connection[Any]
+
+
+@pytest.mark.shared
+def test_the_golden_retrievals_come_out(db: Connection, shared: Path) -> None:
+    golden = json.loads((shared / "golden" / "reference_runtime.json").read_text())
+    for n, case in enumerate(golden["retrieve"]):
+        db.execute("select ragdb.create_corpus(%s)", (f"golden-{n}",))
+        put(db, f"golden-{n}", (document(c["id"], c["text"]) for c in case["chunks"]))
+        hits = db.execute(
+            "select source, score, lexical_score, bm25"
+            " from ragdb.search(%s, %s, 10, mode => 'reference')",
+            (f"golden-{n}", case["query"]),
+        ).fetchall()
+        # equal scores go by chunk id, which begins with the id given
+        assert [(h[0], h[1]) for h in hits] == [
+            (e["id"], pytest.approx(e["s"], abs=1e-12)) for e in case["expect"]
+        ]
+        assert all(h[2:] == (None, None) for h in hits)
+
+
+def test_the_reference_ranking_obeys_filters_and_floor(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (document(f"{n}.txt", f"refund policy {n}", metadata={"n": n % 2}) for n in range(6)),
+    )
+    rows = db.execute(
+        "select source, score from ragdb.search('docs', 'refund policy 3', 10, mode => 'reference',"
+        """ min_score => 0.6, filter => '{"n": 1}')"""
+    ).fetchall()
+    assert rows == [("3.txt", 1.0)]
