@@ -146,7 +146,9 @@ class LocalEncoder:
         if weights_sha256:
             check_weights(folder, weights_sha256)
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         backend: Any = os.environ.get("RAGDB_EMBED_BACKEND", "torch")
         self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
         self.model.max_seq_length = max_tokens
@@ -427,3 +429,16 @@ def query(embedder: Embedder, text: str) -> Reals:
     if wrong := check(vectors)[0]:
         raise InvalidEmbedding(wrong)
     return Reals(vectors)
+
+
+def for_query(
+    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
+) -> list[float] | None:
+    """The embedding to search these corpora by; None unless all have embeddings by one embedder.
+
+    Raises EmbedderNotFound, EmbedderMismatch, InvalidEmbedding, ProviderDown, InputRefused.
+    """
+    found = [current(connection, corpus) for corpus in corpora]
+    if not found or found[0] is None or any(embedder != found[0] for embedder in found):
+        return None
+    return [float(number) for number in query(found[0], text).vectors.ravel()]

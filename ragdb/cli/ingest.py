@@ -41,6 +41,9 @@ def ingest(
             "--prune", help="Remove sources of these folders that are not there any more."
         ),
     ] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Then embed what has no embedding: `ragdb embed`.")
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, and ingest what changes, until Ctrl-C.")
     ] = False,
@@ -138,7 +141,12 @@ def ingest(
     if not found.sources and not watch:
         session.note("no file found")
         return NOTHING
-    return PARTIAL if run.report.failed else OK
+    unembedded = 0
+    if embed and not dry_run:
+        from ragdb.cli import embed as verbs
+
+        unembedded = verbs.embed(session, corpus)
+    return PARTIAL if run.report.failed or unembedded else OK
 
 
 def _metadata(pairs: list[str]) -> dict[str, Any]:

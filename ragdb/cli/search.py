@@ -44,7 +44,8 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
     mode: Annotated[
-        str | None, typer.Option(metavar="lexical|reference|…", help="How to rank.")
+        str | None,
+        typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
     ] = None,
     min_score: Annotated[float, typer.Option(help="Least score, 0 to 1.")] = 0.0,
     filter: Annotated[
@@ -67,12 +68,14 @@ def search(
         raise Failure(f"--explain explains lexical scores, not mode {mode}")
     how: dict[str, Any] = {
         "k": k,
-        "mode": mode,
+        "mode": mode or ("lexical" if explain else None),
         "min_score": min_score,
         "filter": _json(filter) if filter is not None else None,
     }
     with session.connect() as db:
         names = corpus or _readable(db)
+        if not explain:
+            how["query_embedding"] = _embedded(session, db, names, query, mode)
         hits: list[Any]
         trace_id = None
         if trace:
@@ -100,6 +103,26 @@ def search(
         session.note(f"trace {trace_id}")
 
 
+def _embedded(
+    session: Session, db: Database, corpora: list[str], query: str, mode: str | None
+) -> list[float] | None:
+    """The embedding of the query, where the mode can use one."""
+    if mode in ("lexical", "reference"):
+        return None
+    from ragdb import embed
+    from ragdb.errors import RagdbError
+
+    try:
+        return embed.for_query(db.connection, corpora, query)
+    except (embed.ProviderDown, embed.InputRefused, RagdbError) as error:
+        if mode is not None:
+            raise Failure(
+                f"the query cannot be embedded: {error}", hint="--mode lexical needs no embedding"
+            ) from error
+        session.note(f"searching by words alone: the query cannot be embedded: {error}")
+        return None
+
+
 def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> list[Any]:
     """`ragdb.retrieve`; a failure is recorded too, for the trace is lost with its transaction."""
     import contextlib
@@ -114,6 +137,7 @@ def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> lis
         return list(db.retrieve(corpus, query, **how, client="ragdb cli"))
     except RagdbError as error:
         elapsed = (time.perf_counter() - started) * 1000
+        how = {name: value for name, value in how.items() if name != "query_embedding"}
         with contextlib.suppress(psycopg.Error):
             db.record_failure(
                 corpus, query, str(error.sqlstate), elapsed, **how, client="ragdb cli"
