@@ -322,3 +322,15 @@ def _hash_prompt(node: Json, path: Path) -> None:
     file = path.parent / prompt
     if file.is_file():
         node["prompt_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def missing_prompts(found: Json) -> list[Json]:
+    """The rag nodes whose prompt is no file beside the contract."""
+    return [
+        node
+        for node in _all(found.get("nodes"), MAX_DEPTH)
+        if node.get("node") == "rag"
+        and isinstance(node.get("keys"), dict)
+        and isinstance(node["keys"].get("prompt"), str)
+        and "prompt_sha256" not in node
+    ]

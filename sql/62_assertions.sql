@@ -115,7 +115,8 @@ as $$
 declare
   v_trace ragdb.retrieval_traces;
 begin
-  if trace_id is null then
+  if trace_id is null or kind not in ('withinSlice', 'admissible', 'tokenValid', 'policyEq', 'noShortfall', 'embeddingModelEq',
+      'resultHashEq', 'replayMatches') then
     return;
   end if;
   v_trace := ragdb._open_trace(trace_id);
@@ -151,7 +152,7 @@ begin
   passed := coalesce(passed, false);
 end $$;
 comment on function ragdb._assert_trace(text, text, uuid, text[]) is
-  'Whether a trace has what an assertion about traces asks for, and what it has.';
+  'Whether a trace has what an assertion about traces asks for, and what it has; null for other assertions.';
 
 -- ── the verdicts ────────────────────────────────────────────────────────────────────────────────────
 
@@ -305,12 +306,9 @@ begin atomic
         when 'numbersGrounded' then j.answer -> 'codes'
         else case when j.metric is not null then pg_catalog.to_jsonb(j.metric)
           when j.kind in ('contains', 'chunkHash', 'containsAny', 'containsAll', 'notRetrieved') then pg_catalog.to_jsonb(j.hits)
-          when t.kind is not null then t.actual else pg_catalog.to_jsonb(j.n) end
+          when t.passed is not null then t.actual else pg_catalog.to_jsonb(j.n) end
       end as actual
-    from judged j left join lateral (
-      select j.kind as kind, s.passed, s.actual from ragdb._assert_trace(j.kind, j.value, j.trace_id, j.chunk_ids) s
-      where j.kind in ('withinSlice', 'admissible', 'tokenValid', 'policyEq', 'noShortfall', 'embeddingModelEq', 'resultHashEq', 'replayMatches')
-    ) t on true
+    from judged j cross join lateral ragdb._assert_trace(j.kind, j.value, j.trace_id, j.chunk_ids) t
   )
   select v.case_no, v.assert_no, v.kind, v.required, v.is_known and v.invalid is null and coalesce(v.holds, false) <> v.negate,
     case when not v.is_known then 'UNSUPPORTED_ASSERTION' when v.invalid is not null then 'INVALID_ASSERTION'

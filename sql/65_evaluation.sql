@@ -603,7 +603,7 @@ declare
   v_run ragdb.eval_runs := ragdb._new_run(v_setting, tags, label);
   v_depth integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
   v_case record;
-  v_answer record;
+  v_answer ragdb.contract_nodes;
   v_answers jsonb := '{}';
   v_retrieved ragdb.eval_retrieval;
   v_batch ragdb.eval_retrieval[] := '{}';
@@ -617,20 +617,20 @@ begin
   insert into ragdb.eval_runs select v_run.*;
   -- answers first: cases of the same query may assert something of them
   for v_answer in
-    select n as node, n.name, n.keys ->> 'query' as query from ragdb.contract_nodes n
+    select n.* from ragdb.contract_nodes n
     where n.contract = v_run.contract and n.version = v_run.contract_version and n.node = 'ragAnswerContract' and n.rag = v_run.rag order by n.node_no
   loop
     v_case_no := v_case_no + 1;
-    v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_answer.name, v_answer.query, null, null, null, null);
-    v_result := ragdb.evaluate_answer(ragdb._answer_contract(v_answer.node, null), case when (v_retrieved.outcome).error is null
-      then ragdb._rag_context(v_answer.query, v_retrieved.hits, v_setting.max_context) else jsonb_build_object('error', (v_retrieved.outcome).error) end);
-    v_answers := v_answers || jsonb_build_object(v_answer.query, v_result);
+    v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_answer.name, v_answer.keys ->> 'query', null, null, null, null);
+    v_result := ragdb.evaluate_answer(ragdb._answer_contract(v_answer, null), case when (v_retrieved.outcome).error is null
+      then ragdb._rag_context(v_answer.keys ->> 'query', v_retrieved.hits, v_setting.max_context) else jsonb_build_object('error', (v_retrieved.outcome).error) end);
+    v_answers := v_answers || jsonb_build_object(v_answer.keys ->> 'query', v_result);
     insert into ragdb.eval_case_results (corpus_id, run_id, case_no, kind, name, query, tags, status, trace_id, elapsed_ms, error_code, hits, labels, stale_labels)
-      values (v_run.corpus_id, v_run.run_id, v_case_no, 'answer', v_answer.name, v_answer.query, '{}',
+      values (v_run.corpus_id, v_run.run_id, v_case_no, 'answer', v_answer.name, v_answer.keys ->> 'query', '{}',
         case when (v_result ->> 'passed')::boolean then 'passed' when (v_retrieved.outcome).error is not null then 'error' else 'failed' end,
         (v_retrieved.outcome).trace_id, (v_retrieved.outcome).elapsed_ms, (v_retrieved.outcome).error_code, cardinality(v_retrieved.hits), 0, 0);
     insert into ragdb.eval_assert_results (corpus_id, run_id, case_no, assert_no, kind, required, passed, code, message, expected, actual)
-      select v_run.corpus_id, v_run.run_id, v_case_no, d.n, d.kind, true, d.code = 'PASS', d.code, d.message, v_answer.node.keys -> 'minGroundingCoverage', v_result -> 'groundingCoverage'
+      select v_run.corpus_id, v_run.run_id, v_case_no, d.n, d.kind, true, d.code = 'PASS', d.code, d.message, v_answer.keys -> 'minGroundingCoverage', v_result -> 'groundingCoverage'
       from (
         select 1 as n, 'answer' as kind, 'PASS' as code, format('answer is %s', v_result ->> 'status') as message where (v_result ->> 'passed')::boolean
         union all

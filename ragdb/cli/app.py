@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -122,7 +122,9 @@ def _console(file: Any) -> Console:
     return Console(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
 
 
-def verb(app: typer.Typer, name: str, **settings: Any) -> Callable[[Any], Any]:
+def verb(
+    app: typer.Typer, name: str, *, formats: Sequence[str] = FORMATS, **settings: Any
+) -> Callable[[Any], Any]:
     """Register a verb: `function(session, …)`, whose flags are its own and the shared ones."""
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -138,8 +140,8 @@ def verb(app: typer.Typer, name: str, **settings: Any) -> Callable[[Any], Any]:
         def run(context: typer.Context, **given: Any) -> None:
             flags = {n: given.pop(n) or (context.obj or {}).get(n) for n in SHARED}
             chosen = "json" if flags["json"] else flags["format"] or "table"
-            if chosen not in FORMATS:
-                raise typer.BadParameter(f"{chosen!r} is none of {', '.join(FORMATS)}")
+            if chosen not in formats:
+                raise typer.BadParameter(f"{chosen!r} is none of {', '.join(formats)}")
             session = Session(
                 verb=name,
                 dsn=flags["dsn"],

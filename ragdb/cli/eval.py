@@ -1,0 +1,257 @@
+"""`ragdb eval`: run the cases of a contract, report, compare, import labels."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session, verb
+
+if TYPE_CHECKING:
+    from ragdb.client import Database
+    from ragdb.functions import EvalRuns
+
+REPORTS = ("table", "json", "csv", "tap", "junit", "md")
+VERDICTS = {
+    "regressed": NEGATIVE,
+    "stale_labels": NEGATIVE,
+    "incomparable": DATABASE,
+    "no_baseline": NOTHING,
+}
+
+Rag = Annotated[str, typer.Argument(metavar="RAG", help="A rag of an applied contract.")]
+Eval = Annotated[
+    str | None, typer.Argument(metavar="[EVAL]", help="Its eval, where it has several.")
+]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run, as `ragdb eval ls` has it.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only cases with it; again for or.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Run evaluations, report and compare them, import labels.")
+    app.add_typer(group, name="eval", no_args_is_help=True)
+    verb(group, "run", formats=REPORTS)(run)
+    verb(group, "report", formats=REPORTS)(report)
+    verb(group, "ls")(ls)
+    verb(group, "diff")(diff)
+    verb(group, "bless")(bless)
+    verb(group, "import")(import_)
+    verb(group, "export", formats=("table",))(export)
+    verb(group, "challenge", formats=FORMATS)(challenge)
+
+
+def run(
+    session: Session,
+    rag: Rag,
+    eval: Eval = None,
+    tag: Tags = None,
+    label: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+) -> int:
+    """Run an eval and print its report. Exit code 1 when it failed, 5 when nothing ran."""
+    with session.connect() as db:
+        _embed_queries(db, rag, eval, tag)
+        done = db.run_eval(rag, eval, tag, label)
+        print(db.eval_report(done.run_id, session.format), end="")
+    session.note(f"run {done.run_id}: {done.status} in {done.elapsed_ms / 1000:.1f} s")
+    return _code(done)
+
+
+def report(session: Session, run: RunId) -> int:
+    """Print the report of a run, with the exit code that it had."""
+    with session.connect() as db:
+        found = db.get_eval_run(_uuid(run))
+        print(db.eval_report(found.run_id, session.format), end="")
+    return _code(found)
+
+
+def ls(
+    session: Session,
+    rag: Annotated[str | None, typer.Argument(metavar="[RAG]", help="Of this rag only.")] = None,
+    limit: Annotated[int, typer.Option(help="Runs to list at most.")] = 20,
+) -> None:
+    """List the latest runs."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        rows = db.list_eval_runs(rag, None, limit)
+    columns = ["run_id", "created_at", "rag", "eval", "status", "passed_cases", "cases", "label"]
+    output.rows(session, rows, columns, empty="no run yet: `ragdb eval run RAG` makes one")
+
+
+def diff(
+    session: Session,
+    run: RunId,
+    with_run: Annotated[
+        str | None, typer.Argument(metavar="[BASELINE]", help="The run to compare it with.")
+    ] = None,
+    baseline: Annotated[str, typer.Option(help="A blessed run to compare it with.")] = "main",
+    seed: Annotated[str, typer.Option(help="Decides every random choice.")] = "ragdb",
+    resamples: Annotated[int, typer.Option(help="Of the tests, 100 to 100000.")] = 10000,
+    tolerance: Annotated[float, typer.Option(help="Smaller differences are noise.")] = 0.01,
+) -> int:
+    """Compare a run with another, or with the baseline of its eval. Exit code 1 for worse."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        found = db.get_eval_run(_uuid(run))
+        other = (
+            _uuid(with_run) if with_run else db.baseline_run(found.rag, found.eval, baseline)
+        )
+        rows = db.compare_runs(other, found.run_id, seed, resamples, tolerance)
+    shown = ["metric", "verdict", "baseline_mean", "run_mean", "difference", "low", "high", "p_holm"]
+    output.rows(session, rows[1:] if session.format == "table" else rows, [*shown, "detail"])
+    verdict = rows[0].verdict
+    session.note(verdict + (f": {rows[0].detail}" if rows[0].detail else ""))
+    return VERDICTS.get(verdict, OK)
+
+
+def bless(
+    session: Session,
+    run: RunId,
+    name: Annotated[str, typer.Option(help="Name of the baseline.")] = "main",
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+) -> None:
+    """Make a run the baseline that later ones are compared with."""
+    with session.connect() as db:
+        db.bless_run(_uuid(run), name, reason)
+    session.note(f"{run} is the baseline {name}")
+
+
+def import_(
+    session: Session,
+    rag: Rag,
+    eval: Annotated[str, typer.Argument(metavar="EVAL", help="Its eval.")],
+    queries: Annotated[
+        Path, typer.Option(help="JSONL of _id, text and perhaps labels; or TSV of id and text.")
+    ],
+    qrels: Annotated[
+        Path | None, typer.Option(help="Judgements: BEIR's TSV, or TREC's four columns.")
+    ] = None,
+    judged: Annotated[
+        bool, typer.Option("--judged", help="Only queries that have a label.")
+    ] = False,
+) -> None:
+    """Import queries and labels as the cases of an eval, in place of those imported before.
+
+    A record may carry labels of spans: {"source", "start", "end", "grade"}.
+    """
+    from ragdb.cli import output
+
+    labels = _qrels(qrels) if qrels else {}
+    cases = list(_queries(queries, labels))
+    if judged:
+        cases = [case for case in cases if case["labels"]]
+    unknown = labels.keys() - {case["name"] for case in cases}
+    if unknown and not judged:
+        session.note(f"{len(unknown)} queries of {qrels} are not in {queries}")
+    with session.connect() as db:
+        output.one(session, db.import_eval(rag, eval, cases))
+
+
+def export(
+    session: Session,
+    run: RunId,
+    what: Annotated[str, typer.Option(metavar="run|qrels", help="What to write.")] = "run",
+) -> None:
+    """Write a run, or the imported labels of its eval, as a file of TREC."""
+    with session.connect() as db:
+        for line in db.export_trec(_uuid(run), what):
+            print(line)
+
+
+def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -> int:
+    """Run an eval against broken retrievers, and say which it catches and which cases catch none.
+
+    Exit code 1 when one goes unnoticed.
+    """
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        _embed_queries(db, rag, eval, tag)
+        rows = db.challenge_eval(rag, eval, tag)
+    output.rows(session, rows)
+    broken = [row for row in rows if row.subject == "retriever" and row.applies]
+    caught = sum(row.caught for row in broken)
+    idle = sum(row.subject == "case" for row in rows)
+    session.note(f"{caught} of {len(broken)} broken retrievers caught; {idle} cases catch none")
+    if not broken:
+        return NOTHING
+    return OK if caught == len(broken) else NEGATIVE
+
+
+def _code(found: EvalRuns) -> int:
+    return {"passed": OK, "failed": NEGATIVE, "empty": NOTHING}[found.status]
+
+
+def _uuid(text: str) -> Any:
+    from uuid import UUID
+
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Failure(f"{text!r} is no id of a run", hint="`ragdb eval ls` lists them") from None
+
+
+def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:
+    """Give the database the embeddings that a run by meaning needs."""
+    from ragdb import embed
+
+    model = None
+    for row in db.eval_queries(rag, eval, tags):
+        model = model or embed.current(db.connection, row.corpus)
+        if model is not None:
+            vector = embed.query(model, row.query)
+            db.connection.execute(
+                "select ragdb.put_query_embedding(%s, %s, %s)", (row.corpus, row.query, vector)
+            )
+
+
+def _qrels(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Labels by query. TREC has four columns, BEIR three below a heading."""
+    labels: dict[str, list[dict[str, Any]]] = {}
+    with path.open(encoding="utf-8", newline="") as lines:
+        for number, line in enumerate(lines, 1):
+            row = line.split("\t") if "\t" in line else line.split()
+            row = [part.strip() for part in row]
+            if not any(row) or (number == 1 and not _is_whole(row[-1])):
+                continue
+            if len(row) not in (3, 4) or not _is_whole(row[-1]):
+                raise Failure(
+                    f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
+                )
+            labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
+    return labels
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        if path.suffix == ".tsv":
+            for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+                if len(row) >= 2:
+                    yield {"name": row[0], "query": row[1], "labels": labels.get(row[0], [])}
+            return
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                name, text = str(record["_id"]), record["text"]
+            except (ValueError, KeyError, TypeError):
+                raise Failure(
+                    f"{path}:{number}: not a query", hint='{"_id": …, "text": …} in each line'
+                ) from None
+            yield {
+                "name": name,
+                "query": text,
+                "tags": record.get("tags", []),
+                "labels": [*record.get("labels", []), *labels.get(name, [])],
+            }
