@@ -148,7 +148,8 @@ class LocalEncoder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()
+        quiet: Any = logging.disable_progress_bar
+        quiet()
         backend: Any = os.environ.get("RAGDB_EMBED_BACKEND", "torch")
         self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
         self.model.max_seq_length = max_tokens

@@ -476,6 +476,10 @@ begin
       v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
     end if;
   end loop;
+  -- what float4 puts clearly below the k-th cannot rank
+  if v_count > k then
+    v_found := v_found[:(select count(*)::integer from unnest(v_scores) s where s >= v_scores[k] * (1 - 1e-5::float8))];
+  end if;
   if also is not null then
     v_found := array(select n from unnest(v_found) n union select n from unnest(also) n);
   end if;
