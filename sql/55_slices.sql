@@ -247,18 +247,15 @@ end;
 comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
   'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
 
--- Best-first expansion, the inner loop of every slice. One short statement fetches what a selected
--- node adds to the
--- frontier; what is known lives in arrays under small local numbers, found again through an
--- open-addressing table, and
--- the frontier is a binary heap: the cost follows the slice and not the graph. Priorities are
--- single precision with the
--- power by repeated squaring, as in existing slices.
+-- Best-first expansion, the inner loop of every slice. Few and short statements fetch what a selected
+-- node adds to the frontier; what is known lives in arrays under small local numbers, found again
+-- through an open-addressing table, and the frontier is a binary heap: the cost follows the slice and
+-- not the graph. Priorities are single precision with the power by repeated squaring, as in existing
+-- slices.
 -- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are
--- fetched: the others
--- could never be selected, and v_hubs keeps them visited. Where every parent has been expanded, all
--- siblings have been
--- visited. Children of the same parents share one list of siblings.
+-- fetched: the others could never be selected, and v_hubs keeps them visited. Where every parent has
+-- been expanded, all siblings have been visited. Children of the same parents share one list of
+-- siblings.
 create or replace function ragdb._expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
 language plpgsql stable parallel safe
@@ -274,22 +271,24 @@ declare
     then (policy ->> 'max_siblings_per_node')::numeric else 0 end;
   v_salience_weight constant real := (policy ->> 'salience_weight')::real;
   v_decay constant real := (policy ->> 'distance_decay')::real;
-  v_phases constant text[] := array['synthesis', 'planning', 'consolidation', 'debugging',
-    'exploration'];
-  v_weights constant real[] := array(
-    select (policy -> 'phase_weights' ->> p)::real from unnest(v_phases) with ordinality u(p, n)
-      order by n);
+  v_phases constant text[] :=
+    array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
+  v_weights constant real[] := array(select (policy -> 'phase_weights' ->> p)::real
+    from unnest(v_phases) with ordinality u(p, n) order by n);
   v_powers real[] := array[1]; v_power real; v_base real; v_exponent integer;
-  -- nodes met so far, by local number
+  -- nodes met so far, by local number; every one of them has been pushed
   v_nodes integer := 0;
-  v_no integer[] := '{}'; v_id text[] := '{}'; v_priority real[] := '{}'; v_distance integer[] := '{}';
+  v_no integer[] := '{}'; v_id text[] := '{}';
+  v_priority real[] := '{}'; v_distance integer[] := '{}';
   v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
   v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean; v_has_kin boolean;
-  v_parents integer[] := '{}'; v_kin_parents integer[]; v_kin_no integer[] := '{}'; v_kin_id text[] := '{}';
-  v_kin_weight real[] := '{}';
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean := false;
+  -- what the selected node adds: neighbours, then siblings
+  v_parents integer[]; v_children integer[]; v_neighbours integer;
+  v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
+  v_kin_of integer[]; v_kin_no integer[]; v_kin_id text[]; v_kin_weight real[]; v_place integer;
   v_picked integer := 0; v_node integer; v_here integer; v_d integer; v_p real; v_other integer;
-  i integer; j integer; c integer; v_row record;
+  i integer; j integer; c integer; n integer;
 begin
   for n in 1..v_max_radius loop
     v_power := 1; v_base := v_decay; v_exponent := n;
@@ -301,17 +300,57 @@ begin
     end loop;
     v_powers[n + 1] := v_power;
   end loop;
-
-  select c.chunk_no, c.chunk_id, ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights,
-    v_salience_weight) as weight
-    into strict v_row
+  v_new_no := array[anchor_no];
+  select array[c.chunk_id],
+      array[ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)]
+    into strict v_new_id, v_new_weight
     from ragdb.chunks c left join ragdb.turns t using (corpus_id, chunk_no)
     where c.corpus_id = v_corpus and c.chunk_no = anchor_no;
-  v_nodes := 1; v_no[1] := anchor_no; v_id[1] := v_row.chunk_id; v_priority[1] := v_row.weight; v_distance[1] := 0;
-  v_slots[((anchor_no * 40503::bigint) & v_mask)::integer + 1] := 1;
-  v_heap[1] := 1; v_size := 1;
+  v_d := -1; v_neighbours := 1;
 
-  while v_size > 0 loop
+  loop
+    -- push what is new
+    for k in 1..coalesce(cardinality(v_new_no), 0) loop
+      n := v_new_no[k];
+      i := ((n * 40503::bigint) & v_mask)::integer;
+      loop
+        c := v_slots[i + 1];
+        exit when c = 0 or v_no[c] = n;
+        i := (i + 1) & v_mask;
+      end loop;
+      continue when c <> 0;
+      continue when v_hubs <> '{}' and (
+        exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.parent_no = any (v_hubs) and e.child_no = n)
+        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.child_no = any (v_hubs) and e.parent_no = n));
+      v_nodes := v_nodes + 1; c := v_nodes;
+      v_slots[i + 1] := c;
+      v_other := case when k <= v_neighbours then v_d + 1 else v_d end;
+      v_p := v_new_weight[k] * v_powers[v_other + 1];
+      v_no[c] := n; v_id[c] := v_new_id[k]; v_priority[c] := v_p; v_distance[c] := v_other;
+      v_size := v_size + 1; i := v_size;
+      while i > 1 loop
+        j := v_heap[i / 2];
+        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_other
+          or v_distance[j] = v_other and v_id[j] collate "C" > v_new_id[k]);
+        v_heap[i] := j; i := i / 2;
+      end loop;
+      v_heap[i] := c;
+      if 2 * v_nodes > v_mask then
+        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
+        for m in 1..v_nodes loop
+          i := ((v_no[m] * 40503::bigint) & v_mask)::integer;
+          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
+          v_slots[i + 1] := m;
+        end loop;
+      end if;
+    end loop;
+    v_new_no := '{}';
+    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+    v_is_hub := false;
+    exit when v_size = 0;
+
     -- pop the best: higher priority, then smaller distance, then larger id
     v_node := v_heap[1];
     v_other := v_heap[v_size]; v_size := v_size - 1; i := 1;
@@ -321,12 +360,12 @@ begin
       exit when j > v_size;
       c := v_heap[j];
       if j < v_size then
-        if v_priority[v_heap[j + 1]] > v_priority[c] or v_priority[v_heap[j + 1]] = v_priority[c]
-          and (
-            v_distance[v_heap[j + 1]] < v_distance[c]
-            or v_distance[v_heap[j + 1]] = v_distance[c]
-              and v_id[v_heap[j + 1]] collate "C" > v_id[c]) then
-          j := j + 1; c := v_heap[j];
+        n := v_heap[j + 1];
+        if v_priority[n] > v_priority[c] or v_priority[n] = v_priority[c] and (
+          v_distance[n] < v_distance[c]
+          or v_distance[n] = v_distance[c] and v_id[n] collate "C" > v_id[c])
+        then
+          j := j + 1; c := n;
         end if;
       end if;
       exit when v_p > v_priority[c] or v_p = v_priority[c] and (v_d < v_distance[c]
@@ -337,95 +376,70 @@ begin
 
     v_here := v_no[v_node];
     v_d := v_distance[v_node];
-    continue when v_d > v_max_radius;
     v_picked := v_picked + 1;
-    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node]; distances[v_picked] := v_d;
+    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node];
+    distances[v_picked] := v_d;
     exit when v_picked = v_max_nodes;
     continue when v_d = v_max_radius;
 
-    select array_agg(distinct e.parent_no), not coalesce(bool_and(e.parent_no = any(v_expanded)),
-      true)
-      into v_parents, v_has_kin
-      from ragdb.edges e where e.corpus_id = v_corpus and e.child_no = v_here;
-    v_is_hub := cardinality(coalesce(v_parents, '{}')) > v_max_nodes or v_max_nodes < (
-      select count(*) from (
-        select from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here
-          limit v_max_nodes + 1) z);
-    v_has_kin := v_has_kin and v_max_siblings > 0;
-    if v_has_kin and v_kin_parents is distinct from v_parents then
-      v_kin_parents := v_parents;
-      select array_agg(k.child_no order by k.salience desc, k.chunk_id),
-        array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
-          array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)
-            order by k.salience desc, k.chunk_id)
-        into v_kin_no, v_kin_id, v_kin_weight
-        from (
-          select e.child_no, c.chunk_id, max(e.child_salience) as salience
-            from ragdb.edges e join ragdb.chunks c on c.corpus_id = e.corpus_id
-              and c.chunk_no = e.child_no
-            where e.corpus_id = v_corpus and e.parent_no = any(v_parents)
-            group by e.child_no, c.chunk_id
-            order by 3 desc, 2 limit v_max_siblings + 1) k
-        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
-    end if;
-
-    for v_row in
-      select 1 as step, c.chunk_no, c.chunk_id,
-          ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
-        from (select unnest(v_parents) as chunk_no
-              union all
-              select e.child_no from ragdb.edges e where e.corpus_id = v_corpus
-                and e.parent_no = v_here) n
-        join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = n.chunk_no
-        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = n.chunk_no
-        where not v_is_hub
-      union all
-      select 1, h.chunk_no, h.chunk_id, h.weight
+    -- look around
+    v_parents := array(select distinct e.parent_no from ragdb.edges e
+      where e.corpus_id = v_corpus and e.child_no = v_here);
+    v_children := array(select e.child_no from ragdb.edges e
+      where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1);
+    v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
+    if v_is_hub then
+      select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
+        into v_new_no, v_new_id, v_new_weight
         from ragdb._slice_best_neighbours(v_corpus, v_here, v_powers[v_d + 2], v_max_nodes,
-          v_phases, v_weights, v_salience_weight) h
-        where v_is_hub
-      union all
-      (select 0, k.no, k.id, k.weight
-        from unnest(v_kin_no, v_kin_id, v_kin_weight) with ordinality k (no, id, weight, place)
-        where v_has_kin and k.no <> v_here order by k.place limit v_max_siblings)
-    loop
-      -- known already? Every node that is known has been pushed
-      i := ((v_row.chunk_no * 40503::bigint) & v_mask)::integer;
-      loop
-        c := v_slots[i + 1];
-        exit when c = 0 or v_no[c] = v_row.chunk_no;
-        i := (i + 1) & v_mask;
-      end loop;
-      continue when c <> 0;
-      continue when v_hubs <> '{}' and (
-        exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.parent_no = any(v_hubs) and e.child_no = v_row.chunk_no)
-        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.child_no = any(v_hubs) and e.parent_no = v_row.chunk_no));
-      v_nodes := v_nodes + 1; c := v_nodes;
-      v_slots[i + 1] := c;
-      v_d := v_distance[v_node] + v_row.step;
-      v_p := v_row.weight * v_powers[v_d + 1];
-      v_no[c] := v_row.chunk_no; v_id[c] := v_row.chunk_id; v_priority[c] := v_p; v_distance[c] := v_d;
-      v_size := v_size + 1; i := v_size;
-      while i > 1 loop
-        j := v_heap[i / 2];
-        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_d
-          or v_distance[j] = v_d and v_id[j] collate "C" > v_row.chunk_id);
-        v_heap[i] := j; i := i / 2;
-      end loop;
-      v_heap[i] := c;
-      if 2 * v_nodes > v_mask then
-        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
-        for n in 1..v_nodes loop
-          i := ((v_no[n] * 40503::bigint) & v_mask)::integer;
-          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
-          v_slots[i + 1] := n;
+          v_phases, v_weights, v_salience_weight) h;
+    else
+      v_new := '{}';
+      foreach n in array v_parents || v_children loop
+        i := ((n * 40503::bigint) & v_mask)::integer;
+        loop
+          c := v_slots[i + 1];
+          exit when c = 0 or v_no[c] = n;
+          i := (i + 1) & v_mask;
         end loop;
+        if c = 0 then v_new := v_new || n; end if;
+      end loop;
+      if v_new <> '{}' then
+        select array_agg(c.chunk_no), array_agg(c.chunk_id), array_agg(
+            ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight))
+          into v_new_no, v_new_id, v_new_weight
+          from unnest(v_new) u (chunk_no)
+          join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = u.chunk_no
+          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = u.chunk_no;
       end if;
-    end loop;
+    end if;
+    v_neighbours := coalesce(cardinality(v_new_no), 0);
+
+    if v_max_siblings > 0 and not v_parents <@ v_expanded then
+      if v_kin_of is distinct from v_parents then
+        v_kin_of := v_parents;
+        select array_agg(k.child_no order by k.salience desc, k.chunk_id),
+            array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
+            array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights,
+              v_salience_weight) order by k.salience desc, k.chunk_id)
+          into v_kin_no, v_kin_id, v_kin_weight
+          from (
+            select e.child_no, c.chunk_id, max(e.child_salience) as salience
+              from ragdb.edges e
+              join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
+              where e.corpus_id = v_corpus and e.parent_no = any (v_parents)
+              group by e.child_no, c.chunk_id
+              order by 3 desc, 2 limit v_max_siblings + 1) k
+          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
+      end if;
+      -- one more was fetched for the node itself, which is none of its siblings
+      v_place := coalesce(array_position(v_kin_no, v_here), v_max_siblings + 1);
+      v_new_no := v_new_no || v_kin_no[:v_place - 1] || v_kin_no[v_place + 1:];
+      v_new_id := v_new_id[:v_neighbours] || v_kin_id[:v_place - 1] || v_kin_id[v_place + 1:];
+      v_new_weight := v_new_weight[:v_neighbours]
+        || v_kin_weight[:v_place - 1] || v_kin_weight[v_place + 1:];
+    end if;
     v_expanded := v_expanded || v_here;
-    if v_is_hub then v_hubs := v_hubs || v_here; end if;
   end loop;
   return next;
 end $$;
@@ -854,48 +868,52 @@ comment on column ragdb.slices.graph_snapshot_hash is
   'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike.
+-- Recomputed from the rows each time, for building and for verifying alike; in PL/pgSQL because that
+-- keeps the plan.
 create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
-language sql stable parallel safe
-begin atomic
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_contents bytea;
+  v_edges bytea;
+begin
+  slice.corpus_id := corpus.corpus_id;
+  slice.schema_version := '1.0.0';
   with members as materialized (
-    select i.chunk_id, c.chunk_no, c.content_hash, ragdb._packed(i.chunk_id) as packed
-      from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
-      left join ragdb.chunks c on c.corpus_id = (corpus).corpus_id and c.chunk_id = i.chunk_id
-  ), contents as materialized (
+    select i.chunk_id collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb._packed(i.chunk_id) as packed
+      from unnest(slice.chunk_ids) i (chunk_id)
+      left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = i.chunk_id
+  ), contents as (
     -- a member that is gone counts too, as one without content
-    select pg_catalog.string_agg(
-          m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
-          order by m.chunk_id collate "C") as bytes,
-        pg_catalog.array_agg(m.content_hash order by m.chunk_id collate "C") as hashes,
-        pg_catalog.array_agg(m.chunk_no) as chunk_nos
+    select string_agg(m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
+          order by m.chunk_id) as bytes,
+        array_agg(m.content_hash order by m.chunk_id) as hashes
       from members m
-  ), joined as materialized (
-    select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
-        p.packed || k.packed || ragdb._packed(e.edge_type), ''
-        order by p.chunk_id collate "C", k.chunk_id collate "C", pg_catalog.array_position(
-          array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from contents c
-      join ragdb.edges e on e.corpus_id = (corpus).corpus_id and e.parent_no = any (c.chunk_nos)
-        and e.child_no = any (c.chunk_nos)
+  ), edges as (
+    select count(*) as count, string_agg(p.packed || k.packed || ragdb._packed(e.edge_type), ''
+        order by p.chunk_id, k.chunk_id,
+          array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+      from ragdb.edges e
       join members p on p.chunk_no = e.parent_no
       join members k on k.chunk_no = e.child_no
+      where e.corpus_id = corpus.corpus_id
   )
-  select (corpus).corpus_id,
-      pg_catalog.encode(pg_catalog.sha256(
-        ragdb._packed('ragdb-slice-1') || ragdb._packed((corpus).name)
-        || ragdb._packed((slice).anchor_chunk_id) || ragdb._packed((slice).policy_id)
-        || ragdb._packed((slice).params_hash) || ragdb._packed(coalesce(c.bytes, ''))
-        || ragdb._packed(coalesce(j.bytes, '')) || ragdb._packed('1.0.0')), 'hex'),
-      (slice).anchor_chunk_id, (slice).policy_id, (slice).params_hash, (slice).chunk_ids,
-      coalesce(c.hashes, '{}'), (slice).selection_order, j.count, '1.0.0',
-      pg_catalog.encode(pg_catalog.sha256(
-        ragdb._packed('ragdb-snapshot-1') || ragdb._packed(coalesce(c.bytes, ''))
-        || ragdb._packed(pg_catalog.int4send(j.count)) || ragdb._packed('1.0.0')), 'hex'),
-      (slice).created_at
-    from contents c, joined j;
-end;
+  select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
+    into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
+    from contents c, edges e;
+  slice.slice_id := encode(sha256(
+    ragdb._packed('ragdb-slice-1') || ragdb._packed(corpus.name)
+    || ragdb._packed(slice.anchor_chunk_id) || ragdb._packed(slice.policy_id)
+    || ragdb._packed(slice.params_hash) || ragdb._packed(v_contents) || ragdb._packed(v_edges)
+    || ragdb._packed(slice.schema_version)), 'hex');
+  slice.graph_snapshot_hash := encode(sha256(
+    ragdb._packed('ragdb-snapshot-1') || ragdb._packed(v_contents)
+    || ragdb._packed(int4send(slice.edge_count)) || ragdb._packed(slice.schema_version)), 'hex');
+  return slice;
+end $$;
 comment on function ragdb._fingerprinted(ragdb.corpora, ragdb.slices) is
   'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 hex digits each), edge count and content hashes recomputed from the rows.';
 
