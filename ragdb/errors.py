@@ -137,3 +137,7 @@ class RunNotFound(RagdbError, code="RG443"):
 
 class RunFailed(RagdbError, code="RG444"):
     """An evaluation run did not pass and was asserted to."""
+
+
+class InvalidEvidence(RagdbError, code="RG460"):
+    """Evidence is no pack, or an output no object."""

@@ -79,6 +79,34 @@ class BuiltSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class ChallengeEvalRow:
+    """A row of `challenge_eval`."""
+
+    subject: str
+    name: str
+    applies: bool
+    caught: bool
+    count: int
+    caught_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCitationsRow:
+    """A row of `check_citations`."""
+
+    citation: int | None
+    code: str
+    is_advisory: bool
+    message: str
+    source_id: str
+    chunk_id: str
+    method: str
+    start_offset: int
+    end_offset: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class CheckCorpusRow:
     """A row of `check_corpus`."""
 
@@ -129,6 +157,24 @@ class ClaimQueriesRow:
     attempt: int
     query: str
     input: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRunsRow:
+    """A row of `compare_runs`."""
+
+    metric: str
+    verdict: str
+    baseline_mean: float
+    run_mean: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    smallest_effect: float
+    cases: int
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +304,99 @@ class ErrorCodesRow:
 
 
 @dataclass(frozen=True, slots=True)
+class EvalAssertResults:
+    """A row of type `ragdb.eval_assert_results`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    assert_no: int
+    kind: str
+    required: bool
+    passed: bool
+    code: str
+    message: str
+    expected: Any
+    actual: Any
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCaseResults:
+    """A row of type `ragdb.eval_case_results`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    kind: str
+    name: str
+    query: str
+    tags: list[str]
+    status: str
+    trace_id: UUID | None
+    elapsed_ms: float | None
+    error_code: str | None
+    hits: int
+    labels: int
+    stale_labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvalMetrics:
+    """A row of type `ragdb.eval_metrics`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class EvalQueriesRow:
+    """A row of `eval_queries`."""
+
+    corpus: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalRuns:
+    """A row of type `ragdb.eval_runs`."""
+
+    corpus_id: int
+    run_id: UUID
+    created_at: datetime
+    corpus: str
+    corpus_version: int
+    documents_hash: str
+    contract: str
+    contract_version: int
+    rag: str
+    eval: str
+    retriever: str
+    rank_mode: str
+    top_k: int
+    min_score: float
+    embedding_model: str | None
+    ranking_hash: str
+    semantics_version: int
+    label: str | None
+    tags: list[str] | None
+    metric: str | None
+    threshold: float | None
+    metric_value: float | None
+    cases: int
+    passed_cases: int
+    assertions: int
+    passed_assertions: int
+    stale_labels: int
+    status: str
+    reasons: list[str]
+    elapsed_ms: float
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluateCaseRow:
     """A row of `evaluate_case`."""
 
@@ -360,6 +499,15 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ImportEvalRow:
+    """A row of `import_eval`."""
+
+    case_count: int
+    label_count: int
+    stale_labels: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -739,9 +887,29 @@ class WhyNotRow:
 
 
 _APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+_ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 _ASSERTION_KINDS = Call("assertion_kinds", {})
+_BASELINE_RUN = Call(
+    "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
+)
 _BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
+)
+_BLESS_RUN = Call(
+    "bless_run",
+    {"run_id": "uuid", "name": "text", "reason": "text"},
+    {"name": "main", "reason": None},
+)
+_BUILD_EVIDENCE_PACK = Call(
+    "build_evidence_pack",
+    {
+        "trace_id": "uuid",
+        "chunk_ids": "text[]",
+        "corpus": "text",
+        "max_context": "integer",
+        "unit": "text",
+    },
+    {"trace_id": None, "chunk_ids": None, "corpus": None, "max_context": None, "unit": "token"},
 )
 _BUILD_SLICE = Call(
     "build_slice",
@@ -752,6 +920,32 @@ _BUILD_SLICES = Call(
     "build_slices",
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
+)
+_CHALLENGE_EVAL = Call(
+    "challenge_eval",
+    {"rag": "text", "eval": "text", "tags": "text[]"},
+    {"eval": None, "tags": None},
+)
+_CHECK_CITATIONS = Call(
+    "check_citations",
+    {
+        "output": "jsonb",
+        "evidence": "jsonb",
+        "trace_id": "uuid",
+        "require_citations": "boolean",
+        "require_admissible": "boolean",
+        "min_coverage": "double precision",
+        "min_quote": "integer",
+        "offsets": "text",
+    },
+    {
+        "trace_id": None,
+        "require_citations": False,
+        "require_admissible": False,
+        "min_coverage": 0.0,
+        "min_quote": 8,
+        "offsets": "codepoint",
+    },
 )
 _CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
 _CLAIM_EMBEDDINGS = Call(
@@ -769,6 +963,17 @@ _CLAIM_QUERIES = Call(
     "claim_queries",
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
+)
+_COMPARE_RUNS = Call(
+    "compare_runs",
+    {
+        "baseline": "uuid",
+        "run_id": "uuid",
+        "seed": "text",
+        "resamples": "integer",
+        "tolerance": "double precision",
+    },
+    {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
 )
 _COMPLETE_EMBEDDINGS = Call(
     "complete_embeddings",
@@ -838,9 +1043,17 @@ _EMBED_QUERY = Call(
 )
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
+_EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
+_EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
+_EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
+_EVAL_QUERIES = Call(
+    "eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"}, {"eval": None, "tags": None}
+)
+_EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format": "table"})
 _EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
 _EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
 _EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
+_EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 _EXPLAIN_SEARCH = Call(
     "explain_search",
     {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
@@ -853,6 +1066,7 @@ _EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
 _EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
+_EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
 _FAIL_EMBEDDINGS = Call(
     "fail_embeddings",
     {
@@ -880,6 +1094,7 @@ _FILTER_ADMISSIBLE = Call(
 _GET_BLOB = Call("get_blob", {"cid": "text"})
 _GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+_GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 _GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 _GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 _GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
@@ -894,6 +1109,7 @@ _HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**"},
 )
+_IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 _IMPORT_SIGNING_KEY = Call(
     "import_signing_key",
     {
@@ -919,6 +1135,11 @@ _LIST_DOCUMENTS = Call(
     {"prefix": "", "after": "", "count": 100},
 )
 _LIST_EMBEDDERS = Call("list_embedders", {})
+_LIST_EVAL_RUNS = Call(
+    "list_eval_runs",
+    {"rag": "text", "eval": "text", "count": "integer"},
+    {"rag": None, "eval": None, "count": 50},
+)
 _LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 _LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 _LIST_POLICIES = Call("list_policies", {})
@@ -1200,6 +1421,11 @@ _RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 _REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
 _REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 _ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
+_RUN_EVAL = Call(
+    "run_eval",
+    {"rag": "text", "eval": "text", "tags": "text[]", "label": "text"},
+    {"eval": None, "tags": None, "label": None},
+)
 _SEARCH_1 = Call(
     "search",
     {
@@ -1365,6 +1591,11 @@ _SIMILAR = Call(
 _SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+_VALIDATE_CITATIONS = Call(
+    "validate_citations",
+    {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
+    {"require_citations": False},
+)
 _VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 _VERIFY_TOKEN = Call(
     "verify_token",
@@ -1396,17 +1627,52 @@ class Functions(Caller):
         """
         return self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
 
+    def assert_run_passed(self, run_id: UUID | str) -> None:
+        """Does nothing for a run that passed: in a script that stops at errors it is the gate.
+        Raises RG443, RG444.
+        """
+        self._run(_ASSERT_RUN_PASSED, run_id)
+
     def assertion_kinds(self) -> list[AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         one, the properties each takes and when it passes.
         """
         return self._rows(_ASSERTION_KINDS, AssertionKindsRow)
 
+    def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
+        """Returns the run that is the baseline of that name of an eval; null when there is none
+        that the caller may see.
+        """
+        value: UUID | None = self._value(_BASELINE_RUN, rag, eval, name)
+        return value
+
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
+
+    def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
+        """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
+        RG401, RG442, RG443.
+        """
+        self._run(_BLESS_RUN, run_id, name, reason)
+
+    def build_evidence_pack(
+        self,
+        trace_id: UUID | str | None = None,
+        chunk_ids: Sequence[str] | None = None,
+        corpus: str | None = None,
+        max_context: int | None = None,
+        unit: str = "token",
+    ) -> Any:
+        """Returns the evidence that the hits of a trace, or chunks of a corpus by their ids,
+        amount to: canonical_text in at most max_context (1 to 10000000, null: no limit)
+        tokens (four characters each) or characters (unit: token or char), its hash (16 hex
+        digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed
+        since the trace). Raises RG400, RG404, RG406, RG407.
+        """
+        return self._value(_BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit)
 
     def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
@@ -1424,6 +1690,47 @@ class Functions(Caller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def challenge_eval(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[ChallengeEvalRow]:
+        """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
+        whether it changes any result of a case that passes (applies) and whether cases fail
+        then (caught, count), and a row for each case that catches none. Raises RG404, RG417,
+        RG441.
+        """
+        return self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags)
+
+    def check_citations(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+    ) -> list[CheckCitationsRow]:
+        """Checks without a model the citations of an output against its evidence and the trace
+        that retrieved it: a row for each citation (from 0) with code null and where its quote
+        stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
+        must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are
+        counted in (codepoint, utf16, byte). It proves reference, place and words, not that
+        the answer follows. Raises RG400, RG407, RG460.
+        """
+        return self._rows(
+            _CHECK_CITATIONS,
+            CheckCitationsRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+        )
 
     def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
         """Recounts and recomputes a corpus and returns what differs from what is stored: no row
@@ -1460,6 +1767,25 @@ class Functions(Caller):
         Raises RG400.
         """
         return self._rows(_CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
+
+    def compare_runs(
+        self,
+        baseline: UUID | str,
+        run_id: UUID | str,
+        seed: str = "ragdb",
+        resamples: int = 10000,
+        tolerance: float = 0.01,
+    ) -> list[CompareRunsRow]:
+        """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
+        improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
+        no_baseline. A required assertion that passed and fails now is a regression; a metric
+        is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
+        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
+        RG400, RG443.
+        """
+        return self._rows(
+            _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+        )
 
     def complete_embeddings(
         self,
@@ -1606,6 +1932,33 @@ class Functions(Caller):
         """
         return self._rows(_ERROR_CODES, ErrorCodesRow)
 
+    def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+        """Returns the outcome of every assertion of a run in their order. Raises RG443."""
+        return self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+        """Returns the cases of a run in their order. Raises RG443."""
+        return self._rows(_EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+
+    def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+        """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
+        return self._rows(_EVAL_METRICS, EvalMetrics, run_id)
+
+    def eval_queries(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalQueriesRow]:
+        """Returns the queries that a run needs the embeddings of; none when its retriever ranks
+        by words. Raises RG404, RG417, RG441.
+        """
+        return self._rows(_EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+
+    def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
+        """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
+        RG400, RG443.
+        """
+        value: str = self._value(_EVAL_REPORT, run_id, format)
+        return value
+
     def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
         """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
         "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
@@ -1630,6 +1983,13 @@ class Functions(Caller):
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
         """
         return self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
+
+    def evidence_pack_to_input(self, pack: Any) -> Any:
+        """Returns a pack as the input of a task that answers from evidence: question, and
+        evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
+        omitted. Raises RG460.
+        """
+        return self._value(_EVIDENCE_PACK_TO_INPUT, pack)
 
     def explain_search(
         self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
@@ -1657,6 +2017,12 @@ class Functions(Caller):
         RG404, RG430, RG431, RG433, RG434.
         """
         return self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+
+    def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
+        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
+        for its eval. Raises RG400, RG443.
+        """
+        return self._values(_EXPORT_TREC, run_id, what)
 
     def fail_embeddings(
         self,
@@ -1704,6 +2070,10 @@ class Functions(Caller):
         """
         return self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
 
+    def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
+        """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
+        return self._row(_GET_EVAL_RUN, EvalRuns, run_id)
+
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return self._row(_GET_TRACE, RetrievalTraces, trace_id)
@@ -1727,6 +2097,14 @@ class Functions(Caller):
         """
         value: str = self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
+
+    def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
+        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
+        [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
+        of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG441, RG442.
+        """
+        return self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
     def import_signing_key(
         self,
@@ -1799,6 +2177,14 @@ class Functions(Caller):
     def list_embedders(self) -> list[Embedders]:
         """Lists the embedders by name."""
         return self._rows(_LIST_EMBEDDERS, Embedders)
+
+    def list_eval_runs(
+        self, rag: str | None = None, eval: str | None = None, count: int = 50
+    ) -> list[EvalRuns]:
+        """Returns the latest runs, newest first, of one rag and eval or of all that the caller
+        may see; count is 1 to 10000. Raises RG400.
+        """
+        return self._rows(_LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
     def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
@@ -2325,6 +2711,20 @@ class Functions(Caller):
         value: str = self._value(_ROLLBACK_CORPUS, corpus)
         return value
 
+    def run_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        label: str | None = None,
+    ) -> EvalRuns:
+        """Runs the cases of an eval (the only one of the rag unless named; those with one of the
+        tags, all when null) and the answer contracts of its rag through the rag's retriever,
+        each retrieval recorded, and returns the run with its verdict. A case whose retriever
+        raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.
+        """
+        return self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label)
+
     @overload
     def search(
         self,
@@ -2519,6 +2919,17 @@ class Functions(Caller):
         value: str = self._value(_TURN_ID, corpus, session, id)
         return value
 
+    def validate_citations(
+        self, output: Any, evidence: Any, require_citations: bool = False
+    ) -> list[str]:
+        """Returns what is wrong with the citations of an output, of our form (source_id,
+        chunk_id), Anthropic's or Cohere's: unknown ids, a chunk under another source, and
+        missing citations where they are required; nothing for insufficient_evidence: true.
+        Raises RG400, RG460.
+        """
+        value: list[str] = self._value(_VALIDATE_CITATIONS, output, evidence, require_citations)
+        return value
+
     def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
@@ -2590,17 +3001,56 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
 
+    async def assert_run_passed(self, run_id: UUID | str) -> None:
+        """Does nothing for a run that passed: in a script that stops at errors it is the gate.
+        Raises RG443, RG444.
+        """
+        await self._run(_ASSERT_RUN_PASSED, run_id)
+
     async def assertion_kinds(self) -> list[AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         one, the properties each takes and when it passes.
         """
         return await self._rows(_ASSERTION_KINDS, AssertionKindsRow)
 
+    async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
+        """Returns the run that is the baseline of that name of an eval; null when there is none
+        that the caller may see.
+        """
+        value: UUID | None = await self._value(_BASELINE_RUN, rag, eval, name)
+        return value
+
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
         return await self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
+
+    async def bless_run(
+        self, run_id: UUID | str, name: str = "main", reason: str | None = None
+    ) -> None:
+        """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
+        RG401, RG442, RG443.
+        """
+        await self._run(_BLESS_RUN, run_id, name, reason)
+
+    async def build_evidence_pack(
+        self,
+        trace_id: UUID | str | None = None,
+        chunk_ids: Sequence[str] | None = None,
+        corpus: str | None = None,
+        max_context: int | None = None,
+        unit: str = "token",
+    ) -> Any:
+        """Returns the evidence that the hits of a trace, or chunks of a corpus by their ids,
+        amount to: canonical_text in at most max_context (1 to 10000000, null: no limit)
+        tokens (four characters each) or characters (unit: token or char), its hash (16 hex
+        digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed
+        since the trace). Raises RG400, RG404, RG406, RG407.
+        """
+        return await self._value(
+            _BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
+        )
 
     async def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
@@ -2618,6 +3068,47 @@ class AsyncFunctions(AsyncCaller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return await self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def challenge_eval(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[ChallengeEvalRow]:
+        """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
+        whether it changes any result of a case that passes (applies) and whether cases fail
+        then (caught, count), and a row for each case that catches none. Raises RG404, RG417,
+        RG441.
+        """
+        return await self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags)
+
+    async def check_citations(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+    ) -> list[CheckCitationsRow]:
+        """Checks without a model the citations of an output against its evidence and the trace
+        that retrieved it: a row for each citation (from 0) with code null and where its quote
+        stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
+        must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are
+        counted in (codepoint, utf16, byte). It proves reference, place and words, not that
+        the answer follows. Raises RG400, RG407, RG460.
+        """
+        return await self._rows(
+            _CHECK_CITATIONS,
+            CheckCitationsRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+        )
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
         """Recounts and recomputes a corpus and returns what differs from what is stored: no row
@@ -2655,6 +3146,25 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(
             _CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
+        )
+
+    async def compare_runs(
+        self,
+        baseline: UUID | str,
+        run_id: UUID | str,
+        seed: str = "ragdb",
+        resamples: int = 10000,
+        tolerance: float = 0.01,
+    ) -> list[CompareRunsRow]:
+        """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
+        improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
+        no_baseline. A required assertion that passed and fails now is a regression; a metric
+        is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
+        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
+        RG400, RG443.
+        """
+        return await self._rows(
+            _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
     async def complete_embeddings(
@@ -2806,6 +3316,33 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_ERROR_CODES, ErrorCodesRow)
 
+    async def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+        """Returns the outcome of every assertion of a run in their order. Raises RG443."""
+        return await self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    async def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+        """Returns the cases of a run in their order. Raises RG443."""
+        return await self._rows(_EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+
+    async def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+        """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
+        return await self._rows(_EVAL_METRICS, EvalMetrics, run_id)
+
+    async def eval_queries(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalQueriesRow]:
+        """Returns the queries that a run needs the embeddings of; none when its retriever ranks
+        by words. Raises RG404, RG417, RG441.
+        """
+        return await self._rows(_EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+
+    async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
+        """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
+        RG400, RG443.
+        """
+        value: str = await self._value(_EVAL_REPORT, run_id, format)
+        return value
+
     async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
         """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
         "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
@@ -2832,6 +3369,13 @@ class AsyncFunctions(AsyncCaller):
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
         """
         return await self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
+
+    async def evidence_pack_to_input(self, pack: Any) -> Any:
+        """Returns a pack as the input of a task that answers from evidence: question, and
+        evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
+        omitted. Raises RG460.
+        """
+        return await self._value(_EVIDENCE_PACK_TO_INPUT, pack)
 
     async def explain_search(
         self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
@@ -2861,6 +3405,12 @@ class AsyncFunctions(AsyncCaller):
         RG404, RG430, RG431, RG433, RG434.
         """
         return await self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+
+    async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
+        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
+        for its eval. Raises RG400, RG443.
+        """
+        return await self._values(_EXPORT_TREC, run_id, what)
 
     async def fail_embeddings(
         self,
@@ -2910,6 +3460,10 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
 
+    async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
+        """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
+        return await self._row(_GET_EVAL_RUN, EvalRuns, run_id)
+
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return await self._row(_GET_TRACE, RetrievalTraces, trace_id)
@@ -2933,6 +3487,14 @@ class AsyncFunctions(AsyncCaller):
         """
         value: str = await self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
+
+    async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
+        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
+        [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
+        of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG441, RG442.
+        """
+        return await self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
     async def import_signing_key(
         self,
@@ -3007,6 +3569,14 @@ class AsyncFunctions(AsyncCaller):
     async def list_embedders(self) -> list[Embedders]:
         """Lists the embedders by name."""
         return await self._rows(_LIST_EMBEDDERS, Embedders)
+
+    async def list_eval_runs(
+        self, rag: str | None = None, eval: str | None = None, count: int = 50
+    ) -> list[EvalRuns]:
+        """Returns the latest runs, newest first, of one rag and eval or of all that the caller
+        may see; count is 1 to 10000. Raises RG400.
+        """
+        return await self._rows(_LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
     async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
@@ -3539,6 +4109,20 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(_ROLLBACK_CORPUS, corpus)
         return value
 
+    async def run_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        label: str | None = None,
+    ) -> EvalRuns:
+        """Runs the cases of an eval (the only one of the rag unless named; those with one of the
+        tags, all when null) and the answer contracts of its rag through the rag's retriever,
+        each retrieval recorded, and returns the run with its verdict. A case whose retriever
+        raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.
+        """
+        return await self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label)
+
     @overload
     async def search(
         self,
@@ -3731,6 +4315,19 @@ class AsyncFunctions(AsyncCaller):
         UUID of (corpus, session, id).
         """
         value: str = await self._value(_TURN_ID, corpus, session, id)
+        return value
+
+    async def validate_citations(
+        self, output: Any, evidence: Any, require_citations: bool = False
+    ) -> list[str]:
+        """Returns what is wrong with the citations of an output, of our form (source_id,
+        chunk_id), Anthropic's or Cohere's: unknown ids, a chunk under another source, and
+        missing citations where they are required; nothing for insufficient_evidence: true.
+        Raises RG400, RG460.
+        """
+        value: list[str] = await self._value(
+            _VALIDATE_CITATIONS, output, evidence, require_citations
+        )
         return value
 
     async def validate_contract(self, contract: Any) -> list[ValidateContractRow]:

@@ -49,7 +49,11 @@ CHUNKING: dict[str, Any] = {
     "overlap": 48,
     "unit": "token",
 }
-READING = ("title", "language", "metadata", "max_bytes", "blobs", "allow_private", *CHUNKING)
+READING = (
+    *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
+    *("media_type", "source_name"),
+    *CHUNKING,
+)
 
 
 class IngestError(ValueError):
@@ -81,6 +85,10 @@ class Options(TypedDict, total=False):
     """Processes that read (default 1: this one)."""
     title: str | None
     language: str | None
+    media_type: str | None
+    """What files are, whatever their names say."""
+    source_name: str
+    """Source of a contract that the documents are of."""
     metadata: dict[str, Any] | None
     """Added to, and preferred to, what a document says of itself."""
     allow_private: bool
@@ -521,14 +529,15 @@ def _documents(
     source: Source, options: Mapping[str, Any], outcome: Outcome
 ) -> list[readers.Document]:
     limit: int = options.get("max_bytes", MAX_BYTES)
-    media_type = None
+    media_type = options.get("media_type")
     if source.is_url:
         from ragdb.fetch import fetch
 
         private = options.get("allow_private", False)
         fetched = fetch(source.uri, max_bytes=limit, allow_private=private)
         assert fetched.data is not None
-        data, media_type, outcome.etag = fetched.data, fetched.media_type, fetched.etag
+        data, outcome.etag = fetched.data, fetched.etag
+        media_type = media_type or fetched.media_type
     else:
         data = source.read(limit)
     if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
@@ -553,7 +562,8 @@ def _prepare(
         outcome.empty += 1
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
-    ready = payload.to_payload(document, source.uri, etag=etag, **chunking)
+    name: str = options.get("source_name", "")
+    ready = payload.to_payload(document, source.uri, source_name=name, etag=etag, **chunking)
     outcome.documents.append(Ready(ready["uri"], _json(ready)))
     if document.fragment is None:
         outcome.pages = len(document.pages) or None

@@ -56,7 +56,7 @@ comment on function ragdb._report_table(ragdb.eval_runs) is 'Returns the report 
 create or replace function ragdb._report_tap(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
-  select E'TAP version 14\n1..' || pg_catalog.count(*) || E'\n' || pg_catalog.string_agg(
+  select E'TAP version 13\n1..' || pg_catalog.count(*) || E'\n' || pg_catalog.string_agg(
     case when r.passed then 'ok ' else 'not ok ' end || r.n || ' - '
     || pg_catalog.replace(pg_catalog.replace(ragdb._one_line(r.name || ': ' || r.message), '\', '\\'), '#', '\#')
     || case when not r.passed and not r.required and r.code = 'ASSERTION_FAIL' then ' # TODO advisory' else '' end

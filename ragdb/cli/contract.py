@@ -92,9 +92,7 @@ def export(
     return OK
 
 
-def _read(
-    session: Session, files: list[Path]
-) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
+def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
     from ragdb import contracts
     from ragdb.cli.output import clean
 
@@ -143,8 +141,4 @@ def _show(session: Session, problems: list[dict[str, Any]]) -> None:
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"
         line, column = p["line"] or 1, p["column"] or 1
-        print(
-            output.clean(
-                contracts.show(p["file"], line, column, message, p["hint"], p["text"])
-            )
-        )
+        print(output.clean(contracts.show(p["file"], line, column, message, p["hint"], p["text"])))

@@ -99,11 +99,20 @@ def diff(
 
     with session.connect() as db:
         found = db.get_eval_run(_uuid(run))
-        other = (
+        other: Any = (
             _uuid(with_run) if with_run else db.baseline_run(found.rag, found.eval, baseline)
         )
         rows = db.compare_runs(other, found.run_id, seed, resamples, tolerance)
-    shown = ["metric", "verdict", "baseline_mean", "run_mean", "difference", "low", "high", "p_holm"]
+    shown = [
+        "metric",
+        "verdict",
+        "baseline_mean",
+        "run_mean",
+        "difference",
+        "low",
+        "high",
+        "p_holm",
+    ]
     output.rows(session, rows[1:] if session.format == "table" else rows, [*shown, "detail"])
     verdict = rows[0].verdict
     session.note(verdict + (f": {rows[0].detail}" if rows[0].detail else ""))

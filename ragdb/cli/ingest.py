@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,9 +25,16 @@ def register(app: typer.Typer) -> None:
 def ingest(
     session: Session,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders, URLs; - reads stdin.")
-    ],
-    corpus: Annotated[str, typer.Option("--corpus", "-c", help="Corpus; made when there is none.")],
+        list[str] | None,
+        typer.Argument(metavar="PATH...", help="Files, folders, URLs; - reads stdin."),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option("--corpus", "-c", help="Corpus; made when there is none.")
+    ] = None,
+    contract: Annotated[
+        Path | None,
+        typer.Option("--contract", help="Read exactly the sources of an applied contract."),
+    ] = None,
     glob: Annotated[
         str | None, typer.Option(help="Names to take from folders: '*.md', 'guide/*.html'.")
     ] = None,
@@ -112,6 +120,13 @@ def ingest(
         "overlap": overlap,
         "unit": unit,
     }
+    if contract is not None:
+        if paths or corpus or watch:
+            raise Failure("--contract says what is read into which corpus")
+        del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
+        return _ingest_contract(session, contract, options, embed)
+    if not paths or not corpus:
+        raise Failure("give PATH... and --corpus, or --contract FILE")
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None
@@ -147,6 +162,54 @@ def ingest(
 
         unembedded = verbs.embed(session, corpus)
     return PARTIAL if run.report.failed or unembedded else OK
+
+
+def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embed: bool) -> int:
+    """One run for each source of a contract in force, with its chunking."""
+    import sys
+
+    from ragdb import contracts
+    from ragdb.ingest import Run
+
+    try:
+        declared, _ = contracts.read(path)
+    except contracts.ContractSyntaxError as error:
+        raise Failure(str(error)) from None
+    reports = []
+    with session.connect() as db:
+        wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
+        if wrong:
+            raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all that is wrong")
+        if declared["contract"] not in {row.name for row in db.list_contracts()}:
+            raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
+        found_any = False
+        for source in contracts.declared_sources(declared):
+            found = source.find(path.parent)
+            found_any = found_any or bool(found.sources)
+            with _bar(session) as progress:
+                run = Run(
+                    db, source.corpus, found, {**options, **source.options, "progress": progress}
+                )
+                try:
+                    run.run()
+                except KeyboardInterrupt:
+                    _show(session, run.report)
+                    session.note("interrupted; whole documents stay")
+                    return INTERRUPTED
+            _show(session, run.report)
+            sys.stdout.flush()
+            reports.append(run.report)
+    unembedded = 0
+    if embed and not options["dry_run"]:
+        from ragdb.cli import embed as verbs
+
+        unembedded = sum(
+            verbs.embed(session, corpus) for corpus in sorted({r.corpus for r in reports})
+        )
+    if not found_any and not any(report.failed for report in reports):
+        session.note("no source has a file")
+        return NOTHING
+    return PARTIAL if any(report.failed for report in reports) or unembedded else OK
 
 
 def _metadata(pairs: list[str]) -> dict[str, Any]:
