@@ -1,0 +1,86 @@
+"""What docs/admissibility.md tells an auditor to run says what the page claims."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.sql.conversations import chat, message, uuid
+
+PAGE = (Path(__file__).parents[2] / "docs/admissibility.md").read_text()
+Connection = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def retrieved(db: Connection) -> tuple[Connection, dict[str, Any]]:
+    """A retrieval under a slice, as its trace."""
+    chat(
+        db,
+        [
+            message(1, text="  How are refunds\r\npaid? "),
+            message(2, [1], text="By card – or voucher."),
+            message(3, text="Refunds of gifts?")
+            | {"parents": [{"id": uuid(1), "edge_type": "reference"}, uuid(1), uuid(2)]},
+        ],
+    )
+    db.execute("select ragdb.create_signing_key('k1')")
+    db.row_factory = dict_row
+    hit = db.execute(
+        "select * from ragdb.retrieve_slice('chat', 'refunds', anchor => %s)", (uuid(1),)
+    ).fetchone()
+    assert hit is not None
+    trace = db.execute("select * from ragdb.get_trace(%s)", (hit["trace_id"],)).fetchone()
+    assert trace is not None
+    return db, trace
+
+
+def by_hand(db: Connection, slice_id: str) -> list[bool]:
+    (block,) = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
+    functions, query = block.split("\nwith ", 1)
+    db.execute("drop function if exists pg_temp.packed(bytea), pg_temp.packed(text)")
+    db.execute(functions)
+    (row,) = db.execute("with " + query.replace(":'slice'", f"'{slice_id}'")).fetchall()
+    return list(row.values())
+
+
+def test_the_statement_by_hand_agrees_and_sees_every_edit(
+    retrieved: tuple[Connection, dict[str, Any]],
+) -> None:
+    db, trace = retrieved
+    assert by_hand(db, trace["slice_id"]) == [True, True, True]
+    for edit, found in (
+        ("update ragdb.chunks set text = text || '.' where chunk_no = 2", [False, False, False]),
+        ("update ragdb.edges set edge_type = 'branch' where child_no = 2", [True, False, True]),
+        ("delete from ragdb.edges where child_no = 2", [True, False, False]),
+    ):
+        with db.transaction(force_rollback=True):
+            db.execute(edit)
+            assert by_hand(db, trace["slice_id"]) == found, edit
+
+
+def test_the_token_verifies_outside_of_the_database(
+    retrieved: tuple[Connection, dict[str, Any]],
+) -> None:
+    db, trace = retrieved
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    page: dict[str, Any] = {}
+    exec(block, page)
+    key = db.execute("select * from ragdb.export_signing_keys()").fetchone()
+    policy = db.execute("select canonical from ragdb.slice_policies").fetchone()
+    assert policy is not None
+    assert page["verify"](trace, key, policy["canonical"])
+    assert not page["verify"](trace | {"anchor_chunk_id": uuid(2)}, key, policy["canonical"])
+
+
+def test_every_reason_and_cause_is_on_the_page() -> None:
+    sql = Path(__file__).parents[2] / "sql"
+    said = set(re.findall(r"reason := (?:format\()?'(\w+):", (sql / "55_slices.sql").read_text()))
+    said |= set(re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "58_replay.sql").read_text()))
+    said |= set(re.findall(r"code := '([A-Z_]+)'; v_kind", (sql / "59_promotion.sql").read_text()))
+    assert len(said) > 15
+    assert {word for word in said if f"`{word}`" not in PAGE} == set()
