@@ -1,0 +1,407 @@
+"""A citation counts when it names evidence and when its words stand there."""
+
+from __future__ import annotations
+
+import json
+import random
+import unicodedata
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.conversations import chat, uuid
+from tests.sql.test_evidence_packs import messages, scalar
+
+Connection = psycopg.Connection[Any]
+
+EVIDENCE = {
+    "corpus": "docs",
+    "chunks": [
+        {"source_id": "a.md", "chunk_id": "c1", "text": "Refunds are paid within 14 days. "
+         "\U0001f600 Cards only."},
+        {"source_id": "a.md", "chunk_id": "c2", "text": "Gifts are refunded as "
+         "vouchers of 1,000 euros. "
+         "See form RF-12."},
+        {"source_id": "b.md", "chunk_id": "c3", "text": "Shipping takes between three and five "
+         "working days."},
+    ],
+}  # fmt: skip
+
+
+def validate(db: Connection, output: Any, required: bool = False) -> list[str]:
+    found: list[str] = scalar(
+        db,
+        "select ragdb.validate_citations(%s, %s, %s)",
+        json.dumps(output),
+        json.dumps(EVIDENCE),
+        required,
+    )
+    return found
+
+
+def check(db: Connection, output: Any, evidence: Any = EVIDENCE, **more: Any) -> list[Any]:
+    names = "".join(f", {name} => %({name})s" for name in more)
+    query = f"select * from ragdb.check_citations(%(output)s, %(evidence)s{names})"
+    with db.cursor(row_factory=psycopg.rows.namedtuple_row) as cursor:
+        return cursor.execute(
+            query.encode(), {"output": json.dumps(output), "evidence": json.dumps(evidence)} | more
+        ).fetchall()
+
+
+def codes(rows: list[Any]) -> list[str | None]:
+    return [row.code for row in rows]
+
+
+def cites(*citations: Any, answer: str = "An answer.") -> dict[str, Any]:
+    return {"answer": answer, "citations": list(citations)}
+
+
+@pytest.mark.parametrize(
+    ("output", "errors"),
+    [
+        (cites({"source_id": "a.md", "chunk_id": "c1"}), []),
+        (cites({"chunk_id": "c3"}), []),
+        (cites({"source_id": "x", "chunk_id": "c1"}), ["citation[0]: unknown source_id 'x'"]),
+        (
+            cites({"chunk_id": "c1"}, {"source_id": "a.md", "chunk_id": "y"}),
+            ["citation[1]: unknown chunk_id 'y'"],
+        ),
+        (
+            cites({"source_id": "x", "chunk_id": "y"}),
+            ["citation[0]: unknown source_id 'x'", "citation[0]: unknown chunk_id 'y'"],
+        ),
+        (
+            cites({"source_id": "b.md", "chunk_id": "c1"}),
+            ["citation[0]: chunk_id 'c1' is not of source_id 'b.md'"],
+        ),
+        (cites({"source_id": "a.md"}), ["citation[0]: no chunk_id"]),
+        (cites("c1", 7), ["citation[0]: no object", "citation[1]: no object"]),
+        ({"citations": {"chunk_id": "c1"}}, ["citations: no array"]),
+        ({"citations": [{"chunk_id": "y"}], "insufficient_evidence": True}, []),
+        (
+            {"citations": [{"chunk_id": "y"}], "insufficient_evidence": "true"},
+            ["citation[0]: unknown chunk_id 'y'"],
+        ),
+        (
+            {"citations": [{"chunk_id": "y"}], "insufficient_evidence": 1},
+            ["citation[0]: unknown chunk_id 'y'"],
+        ),
+        ({"answer": "x"}, []),
+        # Cohere
+        (
+            {"citations": [{"start": 0, "end": 2, "document_ids": ["doc_1", "doc_9"]}]},
+            ["citation[0]: unknown chunk_id 'doc_9'"],
+        ),
+        ({"message": {"citations": [{"sources": [{"type": "document", "id": "doc:2"}]}]}}, []),
+        ({"message": {"citations": [{"sources": [{"document": {"id": "c1"}}]}]}}, []),
+        # Anthropic
+        (
+            {
+                "content": [
+                    {"type": "text", "text": "So ", "citations": None},
+                    {"type": "text", "text": "it is.", "citations": [
+                        {"type": "char_location", "cited_text": "Cards only.", "document_index": 0},
+                        {"type": "char_location", "cited_text": "Cards only.", "document_index": 8},
+                    ]},
+                ]
+            },
+            ["citation[1]: unknown chunk_id 'doc:8'"],
+        ),
+    ],
+)  # fmt: skip
+def test_citations_of_unknown_evidence_are_named(
+    any_db: Connection, output: Any, errors: list[str]
+) -> None:
+    assert validate(any_db, output) == errors
+
+
+def test_citations_are_missing_only_where_they_are_required(db: Connection) -> None:
+    assert validate(db, {"answer": "x"}, required=True) == ["missing citations"]
+    assert validate(db, {"answer": "x", "citations": []}, required=True) == ["missing citations"]
+    assert validate(db, {"insufficient_evidence": True}, required=True) == []
+    assert validate(db, cites({"chunk_id": "c1"}), required=True) == []
+    assert codes(check(db, {"answer": "x"}, require_citations=True)) == ["CITATION_REQUIRED"]
+
+
+@pytest.mark.parametrize(
+    ("citation", "expected"),
+    [
+        ({"chunk_id": "c1"}, None),
+        ({"chunk_id": "c9"}, "CITE_UNKNOWN"),
+        ({"chunk_id": "c1", "source_id": "b.md"}, "CITE_UNKNOWN"),
+        ({"chunk_id": "c1", "quote": "paid within 14 days"}, None),
+        ({"chunk_id": "c1", "quote": "paid within 15 days"}, "QUOTE_NOT_FOUND"),
+        ({"chunk_id": "c1", "quote": "are not paid within 14 days"}, "QUOTE_NOT_FOUND"),
+        ({"chunk_id": "c1", "quote": "14 days"}, "QUOTE_TOO_SHORT"),
+        ({"chunk_id": "c1", "quote": "Cards only. Gifts are refunded"}, "QUOTE_CROSSES_CHUNKS"),
+        ({"chunk_id": "c1", "start": 0, "end": 7}, None),
+        ({"chunk_id": "c1", "start": 7, "end": 7}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "start": 0, "end": 400}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "start": -1, "end": 4}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "start": 0.5, "end": 4}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "start": "0", "end": 4}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "start": 3}, "SPAN_INVALID"),
+        ({"chunk_id": "c1", "answer_start": 0, "answer_end": 99}, "SPAN_INVALID"),
+    ],
+)
+def test_a_citation_has_a_code_for_what_is_wrong(
+    any_db: Connection, citation: dict[str, Any], expected: str | None
+) -> None:
+    assert codes(check(any_db, cites(citation))) == [expected]
+
+
+def test_where_a_quote_stands_is_said_in_the_units_asked_for(any_db: Connection) -> None:
+    text = str(EVIDENCE["chunks"][0]["text"])  # type: ignore[index]
+    start, end = text.index("Cards"), len(text)
+    for unit, count in {
+        "codepoint": len,
+        "utf16": lambda t: len(t.encode("utf-16-le")) // 2,
+        "byte": lambda t: len(t.encode()),
+    }.items():
+        places = count(text[:start]), count(text[:end])
+        output = cites({"chunk_id": "c1", "quote": "cards  only."})
+        (row,) = check(any_db, output, offsets=unit)
+        assert (row.method, row.start_offset, row.end_offset) == ("normalised", *places)
+        output = cites({"chunk_id": "c1", "quote": "Cards only.", "start": 1, "end": 2})
+        rows = check(any_db, output, offsets=unit)
+        assert [(r.code, r.is_advisory) for r in rows] == [
+            ("OFFSETS_CORRECTED", True),
+            (None, False),
+        ]
+        output = cites({"chunk_id": "c1", "start": places[0], "end": places[1]})
+        assert codes(check(any_db, output, offsets=unit)) == [None]
+    # inside the emoji
+    for unit, inside in {"utf16": start - 1, "byte": start - 1}.items():
+        output = cites({"chunk_id": "c1", "start": inside, "end": len(text)})
+        assert codes(check(any_db, output, offsets=unit)) == ["SPAN_INVALID"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Refunds take 14 days [1].", [None]),
+        ("Refunds take 15 days [1].", ["NUMBER_UNSUPPORTED"]),
+        ("Refunds take 14 days [2].", ["NUMBER_UNSUPPORTED"]),
+        ("Refunds take 14 days [1][2].", [None, None]),
+        ("Vouchers of 1000 euros [2].", [None]),
+        ("Use form RF-12 [2]. Use form RF-13 [2].", [None, "NUMBER_UNSUPPORTED"]),
+        ("Refunds [4].", ["MARKER_UNRESOLVED"]),
+        ("Refunds [0].", ["MARKER_UNRESOLVED"]),
+        ("[1] Refunds.", ["SPAN_INVALID"]),
+        ("Refunds [1, 3].", [None, None]),
+        ("No marker.", []),
+    ],
+)
+def test_markers_name_chunks_that_say_the_numbers(
+    any_db: Connection, answer: str, expected: list[str | None]
+) -> None:
+    assert codes(check(any_db, {"answer": answer})) == expected
+
+
+def test_markers_ground_the_text_before_them(any_db: Connection) -> None:
+    rows = any_db.execute("select * from ragdb._markers('A one [1]. B two [2][3].')").fetchall()
+    assert [row[:3] for row in rows] == [(1, 0, 5), (2, 11, 16), (3, 11, 16)]
+
+
+def test_a_marker_in_a_quoted_sentence_is_the_source_s(any_db: Connection) -> None:
+    evidence = {"chunks": [{"source_id": "w", "chunk_id": "w1", "text": "Paris is large.[12]"}]}
+    citation = {
+        "chunk_id": "w1",
+        "quote": "Paris is large.[12]",
+        "answer_start": 0,
+        "answer_end": 19,
+    }
+    assert codes(check(any_db, cites(citation, answer="Paris is large.[12]"), evidence)) == [None]
+
+
+def test_coverage_counts_what_accepted_citations_cover(any_db: Connection) -> None:
+    answer = "Refunds are allowed. Shipping is separate."
+    citation = {"chunk_id": "c1", "answer_start": 0, "answer_end": 20}
+    assert codes(check(any_db, cites(citation, answer=answer), min_coverage=0.48)) == [None]
+    rows = check(any_db, cites(citation, answer=answer), min_coverage=0.49)
+    assert rows[-1].code == "COVERAGE_BELOW_THRESHOLD"
+    assert rows[-1].message == "18 of 37 characters of the answer are cited"
+    marked = {"answer": "All of it [1]."}
+    assert codes(check(any_db, marked, min_coverage=0.85)) == [None]
+
+
+def test_more_than_three_chunks_for_one_span_are_advised_against(any_db: Connection) -> None:
+    chunks = [{"source_id": "s", "chunk_id": f"c{n}", "text": "x"} for n in range(4)]
+    rows = check(any_db, {"answer": "So [1, 2, 3, 4]."}, {"chunks": chunks})
+    assert [(r.code, r.is_advisory) for r in rows[-1:]] == [("OVER_CITED", True)]
+    assert codes(check(any_db, {"answer": "So [1, 2, 3]."}, {"chunks": chunks})) == [None] * 3
+
+
+def test_a_citation_is_held_to_the_trace(any_db: Connection) -> None:
+    chat(any_db, messages())
+    trace = scalar(any_db, "select trace_id from ragdb.retrieve('chat', 'shipping') limit 1")
+    pack = scalar(
+        any_db,
+        "select ragdb.build_evidence_pack(chunk_ids => %s, corpus => 'chat')",
+        [uuid(1), uuid(3)],
+    )
+    output = cites({"chunk_id": uuid(3)}, {"chunk_id": uuid(1)})
+    assert codes(check(any_db, output, pack)) == [None, None]
+    assert codes(check(any_db, output, pack, trace_id=trace)) == [None, "CITE_NOT_RETRIEVED"]
+    output = cites({"chunk_id": uuid(3)})
+    rows = check(any_db, output, pack, trace_id=trace, require_admissible=True)
+    assert codes(rows) == ["CITE_NOT_ADMISSIBLE"]
+    any_db.execute(
+        "select ragdb.delete_document('chat', doc_cid) from ragdb.list_documents('chat')"
+    )
+    assert codes(check(any_db, output, pack, trace_id=trace)) == ["CITE_STALE"]
+
+
+def test_a_citation_of_an_admissible_retrieval_is_admissible(any_db: Connection) -> None:
+    chat(any_db, messages())
+    any_db.execute("select ragdb.create_signing_key('k1')")
+    trace = scalar(
+        any_db,
+        "select trace_id from ragdb.retrieve_slice(corpus => 'chat', query => 'refunds',"
+        " anchor => %s) limit 1",
+        uuid(1),
+    )
+    pack = scalar(any_db, "select ragdb.build_evidence_pack(%s)", trace)
+    output = cites(*({"chunk_id": c["chunk_id"]} for c in pack["chunks"]))
+    assert set(codes(check(any_db, output, pack, require_admissible=True))) == {None}
+
+
+# ── quotes ──────────────────────────────────────────────────────────────────
+
+PARAGRAPHS = [
+    "The committee was established in 1973 under the chairmanship of an independent engineer, "
+    "and its final report “On the Safety of Bridges” appeared three years later. Members could "
+    "not agree about the inspection interval; the minority wanted inspections every 18 months.",
+    "Photosynthesis converts light energy into chemical energy that can later be released to "
+    "fuel the organism’s activities. Most plants, algae and cyanobacteria perform it — oxygen is "
+    "released as a by-product in nearly every case, 99.5 % of the total.",
+    "Der Zürcher Gemeinderat beschloss die Änderung der Verordnung über die Förderung "
+    "gemeinnütziger Wohnungen. Die Frist beträgt künftig 90 Tage; für große Baugenossenschaften "
+    "gilt die bisherige Regelung unverändert weiter.",
+    "Music notation \U0001d11e uses symbols beyond the basic plane \U0001f3b5 and so do emoji "
+    "\U0001f600 in modern chat. A renderer must count characters, not code units, when it places "
+    "a caret behind \U0001f469\u200d\U0001f52c in a line of text.",
+]  # fmt: skip
+
+
+def ocr(text: str, rng: random.Random) -> str:
+    """A scanner's reading: a few letters for others that look alike, one wrong letter, a space."""
+    for right, wrong in rng.sample([("m", "rn"), ("l", "I"), ("w", "vv"), ("d", "cl")], 2):
+        places = [n for n, c in enumerate(text) if c == right]
+        if places:
+            at = rng.choice(places)
+            text = text[:at] + wrong + text[at + 1 :]
+    return text
+
+
+def true_quotes() -> list[tuple[int, str, str, int, int]]:
+    """(paragraph, kind, quote, start, end) at random places, from word to word."""
+    rng, made = random.Random(60), []
+    for kind in ("exact", "spaces", "quotes", "nfd", "case", "ocr"):
+        for _ in range(40):
+            paragraph = rng.randrange(len(PARAGRAPHS))
+            text = PARAGRAPHS[paragraph]
+            starts = [0] + [n + 1 for n, c in enumerate(text) if c == " "]
+            ends = [n for n, c in enumerate(text) if c == " "] + [len(text)]
+            first = rng.randrange(len(starts) - 8)
+            last = min(len(ends) - 1, first + rng.randrange(6, 16))
+            start, end = starts[first], ends[last]
+            quote = text[start:end]
+            if kind == "spaces":
+                quote = quote.replace(" ", rng.choice(["  ", "\n", "\u00a0", "\n   "]))
+            elif kind == "quotes":
+                quote = quote.translate(str.maketrans("“”’—", '""\'-'))
+            elif kind == "nfd":
+                quote = unicodedata.normalize("NFD", quote)
+            elif kind == "case":
+                quote = quote.upper().replace("SS", "ss")
+            elif kind == "ocr":
+                quote = ocr(quote, rng)
+            made.append((paragraph, kind, quote, start, end))
+    return made
+
+
+def fabricated_quotes() -> list[tuple[int, str]]:
+    """Quotes changed so that they say something else."""
+    rng, made = random.Random(61), []
+    for paragraph, kind, quote, _, _ in true_quotes():
+        if kind != "exact":
+            continue
+        words = quote.split()
+        at = rng.randrange(1, len(words) - 1)
+        made.append((paragraph, " ".join([*words[:at], "never", *words[at:]])))
+        made.append((paragraph, " ".join([*words[:at], *words[at + 1 :]])))
+        made.append((paragraph, " ".join([*words[:at], "committees", *words[at + 1 :]])))
+        if any(c.isdigit() for c in quote):
+            made.append(
+                (
+                    paragraph,
+                    "".join(str((int(c) + 1) % 10) if c in "0123456789" else c for c in quote),
+                )
+            )
+        other = PARAGRAPHS[(paragraph + 1) % len(PARAGRAPHS)].split()
+        made.append((paragraph, " ".join([*words[:4], *other[:4]])))
+    return [(p, q) for p, q in made if q not in PARAGRAPHS[p]]
+
+
+def found(db: Connection, texts: list[str], quotes: list[str]) -> list[Any]:
+    query = (
+        "select f.method, f.start_offset, f.end_offset from unnest(%s::text[], %s::text[])"
+        " with ordinality q (text, quote, n), ragdb._find_quote(q.text, q.quote) f order by q.n"
+    )
+    return db.execute(query, (texts, quotes)).fetchall()
+
+
+def test_true_quotes_are_found_where_they_stand(any_db: Connection) -> None:
+    quotes = true_quotes()
+    rows = found(any_db, [PARAGRAPHS[q[0]] for q in quotes], [q[2] for q in quotes])
+    missed = [
+        (q, row) for q, row in zip(quotes, rows, strict=True) if tuple(row[1:]) != (q[3], q[4])
+    ]
+    assert len(quotes) == 240
+    assert len(missed) <= 0.02 * len(quotes), missed
+
+
+def test_no_fabricated_quote_is_found(any_db: Connection) -> None:
+    quotes = fabricated_quotes()
+    assert len(quotes) >= 120
+    rows = found(any_db, [PARAGRAPHS[p] for p, _ in quotes], [q for _, q in quotes])
+    assert [q for q, row in zip(quotes, rows, strict=True) if row[0] is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("costs 1.5 million", "costs 15 million"),
+        ("costs 15 million", "costs 1.5 million"),
+        ("a loss of -5 percent", "a loss of 5 percent"),
+        ("the increase was modest last year", "the decrease was modest last year"),
+        ("it is typical of the whole region here", "it is atypical of the whole region here"),
+        ("they are now allowed to enter it", "they are not allowed to enter it"),
+        ("press the blue button", "press the red button"),
+    ],
+)  # fmt: skip
+def test_what_changes_the_sense_is_no_misreading(db: Connection, text: str, quote: str) -> None:
+    assert found(db, [text], [quote])[0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("output", "arguments"),
+    [
+        ("[]", {}),
+        (None, {}),
+        ("{}", {"offsets": "line"}),
+        ("{}", {"min_quote": 0}),
+        ("{}", {"min_coverage": 2.0}),
+        ("{}", {"require_citations": None}),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(
+    db: Connection, output: str | None, arguments: dict[str, Any]
+) -> None:
+    names = "".join(f", {name} => %({name})s" for name in arguments)
+    query = f"select ragdb.check_citations(%(output)s, %(evidence)s{names})"
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(query.encode(), {"output": output, "evidence": json.dumps(EVIDENCE)} | arguments)
+    assert caught.value.sqlstate == ("RG400" if arguments else "RG460")
