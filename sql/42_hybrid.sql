@@ -26,7 +26,9 @@ begin atomic
       pg_catalog.row_number() over (order by n.score desc, c.chunk_id)::integer as rank
     from ragdb._nearest(_rank_semantic.corpus, _rank_semantic.space, _rank_semantic.embedding,
         _rank_semantic.k, _rank_semantic.chunk_nos) n
-      join ragdb.chunks c on c.corpus_id = (_rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no
+      -- by key: the planner cannot know how few they are
+      cross join lateral (select h.chunk_id from ragdb.chunks h
+        where h.corpus_id = (_rank_semantic.corpus).corpus_id and h.chunk_no = n.chunk_no offset 0) c
   ) r
   where r.rank <= _rank_semantic.k;
 end;
@@ -81,7 +83,8 @@ begin
         row_number() over (order by r.score desc, c.chunk_id)::integer as rank
       from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
           array(select n.chunk_no from near n)) r
-        join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
+        cross join lateral (select h.chunk_id from ragdb.chunks h
+          where h.corpus_id = corpus.corpus_id and h.chunk_no = r.chunk_no offset 0) c
     ), words as materialized (
       select s.chunk_no, s.rank from scored s
       where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
@@ -178,7 +181,7 @@ create or replace function ragdb._rank_near(
 returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
-set enable_hashjoin = on
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
