@@ -23,14 +23,15 @@ set local search_path = pg_catalog, @extschema:vector@;
 
 TAIL = """
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
--- time: they are no members and are dumped whole.
+-- time: they are no members and are dumped whole. The keys that sign never go into a dump.
 do $$
 declare
   v_table regclass;
 begin
   for v_table in
     select c.oid from pg_catalog.pg_class c
-    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r' order by c.relname
+    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
+      and c.relname <> 'signing_keys' order by c.relname
   loop
     perform pg_catalog.pg_extension_config_dump(v_table, '');
   end loop;

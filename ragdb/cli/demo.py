@@ -29,16 +29,18 @@ def demo(
         bool, typer.Option("--keep", help="Do not drop the corpus at the end.")
     ] = False,
 ) -> None:
-    """Ingest the sample documents, search them, record a trace and show the status."""
+    """Ingest the sample documents and a conversation, search, prove a retrieval, show the status."""
     from importlib.resources import as_file, files
 
     from ragdb.cli.ingest import ingest
-    from ragdb.cli.search import search, trace_show
+    from ragdb.cli.search import search, trace_replay, trace_show
     from ragdb.cli.server import status
+    from ragdb.cli.slice import keys_create, slice_search, slice_verify
 
-    with as_file(files("ragdb.examples") / "tool-library" / "handbook") as folder:
-        _say(session, f"ragdb ingest {_shown(folder)} --corpus {CORPUS}")
-        ingest(session, [str(folder)], CORPUS)
+    for sample in ("handbook", "desk"):
+        with as_file(files("ragdb.examples") / "tool-library" / sample) as folder:
+            _say(session, f"ragdb ingest {_shown(folder)} --corpus {CORPUS}")
+            ingest(session, [str(folder)], CORPUS)
     for question in QUESTIONS:
         _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 2")
         search(session, question, [CORPUS], k=2)
@@ -49,6 +51,20 @@ def demo(
         trace = db.list_traces(CORPUS, None, 1)[0].id
     _say(session, f"ragdb trace show {trace}")
     trace_show(session, str(trace))
+    with session.connect() as db:
+        has_key = any(key.state == "active" for key in db.list_signing_keys())
+    if not has_key:
+        _say(session, "ragdb keys create")
+        keys_create(session)
+    question = "is the deposit refunded when a guard is cracked"
+    _say(session, f"ragdb slice search {_quoted(question)} --corpus {CORPUS} -k 3 --trace")
+    slice_search(session, question, CORPUS, k=3, trace=True)
+    with session.connect() as db:
+        trace = db.list_traces(CORPUS, None, 1)[0].id
+    _say(session, f"ragdb slice verify {trace}")
+    slice_verify(session, str(trace))
+    _say(session, f"ragdb trace replay {trace}")
+    trace_replay(session, str(trace))
     _say(session, "ragdb status")
     status(session)
     if not keep:
