@@ -151,7 +151,8 @@ def contents(db: psycopg.Connection[Any]) -> dict[str, list[str]]:
     db.execute("set role ragdb_owner")
     rows = db.execute(
         "select s.uri, array_agg(c.text order by c.ordinal) from ragdb.document_sources s"
-        " join ragdb.chunks c using (corpus_id, doc_no) group by s.uri"
+        " join ragdb.chunks c using (corpus_id, doc_no) join ragdb.corpora o using (corpus_id)"
+        " where o.name = 'docs' group by s.uri"
     ).fetchall()
     db.execute("reset role")
     return dict(rows)

@@ -78,7 +78,7 @@ def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn:
         value(dsn, "select rolsuper or rolcreaterole from pg_roles where rolname = 'ragdb'")
         is False
     )
-    assert value(dsn, "select count(*) from ragdb.corpora") == 0
+    assert value(dsn, "select array_agg(name) from ragdb.corpora") == ["system"]
     assert (
         value(dsn, "select has_database_privilege(current_database(), 'create, temporary')") is True
     )
