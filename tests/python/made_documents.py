@@ -10,11 +10,13 @@ import psycopg
 
 WORDS = [f"w{n}" for n in range(400)]
 QUERIES = ["w1 w2 w3", "w17", '"w5 w6"', "w399 w0 w42 w7", "common w9"]
+OF_DOCS = "join ragdb.corpora o using (corpus_id) where o.name = 'docs'"
 TABLES = [
-    "select chunk_id, ordinal, content_hash, text from ragdb.chunks order by chunk_id",
-    "select doc_cid, chunks, tokens, source from ragdb.documents order by doc_cid",
-    "select lexeme, df from ragdb.lexemes where df > 0 order by lexeme",
-    "select documents, chunks, lexeme_count, token_count, size_bytes from ragdb.corpora",
+    f"select chunk_id, ordinal, content_hash, text from ragdb.chunks {OF_DOCS} order by chunk_id",
+    f"select doc_cid, d.chunks, tokens, source from ragdb.documents d {OF_DOCS} order by doc_cid",
+    f"select lexeme, df from ragdb.lexemes {OF_DOCS} and df > 0 order by lexeme",
+    "select documents, chunks, lexeme_count, token_count, size_bytes from ragdb.corpora"
+    " where name = 'docs'",
 ]
 
 
