@@ -95,15 +95,15 @@ class CheckCitationsRow:
     """A row of `check_citations`."""
 
     citation: int | None
-    code: str
+    code: str | None
     is_advisory: bool
-    message: str
-    source_id: str
-    chunk_id: str
-    method: str
-    start_offset: int
-    end_offset: int
-    similarity: float
+    message: str | None
+    source_id: str | None
+    chunk_id: str | None
+    method: str | None
+    start_offset: int | None
+    end_offset: int | None
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -886,6 +886,16 @@ class WhyNotRow:
     reason: str
 
 
+_ANSWER_FROM_EVIDENCE = Call(
+    "answer_from_evidence",
+    {
+        "question": "text",
+        "evidence": "jsonb",
+        "max_sentences": "integer",
+        "min_support": "double precision",
+    },
+    {"max_sentences": 2, "min_support": 0.5},
+)
 _APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
 _ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 _ASSERTION_KINDS = Call("assertion_kinds", {})
@@ -1247,6 +1257,18 @@ _PUT_TEXT = Call(
     },
 )
 _QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
+_RAG_ENOUGH_CONTEXT_GATE = Call(
+    "rag_enough_context_gate",
+    {
+        "query": "text",
+        "pack": "jsonb",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+    },
+    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+)
+_RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
 _RECORD_FAILURE = Call(
     "record_failure",
     {
@@ -1619,6 +1641,17 @@ _XXH64 = Call("xxh64", {"data": "bytea"})
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
+
+    def answer_from_evidence(
+        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+    ) -> Any:
+        """Answers a question by the sentences of its evidence (a pack, or the input made of one)
+        that have most of its terms, rare ones counting more: answer, citations with quote,
+        start and end in the chunk and answer_start and answer_end, support (0 to 1), and
+        insufficient_evidence true where at most max_sentences (1 to 20) support it less than
+        min_support (0 to 1). Raises RG400, RG413, RG460.
+        """
+        return self._value(_ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support)
 
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
@@ -2408,6 +2441,31 @@ class Functions(Caller):
         """
         return self._rows(_QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 
+    def rag_enough_context_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+    ) -> Any:
+        """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
+        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
+        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
+        RG460.
+        """
+        return self._value(
+            _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
+        )
+
+    def rag_query_plan(self, question: str) -> Any:
+        """Plans the retrieval for a question without a model: needs_retrieval (false for
+        greetings, arithmetic and what has no word to search for), queries (the question, its
+        parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
+        RG413.
+        """
+        return self._value(_RAG_QUERY_PLAN, question)
+
     def record_failure(
         self,
         corpus: str,
@@ -2993,6 +3051,19 @@ class Functions(Caller):
 
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
+
+    async def answer_from_evidence(
+        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+    ) -> Any:
+        """Answers a question by the sentences of its evidence (a pack, or the input made of one)
+        that have most of its terms, rare ones counting more: answer, citations with quote,
+        start and end in the chunk and answer_start and answer_end, support (0 to 1), and
+        insufficient_evidence true where at most max_sentences (1 to 20) support it less than
+        min_support (0 to 1). Raises RG400, RG413, RG460.
+        """
+        return await self._value(
+            _ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
@@ -3803,6 +3874,31 @@ class AsyncFunctions(AsyncCaller):
         RG400, RG401, RG404, RG415.
         """
         return await self._rows(_QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+
+    async def rag_enough_context_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+    ) -> Any:
+        """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
+        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
+        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
+        RG460.
+        """
+        return await self._value(
+            _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
+        )
+
+    async def rag_query_plan(self, question: str) -> Any:
+        """Plans the retrieval for a question without a model: needs_retrieval (false for
+        greetings, arithmetic and what has no word to search for), queries (the question, its
+        parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
+        RG413.
+        """
+        return await self._value(_RAG_QUERY_PLAN, question)
 
     async def record_failure(
         self,

@@ -1,4 +1,4 @@
-"""Retrieval for tasks that answer from evidence: retrievers, packs, and the engine of the RAG modes.
+"""Retrieval for tasks that answer from evidence: retrievers, packs, the engine of the RAG modes.
 
 The functions of the database do the same for its own chunks; a pack of the same chunks has the same
 bytes in both. Nothing here needs a database but `PostgresRetriever` and the engine's checks.
@@ -6,12 +6,24 @@ bytes in both. Nothing here needs a database but `PostgresRetriever` and the eng
 
 from __future__ import annotations
 
+import codecs
+import fnmatch
 import hashlib
+import heapq
+import json
+import os
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, get_args, runtime_checkable
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ragdb.client import Database
 
 Unit = Literal["token", "char"]
 
@@ -140,7 +152,7 @@ def build_evidence_pack(
     max_context: int | None = None,
     unit: Unit = "token",
 ) -> EvidencePack:
-    """Pack chunks, best first, into at most `max_context` tokens (of four characters) or characters.
+    """Pack chunks, best first, into `max_context` tokens (of four characters) or characters.
 
     The chunk that no longer fits whole is cut, and all after it are omitted.
     """
@@ -186,3 +198,339 @@ def _cut(text: str, room: int) -> str:
             return text[:length] if evidence_text(text[:length]) else ""
         length -= over
     return ""
+
+
+# ---- retrieval from files ------------------------------------------------------------------------
+
+PREVIEW = 128 * 1024
+"""Bytes of a file that are looked at."""
+
+DENIED_FOLDERS = (
+    ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "env", "dist", "build", "node_modules",
+    ".tox", ".nox", ".eggs", "*.egg-info", ".pytest_cache", ".mypy_cache", ".ruff_cache",
+    ".cache", ".idea", ".ssh", ".gnupg", ".aws", ".kube", "*secret*",
+)  # fmt: skip
+SECRET_FILES = (
+    ".env", ".env.*", "*.env", "*secret*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
+    "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "credentials*",
+    ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd",
+)  # fmt: skip
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in patterns)
+
+
+def _keywords(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
+
+
+class KeywordContextRetriever:
+    """Finds files of a folder by their words, without a database.
+
+    Files rank by how many words of the query their path and first line have, then their first
+    128 KiB, then by path. Links are not followed; folders of tools and files that may hold secrets
+    are never opened, nor read are binary files. A chunk is a file, or its beginning where the
+    share of the budget (`budget_chars` // the number of chunks, in bytes of UTF-8) is smaller.
+    """
+
+    def __init__(self, repo_path: str | PathLike[str], budget_chars: int = 8000) -> None:
+        if budget_chars < 1:
+            raise ValueError(f"budget_chars is {budget_chars} and not 1 or more")
+        self.root = Path(repo_path).resolve()
+        if not self.root.is_dir():
+            raise NotADirectoryError(f"{self.root} is no folder")
+        self.budget = budget_chars
+
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        asked = _keywords(query.query)
+        best = heapq.nsmallest(query.top_k, self._ranked(asked)) if asked else []
+        most = len(asked) * (len(asked) + 2)
+        chunks = []
+        for head, body, path, text in best:
+            data = text.encode()[: self.budget // len(best)]
+            excerpt = data.decode(errors="ignore")
+            if excerpt:
+                score = (-head * (len(asked) + 1) - body) / most
+                chunks.append(RetrievedChunk(path, path, excerpt, score))
+        return tuple(chunks)
+
+    def _ranked(self, asked: set[str]) -> Iterator[tuple[int, int, str, str]]:
+        for path in self._files(self.root):
+            text = _preview(path)
+            if text is None:
+                continue
+            name = path.relative_to(self.root).as_posix()
+            head = len(asked & _keywords(f"{name}\n{text.partition(chr(10))[0]}"))
+            body = len(asked & _keywords(text))
+            if head or body:
+                yield -head, -body, name, text
+
+    def _files(self, folder: Path) -> Iterator[Path]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:  # unreadable, or gone since it was listed
+            return
+        for entry in entries:
+            if not _is_text(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if not _matches(entry.name, DENIED_FOLDERS):
+                    yield from self._files(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False) and not _matches(entry.name, SECRET_FILES):
+                yield Path(entry.path)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8
+        return False
+    return True
+
+
+def _preview(path: Path) -> str | None:
+    """The beginning of a text file; None for a binary one, or one that cannot be read."""
+    try:
+        # a file that a link or a pipe has taken the place of is not opened
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            data = file.read(PREVIEW)
+    except OSError:
+        return None
+    if b"\0" in data:
+        return None
+    try:
+        # a character that the end of the preview cuts is no error
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(data, len(data) < PREVIEW)
+    except UnicodeDecodeError:
+        return None
+
+
+# ---- retrieval from the database -----------------------------------------------------------------
+
+
+class PostgresRetriever:
+    """Finds chunks through a retriever of a contract, and leaves a trace of each retrieval."""
+
+    def __init__(self, db: Database, retriever_name: str) -> None:
+        self.db, self.retriever_name = db, retriever_name
+
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        hits = self.db.retrieve_with(self.retriever_name, query.query, query.top_k)
+        return tuple(
+            RetrievedChunk(
+                hit.source,
+                hit.chunk_id,
+                hit.text,
+                hit.score,
+                {
+                    "trace_id": str(hit.trace_id),
+                    "title": hit.title,
+                    "page": hit.page,
+                    "start_offset": hit.start_offset,
+                    "end_offset": hit.end_offset,
+                    "content_hash": hit.content_hash,
+                },
+            )
+            for hit in hits
+        )
+
+
+# ---- modes ---------------------------------------------------------------------------------------
+
+Mode = Literal["off", "auto", "on", "required"]
+
+NO_RETRIEVER = "rag required but no retriever configured"
+NO_EVIDENCE = "rag required but no evidence found"
+NOT_ENOUGH = "insufficient evidence"
+NOT_ACCEPTED = "rag required but task contract does not accept evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class RagPolicy:
+    """How a task retrieves. `max_context` counts tokens of four characters; None is no limit."""
+
+    mode: Mode = "auto"
+    top_k: int = 8
+    require_citations: bool = False
+    max_context: int | None = None
+    enough_context_gate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"mode is {self.mode!r} and none of {', '.join(get_args(Mode))}")
+
+
+class PolicyOverrides(TypedDict, total=False):
+    """Fields of `RagPolicy`."""
+
+    mode: Mode
+    top_k: int
+    require_citations: bool
+    max_context: int | None
+    enough_context_gate: bool
+
+
+class RagError(Exception):
+    """A task that could not be run as its policy demands; `trace_summary` says how far it came."""
+
+    def __init__(self, message: str, trace_summary: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.trace_summary = trace_summary
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a task returned, with the evidence it had and what is wrong with it (nothing, or why).
+
+    `trace_summary` holds ids, hashes, counts and verdicts, never a prompt or a text.
+    """
+
+    output: dict[str, Any]
+    pack: EvidencePack | None
+    problems: tuple[str, ...]
+    trace_summary: dict[str, Any]
+
+
+Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
+
+
+class Engine:
+    """Runs a task over evidence: plan, retrieve, pack, gate, run, verify, repair.
+
+    `task` is given {"question", "evidence"?, "problems"? (of the attempt before)} and returns an
+    output or its JSON; without one the answer is `ragdb.answer_from_evidence`. The checks are
+    those of the database.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        retriever: Retriever | None = None,
+        policy: RagPolicy | None = None,
+        task: Task | None = None,
+        corpus_id: str = "context",
+        accepts_evidence: bool = True,
+        max_attempts: int = 2,
+    ) -> None:
+        if max_attempts < 1:
+            raise ValueError(f"max_attempts is {max_attempts} and not 1 or more")
+        self.db, self.retriever, self.task = db, retriever, task
+        self.policy = policy or RagPolicy()
+        self.corpus_id, self.accepts_evidence = corpus_id, accepts_evidence
+        self.max_attempts = max_attempts
+
+    def run(
+        self,
+        question: str,
+        evidence: Sequence[RetrievedChunk] = (),
+        **overrides: Unpack[PolicyOverrides],
+    ) -> Answer:
+        """Answer a question. `evidence` is the caller's; `overrides` are fields of the policy.
+
+        Raises RagError where the mode `required` cannot be met, ValueError for an empty question.
+        """
+        policy = replace(self.policy, **overrides)
+        if not question.strip():
+            raise ValueError("question is empty")
+        if evidence and not self.accepts_evidence:
+            raise ValueError("the task contract does not accept evidence")
+        summary: dict[str, Any] = {"rag_mode": policy.mode}
+        found = (*evidence, *self._retrieve(question, policy, bool(evidence), summary))
+        pack = None
+        given: dict[str, Any] = {"question": question}
+        if found:
+            pack = build_evidence_pack(found, self.corpus_id, max_context=policy.max_context)
+            given["evidence"] = pack.as_json()
+            summary |= {"retrieved_chunks": len(found), "evidence_pack_hash": pack.hash}
+            self._gate(question, policy, pack, summary)
+        return self._attempt(given, pack, policy, summary)
+
+    def _retrieve(
+        self, question: str, policy: RagPolicy, has_evidence: bool, summary: dict[str, Any]
+    ) -> tuple[RetrievedChunk, ...]:
+        required = policy.mode == "required"
+        skipped = None
+        if policy.mode == "off":
+            skipped = "the mode is off"
+        elif not self.accepts_evidence:
+            skipped = NOT_ACCEPTED if required else "the task contract does not accept evidence"
+        elif self.retriever is None:
+            skipped = NO_RETRIEVER if required else "no retriever is configured"
+        elif policy.mode == "auto" and has_evidence:
+            skipped = "the caller gave evidence"
+        if skipped is None:
+            plan = self.db.rag_query_plan(question)
+            summary["plan"] = {"needs_retrieval": plan["needs_retrieval"], "reason": plan["reason"]}
+            if policy.mode == "auto" and not plan["needs_retrieval"]:
+                skipped = plan["reason"]
+        if skipped is not None:
+            summary["retrieval_skipped"] = skipped
+            if required:
+                raise RagError(skipped, summary)
+            return ()
+        assert self.retriever is not None
+        best: dict[tuple[str, str], RetrievedChunk] = {}
+        for query in plan["queries"] or [question]:
+            for chunk in self.retriever.retrieve(RetrievalQuery(query, policy.top_k)):
+                key = chunk.source_id, chunk.chunk_id
+                if key not in best or chunk.score > best[key].score:
+                    best[key] = chunk
+        chunks = sorted(best.values(), key=lambda c: (-c.score, c.chunk_id, c.source_id))
+        if required and not chunks:
+            raise RagError(NO_EVIDENCE, summary | {"retrieved_chunks": 0})
+        return tuple(chunks[: policy.top_k])
+
+    def _gate(
+        self, question: str, policy: RagPolicy, pack: EvidencePack, summary: dict[str, Any]
+    ) -> None:
+        if not policy.enough_context_gate or policy.mode == "off":
+            return
+        verdict = self.db.rag_enough_context_gate(question, pack.as_json())
+        # the terms are the question's
+        summary["gate"] = {k: v for k, v in verdict.items() if k != "missing_terms"}
+        if policy.mode == "required" and not verdict["enough"]:
+            raise RagError(NOT_ENOUGH, summary)
+
+    def _attempt(
+        self,
+        given: dict[str, Any],
+        pack: EvidencePack | None,
+        policy: RagPolicy,
+        summary: dict[str, Any],
+    ) -> Answer:
+        evidence = given.get("evidence", {"chunks": []})
+        problems: list[str] = []
+        output: dict[str, Any] = {}
+        for attempt in range(1, self.max_attempts + 1):
+            summary["attempts"] = attempt
+            if self.task is None:
+                made: Any = self.db.answer_from_evidence(given["question"], evidence)
+            else:
+                made = self.task({**given, "problems": problems} if problems else dict(given))
+            output, problems = self._verified(made, evidence, policy)
+            if not problems or self.task is None:
+                break
+        summary["verified"] = not problems
+        return Answer(output, pack, tuple(problems), summary)
+
+    def _verified(
+        self, made: Any, evidence: dict[str, Any], policy: RagPolicy
+    ) -> tuple[dict[str, Any], list[str]]:
+        if isinstance(made, str):
+            try:
+                made = json.loads(made)
+            except ValueError:
+                return {}, ["output: no JSON"]
+        if not isinstance(made, dict):
+            return {}, ["output: no object"]
+        problems = self.db.validate_citations(made, evidence, policy.require_citations)
+        if not problems:
+            rows = self.db.check_citations(made, evidence)
+            problems = [
+                f"citation[{row.citation}]: {row.code}: {row.message}"
+                for row in rows
+                if row.code is not None and not row.is_advisory
+            ]
+        return made, problems

@@ -591,7 +591,8 @@ begin
         if v_found.method is null then
           v_missing := ragdb._crosses(v_cited.quote, v_cited.chunk_id, v_evidence);
           code := case when v_missing is null then 'QUOTE_NOT_FOUND' else 'QUOTE_CROSSES_CHUNKS' end;
-          message := coalesce('a part of the quote is in chunk ' || ragdb._quote(v_missing), 'the chunk does not say this');
+          message := case when v_missing is null then 'the chunk does not say this'
+            else 'a part of the quote is in chunk ' || ragdb._quote(v_missing) end;
           v_problems := v_problems + 1;
           return next;
         else

@@ -83,6 +83,14 @@ where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')
 group by a.attname having not bool_or(a.attnotnull)
 """
 
+# What the tables do not tell: a row of it is a citation, or a problem of the whole answer.
+NULLABLE_OF = {
+    "check_citations": {
+        *("citation", "code", "message", "source_id", "chunk_id"),
+        *("method", "start_offset", "end_offset", "similarity"),
+    }
+}
+
 ATTRIBUTES = """
 select a.attname, format_type(a.atttypid, null),
   case when c.relkind in ('r', 'p') then not a.attnotnull end
@@ -111,7 +119,11 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
         names, types = row["names"] or [], row["types"] or []
         modes = row["modes"] or ["i"] * len(names)
         # the catalogue's argument modes: i in, o out, b inout, t a column of `returns table`
-        out = [(n, t, None) for n, t, m in zip(names, types, modes, strict=True) if m in "obt"]
+        out = [
+            (n, t, n in NULLABLE_OF.get(row["name"], ()) or None)
+            for n, t, m in zip(names, types, modes, strict=True)
+            if m in "obt"
+        ]
         given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
         composite = row["typrelid"] != 0
         if composite:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -154,11 +155,12 @@ def test_a_citation_has_a_code_for_what_is_wrong(
 def test_where_a_quote_stands_is_said_in_the_units_asked_for(any_db: Connection) -> None:
     text = str(EVIDENCE["chunks"][0]["text"])  # type: ignore[index]
     start, end = text.index("Cards"), len(text)
-    for unit, count in {
+    counts: dict[str, Callable[[str], int]] = {
         "codepoint": len,
         "utf16": lambda t: len(t.encode("utf-16-le")) // 2,
         "byte": lambda t: len(t.encode()),
-    }.items():
+    }
+    for unit, count in counts.items():
         places = count(text[:start]), count(text[:end])
         output = cites({"chunk_id": "c1", "quote": "cards  only."})
         (row,) = check(any_db, output, offsets=unit)

@@ -1,0 +1,137 @@
+"""Files are found by their words, and nothing that may hold a secret is ever opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragdb import retrieval
+from ragdb.retrieval import EmptyRetriever, KeywordContextRetriever, RetrievalQuery, Retriever
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_example_of_the_seed_runs() -> None:
+    from pathlib import Path
+
+    from ragdb.retrieval import KeywordContextRetriever, RetrievalQuery
+
+    r = KeywordContextRetriever(Path(".").resolve(), budget_chars=8000)
+    chunks = r.retrieve(RetrievalQuery(query="contract spec", top_k=4))
+    assert isinstance(chunks, tuple)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every path that is opened, by whatever way."""
+    paths: list[str] = []
+    real = os.open
+
+    def trap(path: Any, *arguments: Any, **more: Any) -> int:
+        paths.append(os.fspath(path))
+        return real(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", trap)
+    return paths
+
+
+def test_this_repository_is_read_within_the_budget(opened: list[str]) -> None:
+    retriever = KeywordContextRetriever(ROOT, budget_chars=3000)
+    chunks = retriever.retrieve(RetrievalQuery("evidence pack retrieval", top_k=4))
+    assert len(chunks) == 4
+    assert sum(len(c.text.encode()) for c in chunks) <= 3000
+    assert [c.score for c in chunks] == sorted((c.score for c in chunks), reverse=True)
+    assert all(0 < c.score <= 1 for c in chunks)
+    assert chunks == retriever.retrieve(RetrievalQuery("evidence pack retrieval", top_k=4))
+    assert opened
+    denied = {".git", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"}
+    for path in opened:
+        assert not denied & set(Path(path).relative_to(ROOT.resolve()).parts), path
+
+
+def test_what_may_hold_a_secret_is_never_opened(tmp_path: Path, opened: list[str]) -> None:
+    secret = [
+        ".env", ".env.local", "prod.env", "id_rsa", "id_ed25519.pub", "key.pem", "server.key",
+        "my-secret.txt", "SECRETS.md", "credentials.json", ".netrc", ".pgpass", "vault.kdbx",
+        ".git/config", ".venv/x.py", "node_modules/x.js", "__pycache__/x.py", "dist/x.py",
+        "build/x.py", ".tox/x.py", "pkg.egg-info/x", "secrets/x.txt", ".ssh/config",
+    ]  # fmt: skip
+    for name in [*secret, "open.txt", "sub/also.txt"]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("password token\n")
+    outside = tmp_path.parent / "outside.txt"
+    outside.write_text("password token\n")
+    (tmp_path / "link.txt").symlink_to(outside)
+    (tmp_path / "linked").symlink_to(tmp_path.parent)
+    os.mkfifo(tmp_path / "pipe.txt")
+    chunks = KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("password", top_k=50))
+    assert [c.chunk_id for c in chunks] == ["open.txt", "sub/also.txt"]
+    assert {Path(p).relative_to(tmp_path.resolve()).as_posix() for p in opened} == {
+        "open.txt",
+        "sub/also.txt",
+    }
+
+
+def test_a_file_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("word")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert retrieval._preview(tmp_path / "link") is None
+
+
+def test_files_rank_by_path_and_first_line_then_body_then_path(tmp_path: Path) -> None:
+    files = {
+        "b.txt": "alpha beta\nx",
+        "a.txt": "alpha beta\nx",
+        "alpha_beta.txt": "y\nz",
+        "body.txt": "x\nalpha beta",
+        "one.txt": "alpha\nbeta",
+        "none.txt": "gamma",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    chunks = KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("Alpha, beta!", top_k=9))
+    assert [c.source_id for c in chunks] == [
+        "a.txt",
+        "b.txt",
+        "alpha_beta.txt",
+        "one.txt",
+        "body.txt",
+    ]
+    assert chunks[0].score == 1
+
+
+def test_binary_files_are_skipped_and_long_ones_previewed(tmp_path: Path) -> None:
+    (tmp_path / "nul.bin").write_bytes(b"word\0")
+    (tmp_path / "latin.txt").write_bytes("wörd word".encode("latin-1"))
+    # the 128 KiB end inside a character
+    (tmp_path / "long.txt").write_bytes(b"word " + "é".encode() * 80000 + b" hidden")
+    retriever = KeywordContextRetriever(tmp_path, budget_chars=10)
+    (chunk,) = retriever.retrieve(RetrievalQuery("word hidden"))
+    assert chunk.text == "word éé"
+    assert len(chunk.text.encode()) <= 10
+    assert chunk.score < 1
+    assert retriever.retrieve(RetrievalQuery("hidden")) == ()
+
+
+def test_a_query_without_words_finds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("word")
+    assert KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("?!")) == ()
+
+
+def test_arguments_out_of_range_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="budget_chars is 0"):
+        KeywordContextRetriever(tmp_path, budget_chars=0)
+    with pytest.raises(NotADirectoryError):
+        KeywordContextRetriever(tmp_path / "none")
+    with pytest.raises(ValueError, match="top_k is 0"):
+        RetrievalQuery("x", top_k=0)
+
+
+def test_every_retriever_is_one(tmp_path: Path) -> None:
+    assert isinstance(EmptyRetriever(), Retriever)
+    assert isinstance(KeywordContextRetriever(tmp_path), Retriever)
+    assert EmptyRetriever().retrieve(RetrievalQuery("x")) == ()
