@@ -29,7 +29,7 @@ def demo(
         bool, typer.Option("--keep", help="Do not drop the corpus at the end.")
     ] = False,
 ) -> None:
-    """Ingest the sample documents and a conversation, search, prove a retrieval, show the status."""
+    """Ingest sample documents and a conversation, search, prove a retrieval, show the status."""
     from importlib.resources import as_file, files
 
     from ragdb.cli.ingest import ingest

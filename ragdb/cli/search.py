@@ -10,6 +10,7 @@ import typer
 from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from rich.text import Text
@@ -63,25 +64,25 @@ def search(
     from ragdb.cli import output
     from ragdb.cli.output import record
 
-    _printable(query)
+    printable(query)
     if explain and mode not in (None, "lexical"):
         raise Failure(f"--explain explains lexical scores, not mode {mode}")
     how: dict[str, Any] = {
         "k": k,
         "mode": mode or ("lexical" if explain else None),
         "min_score": min_score,
-        "filter": _json(filter) if filter is not None else None,
+        "filter": parsed(filter) if filter is not None else None,
     }
     with session.connect() as db:
         names = corpus or _readable(db)
         if not explain:
-            how["query_embedding"] = _embedded(session, db, names, query, mode)
+            how["query_embedding"] = embedded(session, db, names, query, mode)
         hits: list[Any]
         trace_id = None
         if trace:
             if len(names) != 1:
                 raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
-            hits = _retrieve(db, names[0], query, how)
+            hits = recorded(db, db.retrieve, names[0], query, how)
             trace_id = db.last_trace_id()
         else:
             hits = list(db.search(names, query, **how))
@@ -103,7 +104,7 @@ def search(
         session.note(f"trace {trace_id}")
 
 
-def _embedded(
+def embedded(
     session: Session, db: Database, corpora: list[str], query: str, mode: str | None
 ) -> list[float] | None:
     """The embedding of the query, where the mode can use one."""
@@ -123,8 +124,10 @@ def _embedded(
         return None
 
 
-def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> list[Any]:
-    """`ragdb.retrieve`; a failure is recorded too, for the trace is lost with its transaction."""
+def recorded(
+    db: Database, retrieve: Callable[..., Any], corpus: str, query: str, how: dict[str, Any]
+) -> list[Any]:
+    """A retrieval that records; a failure is recorded too, for its trace is lost with it."""
     import contextlib
     import time
 
@@ -134,13 +137,13 @@ def _retrieve(db: Database, corpus: str, query: str, how: dict[str, Any]) -> lis
 
     started = time.perf_counter()
     try:
-        return list(db.retrieve(corpus, query, **how, client="ragdb cli"))
+        return list(retrieve(corpus, query, **how, client="ragdb cli"))
     except RagdbError as error:
         elapsed = (time.perf_counter() - started) * 1000
-        how = {name: value for name, value in how.items() if name != "query_embedding"}
+        asked = {name: how[name] for name in ("k", "mode", "min_score", "filter")}
         with contextlib.suppress(psycopg.Error):
             db.record_failure(
-                corpus, query, str(error.sqlstate), elapsed, **how, client="ragdb cli"
+                corpus, query, str(error.sqlstate), elapsed, **asked, client="ragdb cli"
             )
         raise
 
@@ -160,17 +163,16 @@ def _readable(db: Database) -> list[str]:
     return [name for name in names if name != "system"] or names
 
 
-def _json(text: str) -> Any:
+def parsed(text: str, what: str = "--filter") -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
         raise Failure(
-            f"--filter is not JSON: {error}",
-            hint="""quote it for the shell: --filter '{"year": {"gte": 2024}}'""",
+            f"{what} is not JSON: {error}", hint="""quote it for the shell: '{"name": 1}'"""
         ) from None
 
 
-def _printable(text: str) -> None:
+def printable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
-from ragdb.cli.search import trace_id
+from ragdb.cli.search import embedded, parsed, printable, recorded, trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
@@ -121,6 +121,17 @@ def slice_search(
     slice_id: Annotated[str | None, typer.Option("--slice", help="A stored slice.")] = None,
     policy: Policy = None,
     k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
+    mode: Annotated[
+        str | None,
+        typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
+    ] = None,
+    min_score: Annotated[float, typer.Option(help="Least score, 0 to 1.")] = 0.0,
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help="Metadata filter; also role, phase, session and min_salience."
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Record the retrieval, signed, and print its id.")
     ] = False,
@@ -128,23 +139,30 @@ def slice_search(
     """Search within a slice. Nothing is written unless --trace is given."""
     from ragdb.cli import output
 
+    printable(query)
+    how: dict[str, Any] = {
+        "slice_id": slice_id,
+        "anchor": anchor,
+        "policy": _policy(policy),
+        "k": k,
+        "mode": mode,
+        "min_score": min_score,
+        "filter": parsed(filter) if filter is not None else None,
+    }
     with session.connect() as db:
+        how["query_embedding"] = embedded(session, db, [corpus], query, mode)
         if slice_id is None and anchor is None:
-            resolved: Any = db.resolve_anchor(corpus, query=query)
-            if resolved is None:
+            found: Any = db.resolve_anchor(
+                corpus, query=query, query_embedding=how["query_embedding"]
+            )
+            if found is None:
                 raise Failure(f"corpus {corpus} has nothing to anchor a slice in")
-            anchor = resolved.anchor
-            session.note(f"anchor {anchor} ({resolved.resolved_by})")
-        how: dict[str, Any] = {
-            "slice_id": slice_id,
-            "anchor": anchor,
-            "policy": _policy(policy),
-            "k": k,
-        }
-        hits = list(
-            db.retrieve_slice(corpus, query, **how, client="ragdb cli")
+            how["anchor"] = found.anchor
+            session.note(f"anchor {found.anchor} ({found.resolved_by})")
+        hits = (
+            recorded(db, db.retrieve_slice, corpus, query, how)
             if trace
-            else db.search_slice(corpus, query, **how)
+            else list(db.search_slice(corpus, query, **how))
         )
         columns = ["rank", "score", "role", "phase", "depth", "chunk_id", "text"]
         output.rows(session, hits, columns, empty="nothing found in the slice")
@@ -163,7 +181,7 @@ def policy_add(
     from ragdb.cli.output import record
 
     with session.connect() as db:
-        output.one(session, record(db.register_policy(_parsed(policy))))
+        output.one(session, record(db.register_policy(parsed(policy, "the policy"))))
 
 
 def policy_ls(session: Session) -> None:
@@ -227,16 +245,6 @@ def keys_import(
 
 def _policy(text: str | None) -> Any:
     if text is None or text.lstrip().startswith("{"):
-        return None if text is None else _parsed(text)
+        return None if text is None else parsed(text, "the policy")
     policy_id, _, params_hash = text.partition("@")
     return {"policy_id": policy_id, "params_hash": params_hash}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise Failure(
-            f"the policy is not JSON: {error}",
-            hint="""quote it for the shell: '{"max_nodes": 128}'""",
-        ) from None

@@ -17,7 +17,7 @@ from tests.sql.conversations import uuid
 
 Run = Callable[..., Any]
 
-TURNS = [
+TURNS: list[dict[str, Any]] = [
     {"id": uuid(1), "role": "user", "parent_id": None, "text": "How are refunds paid?"},
     {"id": uuid(2), "role": "assistant", "parent_id": uuid(1), "text": "Refunds come by card."},
     {"id": uuid(3), "role": "user", "parent_id": uuid(2), "text": "And refunds of gifts?"},
@@ -352,3 +352,51 @@ def test_nothing_is_signed_without_a_key(run: Run, tmp_path: Path) -> None:
     assert "RG433" in result.stderr
     assert "ragdb keys create" in result.stderr
     assert done(run, "slice", "build", uuid(1), "-c", "chat", "--no-sign")["slice_id"]
+
+
+def test_a_slice_is_searched_by_mode_floor_and_fields_of_turns(chat: Run) -> None:
+    def found(*more: str) -> list[str]:
+        hits = done(chat, "slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), *more)
+        return [hit["chunk_id"] for hit in hits]
+
+    assert set(found("--mode", "reference")) == {uuid(1), uuid(2), uuid(3)}
+    assert found("--filter", '{"role": "assistant"}') == [uuid(2)]
+    assert found("--min-score", "1") == []
+    refused = chat("slice", "search", "x", "-c", "chat", "--anchor", uuid(1), "--mode", "semantic")
+    assert refused.exit_code == 2
+    assert "RG415" in refused.stderr
+
+
+def test_a_retrieval_that_fails_leaves_a_trace(chat: Run) -> None:
+    failed = chat("slice", "search", "x", "-c", "chat", "--slice", "0", "--trace")
+    assert failed.exit_code == 2
+    (trace,) = done(chat, "trace", "ls")
+    assert trace["error_code"] == "RG435"
+
+
+def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
+    import ragdb
+
+    with ragdb.connect(clone) as db:
+        anchor = db.resolve_anchor("chat", session="s1")
+        assert (anchor.anchor, anchor.resolved_by) == (uuid(4), "session")
+        reference = db.register_policy({"max_nodes": 3})
+        made = db.export_slice(
+            "chat",
+            uuid(1),
+            {"policy_id": reference.policy_id, "params_hash": reference.params_hash},
+        )
+        assert len(made.chunk_ids) == 3
+        hits = db.retrieve_slice("chat", "refunds", slice_id=made.slice_id, client="story")
+        trace = db.get_trace(hits[0].trace_id)
+        assert trace.is_admissible
+        assert db.replay(trace.id).verdict == "exact"
+        assert db.filter_admissible("chat", made.slice_id, [uuid(1), uuid(4)]) == [uuid(1)]
+        atom = db.promote_to_atom(trace.id, [h.chunk_id for h in hits], "By card.", "lenient")
+        assert atom.code == "PROMOTED"
+        refused = db.promote_to_atom(trace.id, [uuid(4)], "By card.", "lenient")
+        assert refused.code == "CHUNK_NOT_RETRIEVED"
+        planes = {row.plane for row in db.search_dual("chat", "card refunds")}
+        assert planes == {"raw", "atom"}
+        (incident,) = db.list_incidents("chat")
+        assert incident.kind == "slice_boundary_violation"
