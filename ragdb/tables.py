@@ -80,6 +80,17 @@ chunk_lexemes = Table(
     Column("lexemes", TSVECTOR, nullable=False),
 )
 
+contracts = Table(
+    "contracts",
+    metadata,
+    Column("contract", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("is_current", Boolean, nullable=False),
+    Column("nodes_hash", LargeBinary, nullable=False),
+    Column("applied_at", DateTime(timezone=True), nullable=False),
+    Column("applied_by", Text, nullable=False),
+)
+
 corpora = Table(
     "corpora",
     metadata,
@@ -126,6 +137,42 @@ embedders = Table(
     Column("provider_model", Text),
     Column("created_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint("name", name="embedders_name_is_unique"),
+)
+
+eval_runs = Table(
+    "eval_runs",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("run_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("corpus", Text, nullable=False),
+    Column("corpus_version", BigInteger, nullable=False),
+    Column("documents_hash", Text, nullable=False),
+    Column("contract", Text, nullable=False),
+    Column("contract_version", Integer, nullable=False),
+    Column("rag", Text, nullable=False),
+    Column("eval", Text, nullable=False),
+    Column("retriever", Text, nullable=False),
+    Column("rank_mode", Text, nullable=False),
+    Column("top_k", Integer, nullable=False),
+    Column("min_score", Double, nullable=False),
+    Column("embedding_model", Text),
+    Column("ranking_hash", Text, nullable=False),
+    Column("semantics_version", Integer, nullable=False),
+    Column("label", Text),
+    Column("tags", ARRAY(Text)),
+    Column("metric", Text),
+    Column("threshold", Double),
+    Column("metric_value", Double),
+    Column("cases", Integer, nullable=False),
+    Column("passed_cases", Integer, nullable=False),
+    Column("assertions", Integer, nullable=False),
+    Column("passed_assertions", Integer, nullable=False),
+    Column("stale_labels", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("reasons", ARRAY(Text), nullable=False),
+    Column("elapsed_ms", Double, nullable=False),
+    Column("caller", Text, nullable=False),
 )
 
 event_clock = Table(
@@ -225,6 +272,7 @@ retrieval_traces = Table(
     Column("otel_span_id", Text),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
+    Column("ranking", JSONB),
 )
 
 settings = Table(
@@ -241,6 +289,7 @@ signing_keys = Table(
     Column("secret", LargeBinary, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("active_until", DateTime(timezone=True)),
     Column("not_after", DateTime(timezone=True)),
 )
 
@@ -254,6 +303,30 @@ slice_policies = Table(
     Column("policy", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
+)
+
+contract_nodes = Table(
+    "contract_nodes",
+    metadata,
+    Column("contract", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("node_no", Integer, primary_key=True),
+    Column("parent_no", Integer),
+    Column("node", Text, nullable=False),
+    Column("name", Text),
+    Column("corpus", Text),
+    Column("rag", Text),
+    Column("keys", JSONB, nullable=False),
+    Column("columns", JSONB, nullable=False),
+    Column("prompt_sha256", Text),
+    Column("line", Integer),
+    Column("column", Integer),
+    ForeignKeyConstraint(
+        ["contract", "version"],
+        ["ragdb.contracts.contract", "ragdb.contracts.version"],
+        name="contract_nodes_contract_exists",
+        ondelete="CASCADE",
+    ),
 )
 
 corpus_grants = Table(
@@ -325,6 +398,83 @@ embedding_spaces = Table(
     ),
     ForeignKeyConstraint(
         ["embedder_id"], ["ragdb.embedders.embedder_id"], name="embedding_spaces_embedder_exists"
+    ),
+)
+
+eval_baselines = Table(
+    "eval_baselines",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("rag", Text, primary_key=True),
+    Column("eval", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("run_id", Uuid, nullable=False),
+    Column("blessed_at", DateTime(timezone=True), nullable=False),
+    Column("blessed_by", Text, nullable=False),
+    Column("reason", Text),
+    ForeignKeyConstraint(
+        ["corpus_id", "run_id"],
+        ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
+        name="eval_baselines_run_exists",
+    ),
+)
+
+eval_case_results = Table(
+    "eval_case_results",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("run_id", Uuid, primary_key=True),
+    Column("case_no", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("trace_id", Uuid),
+    Column("elapsed_ms", Double),
+    Column("error_code", Text),
+    Column("hits", Integer, nullable=False),
+    Column("labels", Integer, nullable=False),
+    Column("stale_labels", Integer, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id", "run_id"],
+        ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
+        name="eval_case_results_run_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+eval_cases = Table(
+    "eval_cases",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("rag", Text, primary_key=True),
+    Column("eval", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("ordinal", Integer, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="eval_cases_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+eval_metrics = Table(
+    "eval_metrics",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("run_id", Uuid, primary_key=True),
+    Column("case_no", Integer, primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("value", Double, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id", "run_id"],
+        ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
+        name="eval_metrics_run_exists",
+        ondelete="CASCADE",
     ),
 )
 
@@ -508,6 +658,79 @@ embedding_jobs = Table(
         ["corpus_id", "space_id"],
         ["ragdb.embedding_spaces.corpus_id", "ragdb.embedding_spaces.space_id"],
         name="embedding_jobs_space_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+eval_assert_results = Table(
+    "eval_assert_results",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("run_id", Uuid, primary_key=True),
+    Column("case_no", Integer, primary_key=True),
+    Column("assert_no", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("required", Boolean, nullable=False),
+    Column("passed", Boolean, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("expected", JSONB),
+    Column("actual", JSONB),
+    ForeignKeyConstraint(
+        ["corpus_id", "run_id", "case_no"],
+        [
+            "ragdb.eval_case_results.corpus_id",
+            "ragdb.eval_case_results.run_id",
+            "ragdb.eval_case_results.case_no",
+        ],
+        name="eval_assert_results_case_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+eval_items = Table(
+    "eval_items",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("run_id", Uuid, primary_key=True),
+    Column("case_no", Integer, primary_key=True),
+    Column("rank", Integer, primary_key=True),
+    Column("item", Text, nullable=False),
+    Column("grade", Integer),
+    ForeignKeyConstraint(
+        ["corpus_id", "run_id", "case_no"],
+        [
+            "ragdb.eval_case_results.corpus_id",
+            "ragdb.eval_case_results.run_id",
+            "ragdb.eval_case_results.case_no",
+        ],
+        name="eval_items_case_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+eval_labels = Table(
+    "eval_labels",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("rag", Text, primary_key=True),
+    Column("eval", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("label_no", Integer, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("start_offset", Integer),
+    Column("end_offset", Integer),
+    Column("grade", Integer, nullable=False),
+    Column("span_hash", LargeBinary),
+    ForeignKeyConstraint(
+        ["corpus_id", "rag", "eval", "name"],
+        [
+            "ragdb.eval_cases.corpus_id",
+            "ragdb.eval_cases.rag",
+            "ragdb.eval_cases.eval",
+            "ragdb.eval_cases.name",
+        ],
+        name="eval_labels_case_exists",
         ondelete="CASCADE",
     ),
 )
