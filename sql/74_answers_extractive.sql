@@ -173,6 +173,8 @@ begin
         s.start_offset, s.end_offset, s.sentence, tsvector_to_array(ragdb._lexemes(s.sentence, v_config)) as lexemes,
         row_number() over (order by c.n, s.start_offset)::integer as n
       from jsonb_array_elements(v_evidence -> 'chunks') with ordinality c (chunk, n), ragdb._sentences(c.chunk ->> 'text') s
+      -- a shorter one is too short a quote
+      where length(s.sentence) >= 64 or length(replace((ragdb._quotable(s.sentence)).letters, ' ', '')) >= 8
     ), term as (
       select a.lexeme, ln(1 + (t.sentences - d.df + 0.5) / (d.df + 0.5))::float8 as weight
       from unnest(v_asked) a (lexeme)

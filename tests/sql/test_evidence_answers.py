@@ -156,6 +156,12 @@ def test_what_the_evidence_does_not_say_is_not_answered(any_db: Connection, evid
     assert (found["answer"], found["citations"], found["support"]) == ("", [], 0)
 
 
+def test_a_sentence_too_short_to_be_a_quote_is_no_answer(any_db: Connection) -> None:
+    chunk = {"source_id": "a", "chunk_id": "c", "text": "St. Mary built the abbey. Mary."}
+    found = answer(any_db, "mary", {"chunks": [chunk]})
+    assert found["answer"] == "Mary built the abbey."
+
+
 def test_the_input_of_a_task_is_evidence_too(any_db: Connection) -> None:
     wrapped = {"question": "x", "evidence": EVIDENCE}
     question = "How are gifts refunded?"
