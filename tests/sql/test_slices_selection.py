@@ -155,7 +155,8 @@ def test_xxh64_is_that_of_the_library(db: Connection, data: bytes) -> None:
 def graphs(
     draw: st.DrawFn,
 ) -> tuple[dict[int, tuple[str, float]], set[tuple[int, int]], int, dict[str, Any]]:
-    size = draw(st.integers(1, 25))
+    has_hub = draw(st.booleans())
+    size = draw(st.integers(15 if has_hub else 1, 25))
     phase = st.sampled_from(list(DEFAULT["phase_weights"]))
     # few values of salience, so that ties are common
     turns = {
@@ -163,7 +164,7 @@ def graphs(
     }
     node = st.integers(1, size)
     edges = draw(st.sets(st.tuples(node, node).filter(lambda e: e[0] != e[1]), max_size=3 * size))
-    if draw(st.booleans()):  # a hub: more children than a slice may have
+    if has_hub:  # more children than a slice may have
         edges |= {(1, n) for n in range(2, size + 1)}
     policy = DEFAULT | {
         "max_nodes": draw(st.integers(1, 12)),
