@@ -327,7 +327,7 @@ begin atomic
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'children'), 'array') in ('array', 'null')
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'columns'), 'object') = 'object'
         and coalesce(w.v ->> 'prompt_sha256', 'a') ~ '^(a|[0-9a-f]{64})$'
-        and not pg_catalog.jsonb_path_exists(w.v, '$.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")')
+        and not pg_catalog.jsonb_path_exists(w.v, 'strict $.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")', '{}', true)
         as is_sound
     from walk w
   ), placed as materialized (
@@ -626,7 +626,7 @@ comment on function ragdb._top_scores(integer, text) is
 
 create or replace function ragdb._is_contract(contract jsonb) returns boolean
 language sql immutable parallel safe
-return pg_catalog.jsonb_typeof(_is_contract.contract) = 'object' and pg_catalog.jsonb_typeof(_is_contract.contract -> 'nodes') = 'array'
+return pg_catalog.jsonb_typeof(_is_contract.contract) = 'object' and coalesce(pg_catalog.jsonb_typeof(_is_contract.contract -> 'nodes') = 'array', false)
   and coalesce(_is_contract.contract ->> 'contract', 'contract') ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 comment on function ragdb._is_contract(jsonb) is 'Whether a value has the form {"contract": name, "nodes": […]}.';
 

@@ -117,7 +117,7 @@ comment on function ragdb._report_md(ragdb.eval_runs) is 'Returns the report of 
 create or replace function ragdb._csv(text text) returns text
 language sql immutable parallel safe
 return case when _csv.text is null then '' else '"' || pg_catalog.replace(
-  case when _csv.text ~ '^[=+@\t\r-]' and _csv.text !~ '^-?[0-9.]+$' then '''' else '' end || _csv.text, '"', '""') || '"' end;
+  case when _csv.text ~ '^[=+@\t\r-]' and _csv.text !~ '^-?[0-9.]+$' then '''' else '' end || ragdb._one_line(_csv.text), '"', '""') || '"' end;
 comment on function ragdb._csv(text) is 'Returns a text as a field of CSV that no spreadsheet runs.';
 
 create or replace function ragdb._report_csv(run ragdb.eval_runs) returns text

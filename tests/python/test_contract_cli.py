@@ -1,0 +1,94 @@
+"""The seed's contract, from its file to its report, by the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ragdb.cli import app
+
+EXAMPLE = Path(__file__).parents[2] / "examples/contract"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(any_clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", any_clone)
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_example_is_checked_applied_ingested_and_evaluated(run: Run, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
+    contract = folder / "support.kern"
+    assert run("ingest", "--contract", contract).exit_code == 2  # not in force yet
+    for command in (
+        ("check", contract),
+        ("apply", contract),
+        ("embedder", "bind", "text-embedding-3-small", "--provider", "hash", "--source", "hash-v1"),
+        ("ingest", "--contract", contract, "--embed"),
+    ):
+        done = run(*command)
+        assert done.exit_code == 0, done.output
+    for form in ("table", "tap", "junit", "md", "csv", "json"):
+        done = run("eval", "run", "AnswerDocs", "--format", form)
+        assert done.exit_code == 0, done.output
+    assert json.loads(run("eval", "run", "AnswerDocs", "--format", "json").stdout)["passed_cases"] == 2  # fmt: skip
+    # the failing variant
+    contract.write_text(contract.read_text().replace("chunkCount=1", "chunkCount=2"))
+    assert run("apply", contract).exit_code == 0
+    failed = run("eval", "run", "AnswerDocs")
+    assert failed.exit_code == 1
+    assert "FAIL      refunds: expected 2 chunks, was 1" in failed.stdout
+    assert run("eval", "run", "AnswerDocs", "--tag", "none").exit_code == 5
+    shown = run("contract", "export", "support")
+    assert shown.stdout.startswith('corpus name=Docs title="Support docs"')
+    assert run("contract", "export", "support", "--json").exit_code == 0
+
+
+def test_mistakes_are_shown_with_their_line_and_exit_2(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bad.kern"
+    file.write_text("corpus name=Docs\nretriever name=R corpus=Dox topK=0\n")
+    shown = run("check", file)
+    assert shown.exit_code == 2
+    assert f'{file}:2:18: error: corpus "Dox"' in shown.stdout
+    assert "  retriever name=R corpus=Dox topK=0\n                   ^\n  hint: did you mean Docs?" in shown.stdout  # fmt: skip
+    assert run("apply", file).exit_code == 2
+    file.write_text('corpus name="Docs')
+    assert run("check", "--syntax", file).exit_code == 2
+
+
+def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path) -> None:
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=c\nretriever name=R corpus=c topK=5\nrag name=A retriever=R\n"
+        "  ragEval name=V metric=mrr threshold=0.5 mode=contract\n"
+    )
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps({"_id": str(n), "title": "", "text": f"word{n} here"}) + "\n" for n in range(5)))  # fmt: skip
+    queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.tsv"
+    queries.write_text("".join(json.dumps({"_id": f"q{n}", "text": f"word{n}"}) + "\n" for n in range(5)))  # fmt: skip
+    qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\t{n}\t1\n" for n in range(5)))
+    assert run("apply", contract).exit_code == 0
+    assert run("ingest", corpus, "--corpus", "c").exit_code == 0
+    imported = run("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels, "--json")
+    assert json.loads(imported.stdout) == {"case_count": 5, "label_count": 5, "stale_labels": 0}
+    first = json.loads(run("eval", "run", "A", "--format", "json").stdout)
+    assert (first["status"], first["metric_value"]) == ("passed", 1)
+    assert run("eval", "diff", first["run_id"]).exit_code == 5  # no baseline
+    assert run("eval", "bless", first["run_id"]).exit_code == 0
+    assert run("eval", "diff", first["run_id"]).exit_code == 0
+    lines = run("eval", "export", first["run_id"]).stdout.splitlines()
+    assert lines[0].split()[:4] == ["q0", "Q0", "0", "1"]
+    assert run("eval", "ls").exit_code == 0
+    qrels.write_text("q0 0 1 2\nq1 0 2 1\n")  # of TREC
+    imported = run("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels, "--judged", "--json")  # fmt: skip
+    assert json.loads(imported.stdout)["case_count"] == 2
+    assert run("eval", "run", "A").exit_code == 1
+    assert run("eval", "report", "x").exit_code == 2

@@ -1,0 +1,291 @@
+"""The kinds of assertion: when each passes, on retrievals given as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.conftest import Connection
+
+
+def chunk(id: str, text: str, score: float = 1, **more: Any) -> dict[str, Any]:
+    source = f"docs/{id}.md"
+    return {"id": id, "text": text, "source": source, "citation": {"uri": source}, "score": score, **more}  # fmt: skip
+
+
+TWO = [chunk("refunds", "Refund POLICY für ÄRZTE", 0.9), chunk("late", "late parcels", 0.4)]
+
+
+def evaluate(db: Connection, case: dict[str, Any], retrieval: Any) -> list[tuple[Any, ...]]:
+    return db.execute(
+        "select kind, code, message, fails_case from ragdb.evaluate_case(%s, %s)",
+        (Jsonb({"name": "c", "rag": "A", "eval": "E", "query": "q", **case}), Jsonb(retrieval)),
+    ).fetchall()
+
+
+def code(db: Connection, chunks: list[Any], **fields: Any) -> str:
+    retrieval = {"query": "q", "chunks": chunks, "durationMs": 7}
+    ((_, found, _, _),) = evaluate(db, {"asserts": [fields]}, retrieval)
+    return str(found)
+
+
+HASH = "e8280c3cc84a80c7de69ebf04cbb484a"
+
+# kind, what it is given, whether it holds of TWO
+CASES: list[tuple[dict[str, Any], bool]] = [
+    ({"kind": "scoreGte", "threshold": 0.5}, True),
+    ({"kind": "scoreGte", "threshold": 0.5, "quantifier": "all"}, False),
+    ({"kind": "scoreGte", "value": 0.95}, False),
+    ({"kind": "scoreLte", "threshold": 0.5}, True),
+    ({"kind": "scoreLte", "threshold": 0.5, "quantifier": "all"}, False),
+    ({"kind": "contains", "value": "refund policy"}, True),
+    ({"kind": "contains", "value": "FÜR ärzte"}, True),
+    ({"kind": "contains", "value": "%"}, False),
+    ({"kind": "sourceEq", "value": "docs/late.md"}, True),
+    ({"kind": "sourceEq", "value": "docs/LATE.md"}, False),
+    ({"kind": "sourceGlob", "value": "DOCS/*.MD"}, True),
+    ({"kind": "sourceGlob", "value": "docs/l?te.md"}, True),
+    ({"kind": "sourceGlob", "value": "ocs/late.md"}, False),
+    ({"kind": "sourceGlob", "value": "docs/[l]ate.md"}, False),
+    ({"kind": "uniqueSourcesGte", "count": 2}, True),
+    ({"kind": "uniqueSourcesGte", "value": 3}, False),
+    ({"kind": "chunkCountEq", "count": 2}, True),
+    ({"kind": "chunkCountEq", "count": 1}, False),
+    ({"kind": "citesRequired"}, True),
+    ({"kind": "factId", "value": "A:E:c"}, True),
+    ({"kind": "factId", "value": "A:E:d"}, False),
+    ({"kind": "chunkHash", "value": HASH}, False),
+    ({"kind": "latencyLte", "valueMs": 7}, True),
+    ({"kind": "latencyLte", "valueMs": 6}, False),
+    ({"kind": "rankLte", "value": "late", "count": 2}, True),
+    ({"kind": "rankLte", "value": "late", "count": 1}, False),
+    ({"kind": "topSourceEq", "value": "docs/refunds.md"}, True),
+    ({"kind": "notRetrieved", "value": "*shipping*"}, True),
+    ({"kind": "notRetrieved", "value": "docs/l*"}, False),
+    ({"kind": "orderedBefore", "value": "refunds,late"}, True),
+    ({"kind": "orderedBefore", "value": "late,refunds"}, False),
+    ({"kind": "containsAny", "value": "nothing, parcels"}, True),
+    ({"kind": "containsAll", "value": "policy, parcels"}, True),
+    ({"kind": "containsAll", "value": "policy, nothing"}, False),
+    ({"kind": "chunkCountGte", "count": 2}, True),
+    ({"kind": "chunkCountLte", "count": 1}, False),
+    ({"kind": "maxChunksPerSourceLte", "count": 1}, True),
+    ({"kind": "contextTokensLte", "count": 5}, False),
+    ({"kind": "topScoreGte", "threshold": 0.9}, True),
+    ({"kind": "scoreMarginGte", "threshold": 0.6}, False),
+    ({"kind": "scoreMarginGte", "threshold": 0.4}, True),
+    ({"kind": "contains", "value": "nothing", "negate": True}, True),
+]
+
+
+def test_each_kind_holds_when_it_says_so(any_db: Connection) -> None:
+    retrieval = {"query": "q", "chunks": TWO, "durationMs": 7}
+    found = evaluate(any_db, {"asserts": [fields for fields, _ in CASES]}, retrieval)
+    assert [(fields, row[1]) for (fields, _), row in zip(CASES, found, strict=True)] == [
+        (fields, "PASS" if holds else "ASSERTION_FAIL") for fields, holds in CASES
+    ]
+
+
+def test_nothing_that_speaks_of_chunks_holds_of_none(any_db: Connection) -> None:
+    for fields in (
+        {"kind": "scoreGte", "threshold": 0},
+        {"kind": "scoreLte", "threshold": 1},
+        {"kind": "citesRequired"},
+        {"kind": "contains", "value": "a"},
+        {"kind": "topSourceEq", "value": "a"},
+    ):
+        assert code(any_db, [], **fields) == "ASSERTION_FAIL"
+    assert code(any_db, [], kind="chunkCountEq", count=0) == "PASS"
+
+
+def test_a_blank_citation_is_none(any_db: Connection) -> None:
+    for citation in ({}, {"uri": " "}, {"locator": ""}):
+        assert code(any_db, [chunk("a", "x", citation=citation)], kind="citesRequired") == "ASSERTION_FAIL"  # fmt: skip
+    assert code(any_db, [chunk("a", "x", citation={"locator": "p. 3"})], kind="citesRequired") == "PASS"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected", "message"),
+    [
+        ({"kind": "contains", "value": ""}, "INVALID_ASSERTION", "RAG eval assertion kind=contains requires non-empty string value."),
+        ({"kind": "factId"}, "INVALID_ASSERTION", "RAG eval assertion kind=factId requires string value."),
+        ({"kind": "scoreGte", "value": "high"}, "INVALID_ASSERTION", "RAG eval assertion kind=scoreGte requires numeric value."),
+        ({"kind": "chunkCountEq"}, "INVALID_ASSERTION", "RAG eval assertion kind=chunkCountEq requires numeric value."),
+        ({"kind": "unknownKind"}, "UNSUPPORTED_ASSERTION", "Unsupported RAG eval assertion kind 'unknownKind'."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_evaluated_fails_also_when_it_is_not_required(
+    any_db: Connection, fields: dict[str, Any], expected: str, message: str
+) -> None:
+    ((_, found, text, fails),) = evaluate(any_db, {"asserts": [fields]}, {"query": "q", "chunks": TWO})  # fmt: skip
+    assert (found, text, fails) == (expected, message, True)
+
+
+def test_a_failed_assertion_is_advisory_unless_it_is_required(any_db: Connection) -> None:
+    asserts = [{"kind": "sourceEq", "value": "x"}, {"kind": "sourceEq", "value": "x", "required": True}]  # fmt: skip
+    rows = evaluate(any_db, {"asserts": asserts}, {"query": "q", "chunks": TWO})
+    assert [fails for *_, fails in rows] == [False, True]
+
+
+def test_the_example_of_the_reference_runtime_passes_whole(any_db: Connection) -> None:
+    case = {
+        "rag": "AnswerDocs",
+        "eval": "Faithfulness",
+        "name": "refunds",
+        "expected": {"topK": 1, "minScore": 0.25, "chunkCount": 1, "sources": ["docs/refunds.md"]},
+        "asserts": [
+            {"kind": "scoreGte", "value": 0.25},
+            {"kind": "sourceGlob", "value": "docs/*.md"},
+            {"kind": "contains", "value": "refund"},
+            {"kind": "uniqueSourcesGte", "value": 1},
+            {"kind": "chunkCountEq", "value": 1},
+            {"kind": "citesRequired", "value": True},
+            {"kind": "factId", "value": "AnswerDocs:Faithfulness:refunds"},
+            {"kind": "chunkHash", "value": HASH},
+            {"kind": "latencyLte", "value": 1},
+        ],
+    }
+    chunks = [chunk("refunds", "refund policy")]
+    rows = evaluate(any_db, case, {"query": "q", "chunks": chunks, "durationMs": 1})
+    assert [row[1] for row in rows] == ["PASS"] * 13
+
+
+@pytest.mark.parametrize(
+    ("retrieval", "message"),
+    [
+        ({"error": "boom"}, "boom"),
+        (None, "retriever returned no query and chunks"),
+        ({"query": "q"}, "retriever returned no query and chunks"),
+        ({"query": "q", "chunks": [3]}, "retriever chunk at index 0 is not a RetrievedChunk"),
+        ({"query": "q", "chunks": [chunk("a", "x"), chunk("a", "x")]}, "retriever chunk at index 1 duplicates chunk id 'a'"),
+        ({"query": "q", "chunks": [chunk("a", "x", 1.5)]}, "retriever chunk at index 0 score must be between 0 and 1"),
+    ],
+)  # fmt: skip
+def test_a_malformed_retrieval_is_a_retriever_error(
+    any_db: Connection, retrieval: Any, message: str
+) -> None:
+    rows = evaluate(any_db, {"asserts": [{"kind": "citesRequired"}]}, retrieval)
+    assert rows == [
+        ("retriever", "RETRIEVER_ERROR", f"RAG eval case 'c' retriever failed: {message}.", True)
+    ]
+
+
+def test_a_case_that_is_none_is_refused(any_db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        any_db.execute("select * from ragdb.evaluate_case('3', '{}')")
+    assert caught.value.sqlstate == "RG442"
+
+
+def test_the_first_group_is_closed_and_the_second_is_listed_beside_it(any_db: Connection) -> None:
+    frozen = {kind for (kind,) in any_db.execute("select kind from ragdb.assertion_kinds() where is_frozen")}  # fmt: skip
+    assert frozen == {
+        "factId", "chunkHash", "scoreGte", "scoreLte", "contains", "sourceEq", "sourceGlob",
+        "uniqueSourcesGte", "chunkCountEq", "latencyLte", "citesRequired",
+    }  # fmt: skip
+
+
+# ── answers ─────────────────────────────────────────────────────────────────────────────────────
+
+REFUNDS = chunk(
+    "refunds", "Refunds follow the refund policy. Refunds are allowed for 30 days.", 0.9
+)
+OTHER = chunk("exceptions", "Exceptions need approval.", 0.85)
+
+
+def answer(db: Connection, text: Any, spans: Any = (), chunks: Any = (REFUNDS,), **more: Any) -> dict[str, Any]:  # fmt: skip
+    listed = (
+        [{"start": s, "end": e, "chunkIds": ids, "required": required} for s, e, ids, required in spans]
+        if not isinstance(spans, dict) else spans
+    )  # fmt: skip
+    contract = {"query": "q", "answer": text, "groundingSpans": listed, **more}
+    retrieval = {"query": "q", "chunks": list(chunks)}
+    ((found,),) = db.execute(
+        "select ragdb.evaluate_answer(%s, %s)", (Jsonb(contract), Jsonb(retrieval))
+    ).fetchall()
+    return dict(found)
+
+
+FULL = "Refunds follow the refund policy."
+HALF = "Refunds are allowed. Shipping is separate."
+
+
+@pytest.mark.parametrize(
+    ("text", "spans", "more", "status", "codes", "grounded"),
+    [
+        (FULL, [(0, 33, ["refunds"], True)], {}, "grounded", [], (29, 29)),
+        (FULL, [(0, 20, ["refunds"], True), (10, 33, ["refunds"], True)], {}, "grounded", [], (29, 29)),
+        (HALF, [(0, 20, ["refunds"], False)], {"minGroundingCoverage": 0.9}, "partially_grounded", ["GROUNDING_BELOW_THRESHOLD"], (18, 37)),
+        (HALF, [], {"requireCitations": True}, "invalid", ["CITATION_REQUIRED", "GROUNDING_BELOW_THRESHOLD"], (0, 37)),
+        ("refunds follow the refund policy", [(0, 32, ["refunds"], False)], {}, "grounded", [], (28, 28)),
+        ("Made up words.", [(0, 14, ["refunds"], False)], {}, "invalid", ["SPAN_TEXT_UNSUPPORTED", "GROUNDING_BELOW_THRESHOLD"], (0, 12)),
+        ("Made up words.", [(0, 14, ["refunds"], False)], {"lexicalSupport": False}, "grounded", [], (12, 12)),
+        (FULL, [(0, 33, ["nope"], False)], {}, "invalid", ["CHUNK_REF_UNKNOWN", "SPAN_UNGROUNDED", "GROUNDING_BELOW_THRESHOLD"], (0, 29)),
+        (FULL, [(0, 99, ["refunds"], False)], {}, "invalid", ["SPAN_INVALID", "GROUNDING_BELOW_THRESHOLD"], (0, 29)),
+        (FULL, {}, {}, "invalid", ["SPAN_INVALID", "GROUNDING_BELOW_THRESHOLD"], (0, 29)),
+        (FULL, [(0, 33, ["refunds"], True)], {"minCitedChunks": 2}, "invalid", ["CITED_CHUNKS_BELOW_MINIMUM"], (29, 29)),
+        (FULL, [(0, 33, ["refunds"], True)], {"evidencePolicy": {"minTopScore": 0.95}}, "invalid", ["EVIDENCE_INSUFFICIENT"], (29, 29)),
+        (FULL, [(0, 33, ["refunds"], True)], {"query": "other"}, "invalid", ["QUERY_MISMATCH"], (29, 29)),
+        (FULL, [(0, 33, ["refunds"], True)], {"provenance": {"query": "q"}}, "invalid", ["PROVENANCE_MISMATCH"], (29, 29)),
+        (None, [], {}, "invalid", ["ANSWER_EMPTY"], (0, 0)),
+        ("I cannot say.", [], {"abstained": True, "allowAbstain": True, "abstainAnswer": "I cannot say.", "evidencePolicy": {"minTopScore": 0.95}}, "abstained", [], (0, 11)),
+        ("I cannot say.", [], {"abstained": True}, "invalid", ["ABSTAIN_NOT_ALLOWED", "ABSTAIN_ANSWER_MISMATCH", "ABSTAIN_EVIDENCE_POLICY_REQUIRED"], (0, 11)),
+        ("I cannot say.", [], {"abstained": True, "allowAbstain": True, "abstainAnswer": "I cannot say.", "evidencePolicy": {"minTopScore": 0.1}}, "invalid", ["ABSTAIN_WITH_SUFFICIENT_EVIDENCE"], (0, 11)),
+        ("😀 Refunds are allowed", [(3, 22, ["refunds"], True)], {"unit": "utf16", "minGroundingCoverage": 0.9}, "grounded", [], (17, 18)),
+        ("😀 Refunds are allowed", [(1, 22, ["refunds"], True)], {"unit": "utf16"}, "invalid", ["SPAN_INVALID", "GROUNDING_BELOW_THRESHOLD"], (0, 18)),
+        ("é Refunds are allowed", [(3, 22, ["refunds"], True)], {"unit": "byte", "minGroundingCoverage": 0.9}, "grounded", [], (17, 18)),
+    ],
+)  # fmt: skip
+def test_an_answer_is_judged(
+    any_db: Connection,
+    text: Any,
+    spans: Any,
+    more: Any,
+    status: str,
+    codes: list[str],
+    grounded: Any,
+) -> None:
+    found = answer(any_db, text, spans, **more)
+    assert (found["status"], found["codes"]) == (status, codes)
+    assert (found["groundedChars"], found["answerChars"]) == grounded
+    assert found["passed"] is (codes == [])
+
+
+def test_a_span_fits_into_one_chunk_and_sources_stand_as_they_are_cited(any_db: Connection) -> None:
+    text = "Exceptions need approval. Refunds are allowed for 30 days."
+    spans = [(0, 25, ["exceptions"], True), (26, 58, ["refunds"], True)]
+    both = answer(any_db, text, spans, (REFUNDS, OTHER), minCitedChunks=2)
+    assert both["status"] == "grounded"
+    assert both["citedChunkIds"] == ["exceptions", "refunds"]
+    assert both["sources"] == ["docs/exceptions.md", "docs/refunds.md"]
+    one = answer(any_db, text, [(0, 58, ["exceptions", "refunds"], True)], (REFUNDS, OTHER))
+    assert one["codes"] == ["SPAN_TEXT_UNSUPPORTED", "GROUNDING_BELOW_THRESHOLD"]
+
+
+def test_a_number_that_no_cited_chunk_has_is_seen(any_db: Connection) -> None:
+    for text, holds in (("Refunds are allowed for 30 days.", True), ("Refunds: 3 days", False)):
+        spans = [(0, len(text), ["refunds"], True)]
+        assert answer(any_db, text, spans, lexicalSupport=False)["numbersGrounded"] is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("A one [1]. B two [2][3].", [(0, 5, ["a"]), (11, 16, ["b", "c"])]),
+        ("A [1, 2] B [2].", [(0, 1, ["a", "b"]), (9, 10, ["b"])]),
+        ("Refunds are allowed [1].", [(0, 19, ["a"])]),
+        ("none", []),
+    ],
+)
+def test_inline_markers_become_spans(any_db: Connection, text: str, spans: Any) -> None:
+    ((found,),) = any_db.execute("select ragdb.inline_spans(%s, '{a,b,c}')", (text,)).fetchall()
+    assert [(s["start"], s["end"], s["chunkIds"]) for s in found] == spans
+
+
+@pytest.mark.parametrize("text", ["[1] lead", "A [9]."])
+def test_a_marker_of_nothing_is_refused(any_db: Connection, text: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        any_db.execute("select ragdb.inline_spans(%s, '{a}')", (text,))
+    assert caught.value.sqlstate == "RG442"

@@ -1,0 +1,395 @@
+"""Every static rule of contracts: one contract that breaks it, one that does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb import contracts
+from tests.conftest import Connection, Login
+
+SQL = Path(__file__).parents[2] / "sql/60_contracts.sql"
+
+SOUND = """
+corpus name=Docs title=T tenant=owner refresh=24h
+  source name=a kind=local uri=./docs/**/*.md media=markdown
+  source name=m kind=mcp resource=x://y
+  chunking source=a strategy=semantic maxTokens=600 overlap=80 unit=tokens
+embed name=E corpus=Docs model=m dims=8 metric=cosine
+retriever name=R corpus=Docs embed=E mode=hybrid topK=8 minScore=0.5 rerank=none
+rag name=A retriever=R citations=true
+  grounding requireCitations=true policy=strict maxContext=6000
+  ragEval name=V metric=recall@5 threshold=0.5 mode=contract
+    ragCase name=c query=q tags=x topK=4 minScore=0.5 chunkCount=1 sources=docs/a.md
+      ragAssert kind=scoreGte threshold=0.4 quantifier=all required=true
+      ragAssert kind=recallAtK threshold=0.4 count=5 negate=true
+      ragAssert kind=chunkHash value=e8280c3cc84a80c7de69ebf04cbb484a
+      ragAssert kind=latencyLte valueMs=50
+      ragAssert kind=citesRequired
+  ragAnswerContract name=W query=q answer=abcd requireCitations=true minGroundingCoverage=1
+    answerSpan start=0 end=4 chunks=a
+tool name=T
+  param name=p type=string
+  retrieve rag=A queryParam=p output="RetrievedChunk[]" requireCitations=true \
+provenance=source citationField=c sourceField=s scoreField=x
+"""
+
+# The rule, what of the sound contract is replaced, and by what.
+BREACHES = {
+    "contract-unknown-node": ("retriever name=R", "retriver name=R"),
+    "contract-unknown-key": ("topK=8", "topk=8"),
+    "contract-node-misplaced": ("tool name=T\n  param", "tool name=T\n  corpus name=X\n  param"),
+    "contract-name-required": ("corpus name=Docs", "corpus"),
+    "contract-list-empty": ("tags=x", 'tags=","'),
+    "contract-boolean-invalid": ("citations=true\n", "citations=yes\n"),
+    "rag-corpus-name-invalid": ("corpus name=Docs", 'corpus name="…"'),
+    "rag-corpus-refresh-invalid": ("refresh=24h", "refresh=soon"),
+    "rag-duplicate-corpus-name": ("embed name=E", "corpus name=DOCS\nembed name=E"),
+    "rag-duplicate-embed-name": ("retriever name=R", "embed name=E\nretriever name=R"),
+    "rag-duplicate-retriever-name": ("rag name=A", "retriever name=R corpus=Docs\nrag name=A"),
+    "rag-duplicate-rag-name": ("tool name=T", "rag name=A retriever=R\ntool name=T"),
+    "rag-duplicate-source-name": ("source name=m", "source name=a"),
+    "rag-duplicate-eval-name": ("ragAnswerContract", "ragEval name=V\n  ragAnswerContract"),
+    "rag-duplicate-case-name": ("    ragCase", "    ragCase name=c query=q\n    ragCase"),
+    "rag-duplicate-answer-contract-name": (
+        "tool name=T",
+        "ragAnswerContract rag=A name=W query=q answer=a\ntool name=T",
+    ),
+    "mcp-duplicate-param-name": ("  retrieve", "  param name=p\n  retrieve"),
+    "mcp-duplicate-tool-name": ("tool name=T", "prompt name=T\ntool name=T"),
+    "rag-source-missing-corpus": ("embed", "source name=z uri=a\nembed"),
+    "rag-source-kind-invalid": ("kind=local", "kind=file"),
+    "rag-source-uri-empty": (" uri=./docs/**/*.md", ""),
+    "rag-source-uri-invalid": ("uri=./docs/**/*.md", "uri=../docs"),
+    "rag-source-glob-invalid": ("uri=./docs/**/*.md", "uri=" + "*" * 17),
+    "rag-source-mcp-resource-required": (" resource=x://y", ""),
+    "rag-source-resource-requires-mcp-kind": ("media=markdown", "resource=x"),
+    "rag-source-acl-conflict": ("media=markdown", "acl=reader"),
+    "rag-chunking-missing-corpus": ("embed", "chunking maxTokens=90\nembed"),
+    "rag-chunking-unknown-corpus": ("embed", "chunking corpus=Dox\nembed"),
+    "rag-chunking-unknown-source": ("chunking source=a", "chunking source=b"),
+    "rag-chunking-duplicate": ("embed", "chunking corpus=Docs source=a\nembed"),
+    "rag-chunking-strategy-invalid": ("strategy=semantic", "strategy=smart"),
+    "rag-chunking-max-tokens-invalid": ("maxTokens=600", "maxTokens=0"),
+    "rag-chunking-overlap-invalid": ("overlap=80", "overlap=600"),
+    "rag-chunking-unit-invalid": ("unit=tokens", "unit=pages"),
+    "rag-embed-unknown-corpus": ("name=E corpus=Docs", "name=E corpus=Dox"),
+    "rag-embed-model-required": ("model=m", 'model=""'),
+    "rag-embed-dims-invalid": ("dims=8", "dims=0"),
+    "rag-embed-metric-invalid": ("metric=cosine", "metric=hamming"),
+    "rag-embed-duplicate-corpus": ("retriever name=R", "embed name=F corpus=Docs model=n dims=8\nretriever name=R"),
+    "rag-retriever-unknown-corpus": ("name=R corpus=Docs", "name=R corpus=Dox"),
+    "rag-retriever-unknown-embed": ("embed=E", "embed=F"),
+    "rag-retriever-embed-corpus-mismatch": ("embed name=E corpus=Docs", "corpus name=X\nembed name=E corpus=X"),
+    "rag-retriever-embed-required": ("embed=E ", ""),
+    "rag-retriever-mode-invalid": ("mode=hybrid", "mode=magic"),
+    "rag-retriever-topk-invalid": ("topK=8", "topK=1001"),
+    "rag-retriever-minscore-invalid": ("mode=hybrid topK=8 minScore=0.5", "topK=8 minScore=1.1"),
+    "rag-retriever-rerank-invalid": ("rerank=none", "rerank=llm"),
+    "rag-unknown-retriever": ("retriever=R", "retriever=S"),
+    "rag-citations-require-grounding": ("grounding requireCitations=true", "grounding"),
+    "rag-grounding-missing-rag": ("tool name=T", "grounding policy=strict\ntool name=T"),
+    "rag-grounding-unknown-rag": ("tool name=T", "grounding rag=B\ntool name=T"),
+    "rag-grounding-duplicate": ("tool name=T", "grounding rag=A\ntool name=T"),
+    "rag-grounding-policy-invalid": ("policy=strict", "policy=harsh"),
+    "rag-grounding-max-context-invalid": ("maxContext=6000", "maxContext=0"),
+    "rag-eval-missing-rag": ("tool name=T", "ragEval name=Z\ntool name=T"),
+    "rag-eval-unknown-rag": ("tool name=T", "ragEval name=Z rag=B\ntool name=T"),
+    "rag-eval-name-required": ("ragEval name=V", "ragEval"),
+    "rag-eval-metric-invalid": ("metric=recall@5", "metric=beauty"),
+    "rag-eval-threshold-invalid": ("threshold=0.5 mode", "threshold=2 mode"),
+    "rag-eval-threshold-without-metric": ("metric=recall@5 ", ""),
+    "rag-eval-threshold-vacuous": ("threshold=0.5 mode", "threshold=0 mode"),
+    "rag-eval-mode-required": (" mode=contract", ""),
+    "rag-eval-mode-invalid": ("mode=contract", "mode=llm"),
+    "rag-case-missing-eval": ("tool name=T", "ragCase name=c query=q\ntool name=T"),
+    "rag-case-name-required": ("ragCase name=c", "ragCase"),
+    "rag-case-query-required": ("ragCase name=c query=q", 'ragCase name=c query=" "'),
+    "rag-case-topk-invalid": ("topK=4", "topK=0"),
+    "rag-case-minscore-invalid": ("topK=4 minScore=0.5", "topK=4 minScore=-1"),
+    "rag-case-chunk-count-invalid": ("chunkCount=1", "chunkCount=-1"),
+    "rag-case-sources-require-citations": ("citations=true\n  grounding requireCitations=true", "\n  grounding"),
+    "rag-case-policy-requires-anchor": ("chunkCount=1", "policy=p"),
+    "rag-assert-missing-case": ("tool name=T", "ragAssert kind=citesRequired\ntool name=T"),
+    "rag-assert-missing-eval": ("tool name=T", "ragCase name=z query=q\n  ragAssert kind=citesRequired\ntool name=T"),
+    "rag-assert-kind-invalid": ("kind=scoreGte", "kind=scoreGt"),
+    "rag-assert-quantifier-invalid": ("quantifier=all", "quantifier=most"),
+    "rag-assert-value-required": ("kind=chunkHash value=e8280c3cc84a80c7de69ebf04cbb484a", "kind=contains"),
+    "rag-assert-value-invalid": ("kind=chunkHash value=e8280c3cc84a80c7de69ebf04cbb484a", "kind=orderedBefore value=a"),
+    "rag-assert-threshold-required": ("kind=scoreGte threshold=0.4", "kind=scoreGte"),
+    "rag-assert-threshold-invalid": ("kind=scoreGte threshold=0.4", "kind=scoreGte threshold=4"),
+    "rag-assert-count-invalid": ("kind=latencyLte valueMs=50", "kind=chunkCountEq count=x"),
+    "rag-assert-value-ms-invalid": ("valueMs=50", "valueMs=-1"),
+    "rag-assert-property-unused": ("kind=citesRequired", "kind=citesRequired value=x"),
+    "rag-assert-negate-invalid": ("kind=citesRequired", "kind=citesRequired negate=true"),
+    "rag-assert-chunk-hash-invalid": ("value=e8280c3cc84a80c7de69ebf04cbb484a", "value=xyz"),
+    "rag-assert-glob-invalid": ("kind=citesRequired", "kind=sourceGlob value=" + "*" * 17),
+    "rag-assert-vacuous": ("kind=citesRequired", "kind=uniqueSourcesGte count=0"),
+    "rag-assert-citations-require-grounding": ("citations=true\n  grounding requireCitations=true", "\n  grounding"),
+    "rag-answer-contract-missing-rag": ("tool name=T", "ragAnswerContract name=Z query=q answer=a\ntool name=T"),
+    "rag-answer-contract-unknown-rag": ("tool name=T", "ragAnswerContract rag=B name=Z query=q answer=a\ntool name=T"),
+    "rag-answer-contract-name-required": ("ragAnswerContract name=W", "ragAnswerContract"),
+    "rag-answer-contract-query-required": ("name=W query=q", "name=W"),
+    "rag-answer-contract-answer-required": ("answer=abcd ", ""),
+    "rag-answer-contract-min-grounding-coverage-invalid": ("minGroundingCoverage=1", "minGroundingCoverage=2"),
+    "rag-answer-contract-min-cited-chunks-invalid": ("minGroundingCoverage=1", "minCitedChunks=-1"),
+    "rag-answer-contract-evidence-policy-invalid": ("minGroundingCoverage=1", "minTopScore=2"),
+    "rag-answer-contract-citations-require-grounding": ("citations=true\n  grounding requireCitations=true", "\n  grounding"),
+    "rag-answer-contract-grounding-coverage-insufficient": ("end=4", "end=2"),
+    "rag-answer-span-missing-contract": ("tool name=T", "answerSpan start=0 end=1 chunks=a\ntool name=T"),
+    "rag-answer-span-range-invalid": ("end=4", "end=10"),
+    "rag-answer-span-chunks-required": ("end=4 chunks=a", "end=4"),
+    "mcp-param-type-invalid": ("type=string", "type=date"),
+    "mcp-retrieve-missing-container": ("tool name=T", "retrieve rag=A query=q\ntool name=T"),
+    "mcp-retrieve-duplicate": ("  retrieve", "  retrieve rag=A query=q\n  retrieve"),
+    "mcp-retrieve-target-required": ("retrieve rag=A", "retrieve"),
+    "mcp-retrieve-target-exclusive": ("retrieve rag=A", "retrieve rag=A retriever=R"),
+    "mcp-retrieve-unknown-retriever": ("retrieve rag=A", "retrieve retriever=S"),
+    "mcp-retrieve-unknown-rag": ("retrieve rag=A", "retrieve rag=B"),
+    "mcp-retrieve-query-required": (" queryParam=p", ""),
+    "mcp-retrieve-query-exclusive": ("queryParam=p", "queryParam=p query=q"),
+    "mcp-retrieve-query-param-unknown": ("queryParam=p", "queryParam=z"),
+    "mcp-retrieve-topk-invalid": ("queryParam=p", "queryParam=p topK=0"),
+    "mcp-retrieve-minscore-invalid": ("queryParam=p", "queryParam=p minScore=2"),
+    "mcp-retrieve-citations-require-grounding": ("citations=true\n  grounding requireCitations=true", "\n  grounding"),
+    "mcp-retrieve-output-array-required": ('"RetrievedChunk[]"', "RetrievedChunk"),
+    "mcp-retrieve-output-unknown": ('"RetrievedChunk[]"', "Answer"),
+    "mcp-retrieve-output-field-without-output": ('output="RetrievedChunk[]" ', ""),
+    "mcp-retrieve-output-required": ('output="RetrievedChunk[]" ', ""),
+    "mcp-retrieve-output-citations-cannot-weaken-rag": (" requireCitations=true provenance", " requireCitations=false provenance"),
+    "mcp-retrieve-output-citation-field-required": ("citationField=c ", ""),
+    "mcp-retrieve-output-source-required": ("sourceField=s ", ""),
+}  # fmt: skip
+
+
+def validate(db: Connection, text: str) -> list[Any]:
+    found = contracts.contract(contracts.parse(text), "c")
+    with db.cursor(row_factory=psycopg.rows.namedtuple_row) as cursor:
+        # one name of a column is a word of SQL
+        return cursor.execute(
+            'select rule, severity, node, line, "column" as col, message, hint'
+            " from ragdb.validate_contract(%s)",
+            (Jsonb(found),),
+        ).fetchall()
+
+
+def test_a_sound_contract_breaks_no_rule(any_db: Connection) -> None:
+    assert validate(any_db, SOUND) == []
+
+
+@pytest.mark.parametrize("rule", BREACHES)
+def test_a_breach_is_named_with_its_place(db: Connection, rule: str) -> None:
+    old, new = BREACHES[rule]
+    assert old in SOUND
+    found = [row for row in validate(db, SOUND.replace(old, new, 1)) if row.rule == rule]
+    assert found
+    assert found[0].line > 1
+    assert found[0].col >= 1
+    assert found[0].message
+    assert found[0].severity == ("warning" if rule.endswith("vacuous") else "error")
+
+
+def test_every_rule_of_the_validator_has_a_breach() -> None:
+    text = SQL.read_text()
+    named = set(re.findall(r"'((?:rag|mcp|contract)-[a-z-]+[a-z])'", text))
+    # put together there from the name of a node
+    named |= {f"rag-duplicate-{n}-name" for n in ("corpus", "embed", "retriever", "rag")}
+    # of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own
+    elsewhere = {"contract-malformed", "contract-empty", "contract-too-deep"}
+    prefixes = {n for n in named if n.startswith(("rag-retriever", "rag-grounding", "rag-eval", "rag-answer-contract"))} & {
+        "rag-grounding", "rag-eval", "rag-answer-contract"}  # fmt: skip
+    assert named - BREACHES.keys() - elsewhere - prefixes == set()
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        {},
+        [],
+        "x",
+        {"nodes": 3},
+        {"contract": "a b", "nodes": []},
+        {"nodes": [3]},
+        {"nodes": [{"node": 3}]},
+        {"nodes": [{"node": "corpus", "keys": {"name": ["x"]}}]},
+        {"nodes": [{"node": "corpus", "keys": {"name": "x"}, "children": 3}]},
+    ],
+)
+def test_what_is_no_contract_is_malformed(any_db: Connection, contract: Any) -> None:
+    rows = any_db.execute(
+        "select rule from ragdb.validate_contract(%s)", (Jsonb(contract),)
+    ).fetchall()
+    assert ("contract-malformed",) in rows
+
+
+def test_nodes_17_levels_deep_are_refused(any_db: Connection) -> None:
+    node: dict[str, Any] = {"node": "corpus", "keys": {"name": "x"}}
+    for _ in range(40):
+        node = {"node": "corpus", "keys": {"name": "x"}, "children": [node]}
+    found = Jsonb({"nodes": [node]})
+    rows = any_db.execute("select rule from ragdb.validate_contract(%s)", (found,)).fetchall()
+    assert rows.count(("contract-too-deep",)) == 1
+
+
+def test_a_contract_without_a_node_is_empty(any_db: Connection) -> None:
+    assert [row.rule for row in validate(any_db, "# nothing")] == ["contract-empty"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ten_errors_are_told_at_once(any_db: Connection, seed: int) -> None:
+    chosen = [
+        ["rag-retriever-topk-invalid", "rag-embed-dims-invalid", "rag-eval-mode-invalid"],
+        ["rag-source-kind-invalid", "rag-chunking-unit-invalid", "rag-case-topk-invalid"],
+        ["rag-grounding-policy-invalid", "rag-assert-kind-invalid", "mcp-param-type-invalid"],
+    ]
+    common = [
+        "contract-unknown-key",
+        "rag-corpus-refresh-invalid",
+        "rag-chunking-strategy-invalid",
+        "rag-eval-metric-invalid",
+        "rag-case-chunk-count-invalid",
+        "rag-assert-value-ms-invalid",
+        "mcp-retrieve-query-param-unknown",
+    ]
+    text = SOUND
+    for rule in [*chosen[seed], *common]:
+        old, new = BREACHES[rule]
+        if rule == "contract-unknown-key":
+            old, new = "title=T", "titel=T"
+        text = text.replace(old, new, 1)
+    rows = validate(any_db, text)
+    assert {row.rule for row in rows} >= {*chosen[seed], *common}
+    assert [row.line for row in rows] == sorted(row.line for row in rows)
+
+
+def test_an_unknown_name_is_told_the_nearest_one(any_db: Connection) -> None:
+    (node,) = validate(any_db, SOUND.replace("tool name=T", "tooll name=T"))[:1]
+    hints = {row.hint for row in validate(any_db, SOUND.replace("topK=8", "topk=8"))}
+    assert node.hint == "did you mean tool?"
+    assert "did you mean topK?" in hints
+
+
+# ── applying ────────────────────────────────────────────────────────────────────────────────────
+
+PLAIN = """
+corpus name="My Docs" title=T
+  source name=a uri=./docs
+retriever name=R corpus="My Docs" topK=2 minScore=0.1
+rag name=A retriever=R
+"""
+
+
+def apply(db: Connection, text: str, name: str = "c") -> Any:
+    found = contracts.contract(contracts.parse(text), name)
+    row = db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),)).fetchone()
+    assert row is not None
+    return row
+
+
+def test_a_contract_is_applied_once_and_its_versions_stay(any_db: Connection) -> None:
+    assert apply(any_db, PLAIN) == ("c", 1, True, ["my-docs"], 4)
+    assert apply(any_db, "# the same\n" + PLAIN) == ("c", 1, False, ["my-docs"], 4)
+    assert apply(any_db, PLAIN.replace("topK=2", "topK=3"))[1:3] == (2, True)
+    for version, top_k in ((None, 3), (1, 2), (2, 3)):
+        (found,) = any_db.execute("select ragdb.export_contract('c', %s)", (version,)).fetchall()
+        assert found[0]["nodes"][1]["keys"]["topK"] == top_k
+        assert found[0]["nodes"][0]["children"][0]["keys"]["uri"] == "docs"
+
+
+def test_what_is_exported_is_what_was_applied(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    ((found,),) = any_db.execute("select ragdb.export_contract('c')").fetchall()
+    assert contracts.write(found["nodes"]) == contracts.write(contracts.parse(PLAIN)).replace(
+        "uri=./docs", "uri=docs"
+    )
+    assert apply(any_db, contracts.write(found["nodes"]))[2] is False
+
+
+def test_a_contract_with_an_error_is_refused_and_nothing_is_made(any_db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+        apply(any_db, PLAIN.replace("topK=2", "topK=0"))
+    assert caught.value.sqlstate == "RG440"
+    assert "rag-retriever-topk-invalid in line 4" in (caught.value.diag.message_detail or "")
+    assert any_db.execute("select count(*) from ragdb.corpora where name = 'my-docs'").fetchone() == (0,)  # fmt: skip
+
+
+def test_a_name_of_another_contract_is_refused(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+        apply(any_db, PLAIN, "other")
+    assert caught.value.sqlstate == "RG409"
+
+
+def test_tenant_and_acl_become_rights(any_clone: str, login: Login) -> None:
+    admin = login(any_clone, "admin")
+    apply(admin, PLAIN.replace("title=T", "tenant=writer").replace("uri=", "acl=reader uri="))
+    admin.commit()
+    with psycopg.connect(any_clone) as owner:
+        grants = owner.execute("select role, privilege from ragdb.corpus_grants").fetchall()
+    assert dict(grants) == {"writer": "admin", "reader": "read"}
+    assert login(any_clone, "reader").execute("select name from ragdb.list_contracts()").fetchall()
+    assert not login(any_clone, "reader2").execute("select * from ragdb.list_contracts()").fetchall()  # fmt: skip
+    # a right that the next version does not give is taken back
+    apply(admin, PLAIN.replace("title=T", "tenant=writer"))
+    admin.commit()
+    with psycopg.connect(any_clone) as owner:
+        assert owner.execute("select role from ragdb.corpus_grants").fetchall() == [("writer",)]
+
+
+def test_whoever_may_not_write_a_corpus_may_not_apply(any_clone: str, login: Login) -> None:
+    apply(login(any_clone, "writer", autocommit=True), PLAIN)
+    with pytest.raises(psycopg.Error) as caught:
+        apply(login(any_clone, "reader", autocommit=True), PLAIN.replace("topK=2", "topK=3"))
+    assert caught.value.sqlstate == "RG401"
+
+
+def test_a_retriever_searches_as_declared_and_says_so_in_the_trace(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    for n, text in enumerate(["refund policy", "refund", "refund of a bicycle that came late"]):
+        any_db.execute("select * from ragdb.put_text('my-docs', %s, %s)", (f"{n}.txt", text))
+    hits = any_db.execute("select score from ragdb.retrieve_with(null, 'refund', rag => 'A')").fetchall()  # fmt: skip
+    assert len(hits) == 2
+    assert all(score >= 0.1 for (score,) in hits)
+    trace = "select retriever, rag, limit_requested, min_score from ragdb.list_traces() limit 1"
+    assert any_db.execute(trace).fetchone() == ("R", "A", 2, 0.1)
+    assert len(any_db.execute("select from ragdb.retrieve_with('R', 'refund', k => 3, min_score => 0)").fetchall()) == 3  # fmt: skip
+    assert any_db.execute(trace).fetchone() == ("R", None, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "state"),
+    [
+        ("ragdb.retrieve_with('Q', 'x')", "RG441"),
+        ("ragdb.retrieve_with(null, 'x', rag => 'Q')", "RG441"),
+        ("ragdb.retrieve_with('R', 'x', rag => 'A')", "RG400"),
+        ("ragdb.retrieve_with(null, 'x')", "RG400"),
+        ("ragdb.retrieve_with('R', 'x', k => 0)", "RG400"),
+        ("ragdb.export_contract('nothing')", "RG441"),
+        ("ragdb.export_contract('c', 9)", "RG441"),
+        ("ragdb.validate_contract(null)", "RG400"),
+        ("ragdb.apply_contract('{}')", "RG440"),
+    ],
+)
+def test_what_cannot_be_is_refused(any_db: Connection, call: str, state: str) -> None:
+    apply(any_db, PLAIN)
+    with pytest.raises(psycopg.Error) as caught:
+        any_db.execute(f"select * from {call}")
+    assert caught.value.sqlstate == state
+    assert caught.value.diag.message_hint
+
+
+def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    for _ in range(20):
+        any_db.execute("select from ragdb.retrieve('my-docs', 'refund')")
+    rows = validate(any_db, PLAIN.replace("minScore=0.1", "minScore=0.99"))
+    assert [(row.rule, row.severity) for row in rows] == [
+        ("rag-retriever-minscore-unreachable", "warning")
+    ]
+    assert validate(any_db, PLAIN) == []

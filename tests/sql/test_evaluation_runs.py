@@ -1,0 +1,504 @@
+"""Runs of evals: through the contract's retriever, with verdicts, metrics, labels, reports, comparisons."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+import struct
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from ragdb import contracts, embedded
+from tests.conftest import Connection, Server
+from tests.embedding import put
+
+ROOT = Path(__file__).parents[2]
+CASE = '    ragCase name={name} query="{query}" {keys}\n'
+HEAD = """corpus name=docs
+retriever name=R corpus=docs mode={mode} topK={k}
+rag name=A retriever=R
+  grounding requireCitations=true policy=strict
+  ragEval name=V {gate} mode=contract
+"""
+TEXTS = {
+    "docs/refunds.md": "refund policy",
+    "docs/shipping.md": "shipping of parcels",
+    "docs/late.md": "refund of a parcel that came too late for the party",
+}
+
+
+def apply(db: Connection, text: str) -> None:
+    found = contracts.contract(contracts.parse(text), "c")
+    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+
+
+def run(db: Connection, text: str | None = None, **arguments: Any) -> dict[str, Any]:
+    if text is not None:
+        apply(db, text)
+        if not db.execute("select chunks > 0 from ragdb.corpora where name = 'docs'").fetchone()[0]:  # type: ignore[index]
+            put(db, TEXTS)
+    given = "".join(f", {name} => %({name})s" for name in arguments)
+    with db.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(f"select * from ragdb.run_eval('A'{given})", arguments).fetchone()
+    assert row is not None
+    return row
+
+
+def results(db: Connection, run_id: Any) -> list[tuple[str, str]]:
+    return db.execute("select kind, code from ragdb.eval_assert_results(%s)", (run_id,)).fetchall()
+
+
+def metrics(db: Connection, run_id: Any, case_no: int = 0) -> dict[str, float]:
+    return dict(
+        db.execute(
+            "select metric, value from ragdb.eval_metrics(%s) where case_no = %s", (run_id, case_no)
+        ).fetchall()
+    )
+
+
+def report(db: Connection, run_id: Any, form: str) -> str:
+    ((text,),) = db.execute("select ragdb.eval_report(%s, %s)", (run_id, form)).fetchall()
+    return str(text)
+
+
+def contract(cases: str, mode: str = "reference", k: int = 5, gate: str = "") -> str:
+    return HEAD.format(mode=mode, k=k, gate=gate) + cases
+
+
+REFUNDS = CASE.format(name="refunds", query="refund policy", keys="topK=1 minScore=0.25 sources=docs/refunds.md")  # fmt: skip
+
+
+# ── verdicts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_passes_and_every_retrieval_leaves_its_trace(any_db: Connection) -> None:
+    found = run(any_db, contract(REFUNDS + "      ragAssert kind=citesRequired required=true\n"))
+    assert (found["status"], found["cases"], found["reasons"]) == ("passed", 1, [])
+    assert found["rank_mode"] == "reference"
+    trace = any_db.execute(
+        "select t.rag, t.retriever, t.limit_requested, t.min_score from ragdb.eval_case_results(%s) c"
+        " cross join lateral ragdb.get_trace(c.trace_id) t",
+        (found["run_id"],),
+    ).fetchone()
+    assert trace == ("A", "R", 1, 0.25)
+
+
+def test_an_advisory_failure_passes_and_a_required_one_fails(any_db: Connection) -> None:
+    text = contract(REFUNDS + "      ragAssert kind=sourceEq value=x\n")
+    assert run(any_db, text)["status"] == "passed"
+    assert run(any_db, text.rstrip() + " required=true")["status"] == "failed"
+
+
+def test_the_fields_of_a_case_are_always_enforced(any_db: Connection) -> None:
+    found = run(any_db, contract(REFUNDS.replace("sources=", "chunkCount=2 sources=docs/late.md,")))
+    assert found["status"] == "failed"
+    assert results(any_db, found["run_id"]) == [
+        ("expected.topK", "PASS"),
+        ("expected.minScore", "PASS"),
+        ("expected.chunkCount", "ASSERTION_FAIL"),
+        ("expected.sources", "ASSERTION_FAIL"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cases", "gate", "arguments", "status", "reason"),
+    [
+        ("", "", {}, "empty", "the eval has no case"),
+        (REFUNDS, "", {"tags": ["none"]}, "empty", "no case has the tag none"),
+        (REFUNDS, "metric=hitRate threshold=0", {}, "failed", "threshold 0 cannot be missed"),
+        (REFUNDS, "metric=faithfulness threshold=0.5", {}, "failed", "faithfulness could not be measured"),
+        (REFUNDS, "metric=precision@10 threshold=0.5", {}, "failed", "precision@10 is 0.1000, below 0.5"),
+        (REFUNDS, "metric=recall threshold=1", {}, "passed", None),
+        (CASE.format(name="c", query="refund", keys=""), "", {}, "failed", "nothing is asserted: no case has an assertion, and no metric a threshold"),
+    ],
+)  # fmt: skip
+def test_what_is_vacuous_or_below_its_gate_fails(
+    any_db: Connection, cases: str, gate: str, arguments: Any, status: str, reason: str | None
+) -> None:
+    found = run(any_db, contract(cases, gate=gate), **arguments)
+    assert (found["status"], found["reasons"]) == (status, [reason] if reason else [])
+
+
+def test_a_retriever_that_raises_fails_its_case_and_the_others_go_on(any_db: Connection) -> None:
+    broken = CASE.format(name="broken", query="refund", keys="anchor=nothing")
+    found = run(any_db, contract(broken + REFUNDS))
+    assert (found["cases"], found["passed_cases"], found["status"]) == (2, 1, "failed")
+    assert results(any_db, found["run_id"])[0] == ("retriever", "RETRIEVER_ERROR")
+
+
+def test_a_case_is_chosen_by_its_tags(any_db: Connection) -> None:
+    other = CASE.format(name="other", query="shipping", keys="tags=slow,odd chunkCount=9")
+    text = contract(other + REFUNDS.replace("topK=1", "tags=smoke topK=1"))
+    assert run(any_db, text, tags=["smoke"])["status"] == "passed"
+    assert run(any_db, tags=["odd", "x"])["cases"] == 1
+
+
+def test_an_eval_that_is_not_there_is_told_its_name(any_db: Connection) -> None:
+    apply(any_db, contract(REFUNDS))
+    for call in ("run_eval('B')", "run_eval('A', 'W')"):
+        with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+            any_db.execute(f"select * from ragdb.{call}")
+        assert caught.value.sqlstate == "RG441"
+        assert "did you mean" in (caught.value.diag.message_hint or "")
+
+
+# ── labels and metrics ──────────────────────────────────────────────────────────────────────────
+
+
+def importing(db: Connection, cases: list[dict[str, Any]]) -> Any:
+    return db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)).fetchone()
+
+
+def test_rank_metrics_equal_ir_measures(any_db: Connection) -> None:
+    chance = random.Random(7)
+    words = [f"w{n}" for n in range(12)]
+    # many ties: few words, short texts
+    texts = {f"d{n}": " ".join(chance.choices(words, k=3)) + f" n{n % 7}" for n in range(120)}
+    apply(any_db, contract("", k=40))
+    put(any_db, texts)
+    cases = [
+        {
+            "name": f"q{n}",
+            "query": " ".join(chance.sample(words, 2)),
+            "labels": [
+                {"source": uri, "grade": chance.choice([-1, 0, 1, 1, 2, 3])}
+                for uri in chance.sample(sorted(texts), chance.randint(1, 25))
+            ],
+        }
+        for n in range(100)
+    ]
+    importing(any_db, cases)
+    found = run(any_db)
+    lines = {
+        what: [line for (line,) in any_db.execute("select ragdb.export_trec(%s, %s)", (found["run_id"], what))]
+        for what in ("run", "qrels")
+    }  # fmt: skip
+    qrels = list(ir_measures.read_trec_qrels("\n".join(lines["qrels"])))
+    ranking = list(ir_measures.read_trec_run("\n".join(lines["run"])))
+    wanted = {
+        f"{ours}@{k}": getattr(ir_measures, theirs) @ k
+        for ours, theirs in (("ndcg", "nDCG"), ("recall", "R"), ("precision", "P"), ("judged", "Judged"))
+        for k in (5, 10)
+    } | {"mrr": ir_measures.RR, "map": ir_measures.AP}  # fmt: skip
+    names = dict(any_db.execute("select case_no, name from ragdb.eval_case_results(%s)", (found["run_id"],)).fetchall())  # fmt: skip
+    ours = {
+        (names[case_no], metric): value
+        for case_no, metric, value in any_db.execute(
+            "select case_no, metric, value from ragdb.eval_metrics(%s) where case_no > 0", (found["run_id"],)
+        )
+    }  # fmt: skip
+    compared = 0
+    for metric, measure in wanted.items():
+        for result in ir_measures.iter_calc([measure], qrels, ranking):
+            if (result.query_id, metric) in ours:
+                assert ours[result.query_id, metric] == pytest.approx(result.value, abs=1e-9), (
+                    metric
+                )
+                compared += 1
+    assert compared > 800
+
+
+def put_text(db: Connection, text: str, max_tokens: int, overlap: int = 0) -> None:
+    db.execute(
+        "select * from ragdb.put_text('docs', 'long.txt', %s, max_tokens => %s, overlap => %s)",
+        (text, max_tokens, overlap),
+    )
+
+
+def test_a_labelled_span_survives_another_chunking_and_not_another_text(any_db: Connection) -> None:
+    text = "\n\n".join(f"Paragraph {n} speaks of topic{n} and of nothing else." for n in range(40))
+    start = text.index("Paragraph 17")
+    label = {"source": "long.txt", "start": start, "end": start + 40, "grade": 1}
+    apply(any_db, contract("", mode="lexical", k=10))
+    put_text(any_db, text, 20)
+    assert importing(any_db, [{"name": "q", "query": "topic17", "labels": [label]}]) == (1, 1, 0)
+    for max_tokens, overlap in ((20, 0), (12, 4), (60, 10), (200, 0), (1000, 100)):
+        any_db.execute("select ragdb.delete_source('docs', 'long.txt')")
+        put_text(any_db, text, max_tokens, overlap)
+        found = run(any_db)
+        assert (found["stale_labels"], metrics(any_db, found["run_id"])["recall@5"]) == (0, 1.0)
+    any_db.execute("select ragdb.delete_source('docs', 'long.txt')")
+    put_text(any_db, text.replace("topic17", "topicXX"), 20)
+    found = run(any_db)
+    assert found["status"] == "failed"
+    assert found["reasons"][-1] == "all labels are stale"
+    assert results(any_db, found["run_id"]) == [("label", "STALE_LABEL")]
+
+
+def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None:
+    apply(any_db, contract(""))
+    put(any_db, TEXTS)
+    importing(any_db, [{"name": "q", "query": "refund", "labels": [{"source": "docs/late.md"}]}])
+    any_db.execute("select ragdb.delete_source('docs', 'docs/late.md')")
+    found = run(any_db)
+    assert (found["status"], found["stale_labels"]) == ("failed", 1)
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        {},
+        [3],
+        [{"name": "a"}],
+        [{"name": "a", "query": "q"}, {"name": "a", "query": "q"}],
+        [{"name": "a", "query": "q", "labels": [{}]}],
+        [{"name": "a", "query": "q", "labels": [{"source": "s", "start": 3}]}],
+        [{"name": "a", "query": "q", "labels": [{"source": "s", "start": 3, "end": 3}]}],
+        [{"name": "a", "query": "q", "labels": [{"source": "s", "grade": 1.5}]}],
+    ],
+)
+def test_cases_that_cannot_be_meant_are_refused(any_db: Connection, cases: Any) -> None:
+    apply(any_db, contract(""))
+    with pytest.raises(psycopg.Error) as caught:
+        importing(any_db, cases)
+    assert caught.value.sqlstate == "RG442"
+
+
+# ── reports ─────────────────────────────────────────────────────────────────────────────────────
+
+MIXED = contract(
+    REFUNDS
+    + "      ragAssert kind=contains value=refund required=true\n"
+    + '      ragAssert kind=contains value="<a&b>#1 \\u0007" required=true\n'
+    + "      ragAssert kind=sourceEq value=advisory\n"
+    + CASE.format(name="=broken", query="x", keys="anchor=nothing")
+)
+
+
+def test_tap_is_accepted_by_prove_and_advice_is_todo(any_db: Connection, tmp_path: Path) -> None:
+    for text, passes in ((contract(REFUNDS), True), (MIXED, False)):
+        found = run(any_db, text)
+        tap = report(any_db, found["run_id"], "tap")
+        file = tmp_path / "x.tap"
+        file.write_text(tap)
+        proved = subprocess.run(["prove", "--exec", "cat", file], capture_output=True, text=True)
+        assert (proved.returncode == 0) is passes, proved.stdout + proved.stderr
+        assert "Parse errors" not in proved.stdout
+    assert " # TODO advisory" in tap
+    assert "\\#1" in tap
+
+
+def test_junit_tells_failures_errors_and_skipped_apart(any_db: Connection) -> None:
+    found = run(any_db, MIXED)
+    (suite,) = ElementTree.fromstring(report(any_db, found["run_id"], "junit").encode())
+    counts = {key: int(suite.get(key, "-1")) for key in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": 7, "failures": 1, "errors": 1, "skipped": 1}
+    for kind in ("failure", "error", "skipped"):
+        assert len(suite.findall(f"testcase/{kind}")) == 1
+    (failure,) = suite.findall("testcase/failure")
+    assert failure.get("message") == "expected a retrieved chunk text contains <a&b>#1 \ufffd"
+
+
+@pytest.mark.parametrize("form", ["table", "md", "csv", "json"])
+def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
+    found = run(any_db, MIXED)
+    text = report(any_db, found["run_id"], form)
+    assert "advisory" in text
+    assert "\x07" not in text
+
+
+def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -> None:
+    with psycopg.connect(clone) as connection:
+        apply(connection, contract(REFUNDS))
+        put(connection, TEXTS)
+    psql = embedded.programs(server18.version) / "psql"
+
+    def psql_report(*more: str) -> subprocess.CompletedProcess[str]:
+        script = str(ROOT / "reports/eval_report.sql")
+        command = [str(psql), clone, "-X", "-v", "rag=A", *more, "-f", script]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    passed = psql_report("-v", "format=tap")
+    assert passed.returncode == 0, passed.stderr
+    assert passed.stdout.startswith("TAP version")
+    with psycopg.connect(clone) as connection:
+        apply(connection, contract(REFUNDS.replace("topK=1", "topK=1 chunkCount=2")))
+    failed = psql_report()
+    assert failed.returncode == 3
+    assert "expected 2 chunks" in failed.stdout
+
+
+# ── comparing ───────────────────────────────────────────────────────────────────────────────────
+
+
+def compare(db: Connection, one: Any, other: Any) -> list[tuple[Any, ...]]:
+    return db.execute(
+        "select metric, verdict, detail from ragdb.compare_runs(%s, %s)", (one, other)
+    ).fetchall()
+
+
+def labelled(db: Connection, k: int, n: int = 20) -> Any:
+    """A run over n cases, each with a document that ranks fifth."""
+    apply(db, contract("", k=k))
+    if db.execute("select documents from ragdb.corpora where name = 'docs'").fetchone() == (0,):
+        texts = {f"{i}-{j}": f"word{i}" + " more" * j for i in range(n) for j in range(6)}
+        put(db, texts)
+        importing(db, [
+            {"name": f"q{i}", "query": f"word{i}", "labels": [{"source": f"{i}-4"}]} for i in range(n)
+        ])  # fmt: skip
+    return run(db)["run_id"]
+
+
+def test_the_same_run_again_is_within_noise(any_db: Connection) -> None:
+    first = labelled(any_db, 5)
+    any_db.execute("select ragdb.bless_run(%s)", (first,))
+    for _ in range(3):
+        rows = compare(any_db, first, labelled(any_db, 5))
+        assert {verdict for _, verdict, _ in rows} == {"within_noise"}
+    assert any_db.execute("select ragdb.baseline_run('A', 'V')").fetchone() == (first,)
+
+
+def test_a_worse_retriever_is_a_regression_and_a_better_one_an_improvement(
+    any_db: Connection,
+) -> None:
+    good, bad = labelled(any_db, 5), labelled(any_db, 4)
+    verdicts = {metric: verdict for metric, verdict, _ in compare(any_db, good, bad)}
+    assert verdicts[None] == verdicts["recall@5"] == verdicts["mrr"] == "regressed"
+    verdicts = {metric: verdict for metric, verdict, _ in compare(any_db, bad, good)}
+    assert verdicts[None] == verdicts["recall@5"] == "improved"
+
+
+def test_a_required_assertion_that_fails_now_is_a_regression(any_db: Connection) -> None:
+    text = contract(REFUNDS + "      ragAssert kind=chunkCountEq count=1 required=true\n", k=5)
+    good = run(any_db, text)["run_id"]
+    bad = run(any_db, text.replace("topK=1 minScore=0.25", "topK=2"))["run_id"]
+    (verdict,) = compare(any_db, good, bad)[:1]
+    assert verdict[1] == "regressed"
+    assert "expected exactly 1 chunks" in verdict[2]
+
+
+def test_runs_of_other_documents_or_without_a_baseline_are_not_compared(any_db: Connection) -> None:
+    first = labelled(any_db, 5)
+    put(any_db, {"new": "another document"})
+    assert compare(any_db, first, labelled(any_db, 5))[0][1:] == (
+        "incomparable",
+        "differ in: documents",
+    )
+    assert compare(any_db, None, first)[0][1] == "no_baseline"
+
+
+def test_few_cases_cannot_tell(any_db: Connection) -> None:
+    good, bad = labelled(any_db, 5, n=3), labelled(any_db, 4, n=3)
+    assert compare(any_db, good, bad)[0][1] == "inconclusive"
+
+
+DIFFERENCES = [(n * 7919 % 2001 - 900) * 1_000_000 for n in range(100)]
+
+
+def blocks(seed: str, replicate: int, count: int) -> bytes:
+    key = hashlib.sha256(seed.encode()).digest()
+    return b"".join(
+        hashlib.sha512(key + struct.pack(">ii", replicate, block)).digest()
+        for block in range(count)
+    )
+
+
+def test_the_statistics_are_those_of_a_twin_and_the_same_everywhere(any_db: Connection) -> None:
+    n, resamples = len(DIFFERENCES), 1000
+    totals, means = [], []
+    for replicate in range(1, resamples + 1):
+        bits = blocks("s", replicate, 1)
+        totals.append(
+            sum(d if bits[i // 8] >> i % 8 & 1 else -d for i, d in enumerate(DIFFERENCES))
+        )
+        draws = blocks("s:bootstrap", replicate, 4)
+        means.append(
+            sum(DIFFERENCES[(256 * draws[2 * i] + draws[2 * i + 1]) % n] for i in range(n))
+        )
+    observed = abs(sum(DIFFERENCES))
+    twin = (1 + sum(abs(total) >= observed for total in totals)) / (1 + resamples)
+    means.sort()
+    found = any_db.execute(
+        "select ragdb._sign_flip_p(%(d)s::bigint[], 's', %(n)s), b.low, b.high"
+        " from ragdb._bootstrap(%(d)s::bigint[], 's', %(n)s) b",
+        {"d": DIFFERENCES, "n": resamples},
+    ).fetchone()
+    assert found == (twin, means[24] / (1e9 * n), means[974] / (1e9 * n))
+
+
+def test_few_pairs_are_tested_exactly(any_db: Connection) -> None:
+    few = DIFFERENCES[:9]
+    flips = [
+        abs(sum(s * d for s, d in zip(signs, few, strict=True)))
+        for signs in itertools.product((1, -1), repeat=9)
+    ]
+    found = any_db.execute("select ragdb._sign_flip_p(%s::bigint[], 's', 100)", (few,)).fetchone()
+    assert found == (sum(flip >= abs(sum(few)) for flip in flips) / 512,)
+
+
+@pytest.mark.nightly
+def test_ten_thousand_resamples_take_a_second(db: Connection) -> None:
+    began = time.perf_counter()
+    db.execute(
+        "select ragdb._sign_flip_p(%(d)s::bigint[], 's', 10000), b.*"
+        " from ragdb._bootstrap(%(d)s::bigint[], 's', 10000) b",
+        {"d": DIFFERENCES},
+    )
+    assert time.perf_counter() - began < 1
+
+
+# ── can it fail? ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_suite_that_asserts_much_catches_broken_retrievers_and_one_that_asserts_little_does_not(
+    any_db: Connection,
+) -> None:
+    put_later = contract(
+        CASE.format(name="strong", query="refund policy of", keys="topK=2 chunkCount=2")
+        + "      ragAssert kind=topSourceEq value=docs/refunds.md required=true\n"
+        + "      ragAssert kind=citesRequired required=true\n"
+        + "      ragAssert kind=contains value=policy required=true\n"
+        + "      ragAssert kind=topScoreGte threshold=0.6 required=true\n"
+        + "      ragAssert kind=chunkHash value=e8280c3cc84a80c7de69ebf04cbb484a required=true\n"
+        + CASE.format(name="idle", query="shipping", keys="")
+    )
+    run(any_db, put_later)
+    rows = any_db.execute("select * from ragdb.challenge_eval('A')").fetchall()
+    caught = {name for subject, name, applies, hit, *_ in rows if subject == "retriever" and hit}
+    applied = {name for subject, name, applies, *_ in rows if subject == "retriever" and applies}
+    assert len(applied) >= 12
+    assert caught >= {
+        "reversed order", "first result dropped", "one more than topK", "citation stripped",
+        "stale chunk", "empty", "text lost", "every chunk twice", "scores halved",
+    }  # fmt: skip
+    assert ("case", "idle") in {row[:2] for row in rows}
+    assert ("case", "strong") not in {row[:2] for row in rows}
+
+
+# ── speed ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.nightly
+def test_a_thousand_cases_of_ten_assertions_take_five_seconds_after_retrieval(
+    db: Connection,
+) -> None:
+    asserts = "".join(
+        f"      ragAssert kind=contains value=word{n} required=true\n" for n in range(10)
+    )
+    text = contract("".join(
+        CASE.format(name=f"c{n}", query=f"word{n % 50} common", keys="") + asserts for n in range(1000)
+    ))  # fmt: skip
+    apply(db, text)
+    put(
+        db,
+        {
+            f"d{n}": "common " + " ".join(f"word{(n + m) % 50}" for m in range(40))
+            for n in range(200)
+        },
+    )
+    found = run(db)
+    ((retrieval,),) = db.execute(
+        "select sum(elapsed_ms) from ragdb.eval_case_results(%s)", (found["run_id"],)
+    ).fetchall()
+    assert found["assertions"] == 10_000
+    assert found["elapsed_ms"] - retrieval < 15_000  # retrievals are recorded meanwhile
