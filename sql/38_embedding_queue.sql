@@ -233,10 +233,16 @@ begin
   loop
     loop
       -- a worker that dies takes its claim along; an input that kills twenty workers is to blame
+      with fatal as materialized (
+        select j.input_hash from ragdb.embedding_jobs j
+        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+          and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20
+        for update skip locked
+      )
       update ragdb.embedding_jobs j set is_dead = true, worker = null,
           last_error = coalesce(j.last_error, 'twenty workers died or lost their lease on it')
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
-          and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20;
+        from fatal f
+        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = f.input_hash;
       with due as materialized (
         select j.input_hash from ragdb.embedding_jobs j
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
@@ -282,10 +288,17 @@ declare
   v_renewed integer;
 begin
   perform ragdb._check_worker(worker, lease);
+  -- what the worker is completing at this moment is locked, and needs no lease: waiting for it would deadlock
+  with mine as materialized (
+    select j.corpus_id, j.space_id, j.input_hash
+    from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+    where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
+      and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    for update of j skip locked
+  )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease
-    from ragdb.corpora c
-    where c.corpus_id = j.corpus_id and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
-      and j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp();
+    from mine m
+    where j.corpus_id = m.corpus_id and j.space_id = m.space_id and j.input_hash = m.input_hash;
   get diagnostics v_renewed = row_count;
   return v_renewed;
 end $$;
