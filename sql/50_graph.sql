@@ -227,10 +227,24 @@ comment on function ragdb._derive_embedded_turns(ragdb.embedding_spaces, integer
 
 -- ── conversations ───────────────────────────────────────────────────────────────────────────────
 
+-- What is put is parsed once: the ids of turns are costly where they are no UUIDs.
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.parsed_turn') is null then
+    create type ragdb.parsed_turn as (
+      nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text,
+      given jsonb, created_at timestamptz, text text);
+    create type ragdb.parsed_edge as (
+      nth bigint, parent_id text, child_id text, edge_type text, raw_parent text,
+      raw_child text);
+  end if;
+end $$;
+comment on type ragdb.parsed_turn is
+  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as chunk id.';
+comment on type ragdb.parsed_edge is
+  'A parent of a message that is put, by chunk ids and by the ids as given.';
+
 create or replace function ragdb._parsed_turns(corpus text, conversations jsonb)
-returns table (nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text,
-  given jsonb,
-  created_at timestamptz, text text)
+returns setof ragdb.parsed_turn
 language sql stable parallel safe
 begin atomic
   select c.n - 1, c.v ->> 'session', m.n,
@@ -254,8 +268,7 @@ comment on function ragdb._parsed_turns(text, jsonb) is
   'Reads the messages of conversations: unknown roles and phases take their defaults, ids become UUIDs, a message without a time gets its place in the conversation as seconds.';
 
 create or replace function ragdb._parsed_edges(corpus text, conversations jsonb)
-returns table (nth bigint, parent_id text, child_id text, edge_type text, raw_parent text,
-  raw_child text)
+returns setof ragdb.parsed_edge
 language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
@@ -282,7 +295,7 @@ comment on function ragdb._parsed_edges(text, jsonb) is
   'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", "edge_type"} say their type.';
 
 -- A conversation that contradicts itself is refused whole, with the ids that do.
-create or replace function ragdb._check_conversations(corpus text, conversations jsonb) returns void
+create or replace function ragdb._check_conversations(conversations jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -335,8 +348,21 @@ begin
       using errcode = 'RG412', detail = 'messages count from 1; nothing was written',
             hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience"}';
   end if;
+end $$;
+comment on function ragdb._check_conversations(jsonb) is
+  'Raises RG412 for conversations with a field that is missing or bad.';
+
+create or replace function ragdb._check_turns(
+  turns ragdb.parsed_turn[], edges ragdb.parsed_edge[]) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_bad record;
+begin
   select min(t.raw_id) as id into v_bad
-    from ragdb._parsed_turns(corpus, conversations) t group by t.chunk_id having count(*) > 1
+    from unnest(_check_turns.turns) t group by t.chunk_id having count(*) > 1
       order by 1 limit 1;
   if v_bad.id is not null then
     raise exception 'two turns have the id %', ragdb._quote(v_bad.id)
@@ -344,8 +370,8 @@ begin
         hint = 'give every message an id of its own';
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
-    from ragdb._parsed_edges(corpus, conversations) e
-    left join ragdb._parsed_turns(corpus, conversations) t on t.chunk_id = e.parent_id
+    from unnest(_check_turns.edges) e
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
       and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
@@ -357,10 +383,10 @@ begin
             hint = 'put the whole conversation, or leave the parent out for a root';
   end if;
   with recursive edges as materialized (
-    select e.parent_id, e.child_id from ragdb._parsed_edges(corpus, conversations) e
+    select e.parent_id, e.child_id from unnest(_check_turns.edges) e
       where e.edge_type in ('reply', 'branch')
   ), turns as materialized (
-    select t.chunk_id, t.raw_id from ragdb._parsed_turns(corpus, conversations) t
+    select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
     select t.chunk_id from turns t where not exists (select from edges e
       where e.child_id = t.chunk_id)
@@ -378,8 +404,8 @@ begin
             hint = 'a reply or branch leads from an earlier turn to a later one; use a reference for anything else';
   end if;
 end $$;
-comment on function ragdb._check_conversations(text, jsonb) is
-  'Raises RG412 for conversations with a bad field, two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
+comment on function ragdb._check_turns(ragdb.parsed_turn[], ragdb.parsed_edge[]) is
+  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
 
 create or replace function ragdb.put_conversations(corpus text, conversations jsonb,
   force boolean default false)
@@ -392,12 +418,17 @@ as $$
 declare
   v_corpus ragdb.corpora;
   v_conversations constant jsonb := put_conversations.conversations;
+  v_turns ragdb.parsed_turn[];
+  v_edges ragdb.parsed_edge[];
   v_documents jsonb;
   v_result ragdb.put_result;
   v_written integer[] := '{}';
 begin
   v_corpus := ragdb._open_corpus(put_conversations.corpus, 'write');
-  perform ragdb._check_conversations(v_corpus.name, v_conversations);
+  perform ragdb._check_conversations(v_conversations);
+  v_turns := array(select t from ragdb._parsed_turns(v_corpus.name, v_conversations) t);
+  v_edges := array(select e from ragdb._parsed_edges(v_corpus.name, v_conversations) e);
+  perform ragdb._check_turns(v_turns, v_edges);
   -- a conversation is a document whose chunks are its messages; its text is the messages with a
   -- blank line between
   select coalesce(jsonb_agg((c.v - 'messages' - 'session') || jsonb_build_object(
@@ -414,7 +445,7 @@ begin
         from (
           select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
             as ending
-            from ragdb._parsed_turns(v_corpus.name, v_conversations) t) z
+            from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
   for v_result in
     select p.* from ragdb.put_documents(put_conversations.corpus, v_documents,
@@ -427,30 +458,30 @@ begin
   insert into ragdb.turns
     select v_corpus.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0, 0.5, 0,
       1, t.given, t.created_at
-      from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+      from unnest(v_turns) t
       join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
       where t.nth = any(v_written)
     on conflict (corpus_id, chunk_no) do update
       set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
         created_at = excluded.created_at;
   delete from ragdb.edges e
-    using ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    using unnest(v_turns) t
     join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
     where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
       and not exists (select
-        from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+        from unnest(v_edges) g
         join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
         where g.child_id = t.chunk_id and p.chunk_no = e.parent_no and g.edge_type = e.edge_type);
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
     select v_corpus.corpus_id, p.chunk_no, k.chunk_no, g.edge_type
-      from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+      from unnest(v_edges) g
       join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
       join ragdb.chunks k on k.corpus_id = v_corpus.corpus_id and k.chunk_id = g.child_id
       where g.nth = any(v_written)
       order by p.chunk_no, k.chunk_no, g.edge_type
     on conflict do nothing;
   perform ragdb._derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    select distinct t.session_id from unnest(v_turns) t
       where t.nth = any(v_written)));
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is

@@ -1,0 +1,121 @@
+"""Evals over the shared collections: figures of ir-measures, labels that survive re-chunking."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb import contracts
+from tests.conftest import Connection
+from tests.embedding import put
+
+pytestmark = pytest.mark.shared
+measures: Any = ir_measures  # untyped
+
+CONTRACT = """corpus name=docs
+retriever name=R corpus=docs mode=lexical topK={k}
+rag name=A retriever=R
+  ragEval name=V metric={metric} threshold=0.3 mode=contract
+"""
+
+
+def prepare(db: Connection, metric: str, k: int) -> None:
+    found = contracts.contract(contracts.parse(CONTRACT.format(metric=metric, k=k)), "c")
+    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def run(db: Connection) -> Any:
+    row = db.execute("select run_id, stale_labels, status from ragdb.run_eval('A')").fetchone()
+    assert row is not None
+    return row
+
+
+def metrics(db: Connection, run_id: Any) -> dict[str, float]:
+    rows = db.execute(
+        "select metric, value from ragdb.eval_metrics(%s) where case_no = 0", (run_id,)
+    )
+    return dict(rows.fetchall())
+
+
+@pytest.mark.parametrize(
+    "collection", ["cranfield", pytest.param("beir_scifact", marks=pytest.mark.nightly)]
+)
+def test_a_collection_scores_what_ir_measures_says(
+    db: Connection, shared: Path, collection: str
+) -> None:
+    folder = shared / "data" / collection
+    prepare(db, "ndcg@10", 100)
+    documents = records(folder / "corpus.jsonl")
+    put(db, {d["_id"]: f"{d.get('title', '')} {d['text']}".strip() or "-" for d in documents})
+    cases = {
+        q["_id"]: {"name": q["_id"], "query": q["text"], "labels": []}
+        for q in records(folder / "queries.jsonl")
+    }
+    for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
+        query, source, grade = line.split("\t")
+        cases[query]["labels"].append({"source": source, "grade": int(grade)})
+    judged = [case for case in cases.values() if case["labels"]]
+    db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(judged),))
+    run_id, stale, status = run(db)
+    assert (stale, status) == (0, "passed")
+    lines = {
+        what: "\n".join(r for (r,) in db.execute("select ragdb.export_trec(%s, %s)", (run_id, what)))
+        for what in ("run", "qrels")
+    }  # fmt: skip
+    wanted = {
+        "ndcg@10": measures.nDCG @ 10,
+        "recall@10": measures.R @ 10,
+        "mrr": measures.RR,
+        "map": measures.AP,
+    }
+    theirs = measures.calc_aggregate(
+        list(wanted.values()),
+        list(measures.read_trec_qrels(lines["qrels"])),
+        list(measures.read_trec_run(lines["run"])),
+    )
+    ours = metrics(db, run_id)
+    for name, measure in wanted.items():
+        assert ours[name] == pytest.approx(theirs[measure], abs=1e-9)
+
+
+@pytest.mark.nightly
+def test_790_spans_survive_five_chunkings(db: Connection, shared: Path) -> None:
+    folder = shared / "data/rag_chunking_eval"
+    prepare(db, "recall@10", 10)
+
+    def chunk(max_tokens: int, overlap: int) -> None:
+        for file in sorted((folder / "corpora").glob("*.md")):
+            db.execute(
+                "select * from ragdb.put_text('docs', %s, %s, max_tokens => %s, overlap => %s)",
+                (file.name, file.read_text(), max_tokens, overlap),
+            )
+
+    chunk(200, 0)
+    cases = [
+        {
+            "name": q["_id"],
+            "query": q["text"],
+            "labels": [
+                {"source": q["corpus"], "start": r["start_index"], "end": r["end_index"]}
+                for r in q["references"]
+            ],
+        }
+        for q in records(folder / "questions.jsonl")
+    ]
+    imported = db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)).fetchone()  # fmt: skip
+    assert imported == (472, 790, 0)
+    for max_tokens, overlap in ((200, 0), (100, 20), (240, 48), (400, 0), (800, 100)):
+        db.execute("select ragdb.prune_sources('docs', '', '{}')")
+        chunk(max_tokens, overlap)
+        run_id, stale, _ = run(db)
+        assert stale == 0
+        assert metrics(db, run_id)["recall@10"] > 0.5
