@@ -35,7 +35,9 @@ def fill(db: Connection) -> None:
     chat(
         db,
         [
-            message(n, [n // 2] if n > 1 else [], text=f"{texts[n % 3 == 0]} Turn {n}.", salience=0.8)
+            message(
+                n, [n // 2] if n > 1 else [], text=f"{texts[n % 3 == 0]} Turn {n}.", salience=0.8
+            )
             for n in range(1, 30)
         ],
     )

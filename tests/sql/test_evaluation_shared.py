@@ -68,7 +68,9 @@ def test_a_collection_scores_what_ir_measures_says(
     run_id, stale, status = run(db)
     assert (stale, status) == (0, "passed")
     lines = {
-        what: "\n".join(r for (r,) in db.execute("select ragdb.export_trec(%s, %s)", (run_id, what)))
+        what: "\n".join(
+            row for (row,) in db.execute("select ragdb.export_trec(%s, %s)", (run_id, what))
+        )
         for what in ("run", "qrels")
     }  # fmt: skip
     wanted = {
@@ -111,7 +113,9 @@ def test_790_spans_survive_five_chunkings(db: Connection, shared: Path) -> None:
         }
         for q in records(folder / "questions.jsonl")
     ]
-    imported = db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)).fetchone()  # fmt: skip
+    imported = db.execute(
+        "select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)
+    ).fetchone()
     assert imported == (472, 790, 0)
     for max_tokens, overlap in ((200, 0), (100, 20), (240, 48), (400, 0), (800, 100)):
         db.execute("select ragdb.prune_sources('docs', '', '{}')")
