@@ -201,6 +201,17 @@ alter table ragdb.chunk_lexemes alter lexemes set storage external;
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
   using gin (lexemes) with (gin_pending_list_limit = 262144);
 
+-- Of a corpus that is new since the last analyze, statistics say that it has no rows, and then any index that begins
+-- with corpus_id looks as good as the right one: 10,000 lookups scanned the corpus each. Without statistics of that
+-- column a corpus is taken for a two-hundredth of the table, and a unique key for the one row that it is.
+alter table ragdb.documents alter corpus_id set statistics 0;
+alter table ragdb.document_sources alter corpus_id set statistics 0;
+alter table ragdb.chunks alter corpus_id set statistics 0;
+alter table ragdb.edges alter corpus_id set statistics 0;
+alter table ragdb.document_links alter corpus_id set statistics 0;
+alter table ragdb.lexemes alter corpus_id set statistics 0;
+alter table ragdb.chunk_lexemes alter corpus_id set statistics 0;
+
 -- Traces: append-only, partitioned by month. Keys, indexes and triggers are put on each partition by
 -- ragdb._make_partition, because a parent that carries them restores empty from an extension's dump.
 create table ragdb.retrieval_traces (
