@@ -169,7 +169,7 @@ returns setof ragdb.eval_assert_result
 language sql stable parallel restricted
 begin atomic
   with h as materialized (
-    select h.*, ragdb._is_cited(h.citation) as is_cited from pg_catalog.unnest(hits) h
+    select h.*, ragdb._is_cited(h.citation) as is_cited, pg_catalog.lower(h.text collate "C") as lower_text from pg_catalog.unnest(hits) h
   ), summary as materialized (
     select h.case_no, pg_catalog.count(*) as n, pg_catalog.min(h.score) as low, pg_catalog.max(h.score) as high,
       pg_catalog.count(distinct h.source) as sources, pg_catalog.count(*) filter (where h.is_cited) as cited,
@@ -198,7 +198,8 @@ begin atomic
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits, pg_catalog.min(h.rank) as first_rank
     from parts p join h on h.case_no = p.case_no
     where case
-      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(ragdb._any_case(h.text, p.map), p.folded) > 0
+      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(
+          case p.map[1] when '' then h.lower_text else ragdb._any_case(h.text, p.map) end, p.folded) > 0
       when p.kind = 'sourceEq' then h.source = p.part
       when p.kind = 'sourceGlob' then ragdb._any_case(h.source, p.map) like p.pattern
       when p.kind = 'chunkHash' then h.content_hash = p.part

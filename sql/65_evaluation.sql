@@ -224,6 +224,10 @@ returns table (case_no integer, name text, query text, tags text[], k integer, m
   expected jsonb, asserts jsonb, is_imported boolean)
 language sql stable parallel safe
 begin atomic
+  -- once, not for each case
+  with a as materialized (
+    select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts from ragdb.contract_nodes n
+    where n.contract = (declared).contract and n.version = (declared).version and n.node = 'ragAssert' group by n.parent_no)
   select pg_catalog.row_number() over (order by x.is_imported, x.ordinal)::integer, x.name, x.query, x.tags, x.k, x.min_score, x.anchor, x.policy,
     x.expected, x.asserts, x.is_imported
   from (
@@ -233,8 +237,7 @@ begin atomic
         'chunkCount', (c.keys ->> 'chunkCount')::integer, 'sources', case when c.keys ? 'sources' then pg_catalog.to_jsonb(ragdb._list(c.keys ->> 'sources')) end)) as expected,
       coalesce(a.asserts, '[]') as asserts
     from ragdb.contract_nodes c
-      left join (select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts from ragdb.contract_nodes n
-        where n.contract = (declared).contract and n.version = (declared).version and n.node = 'ragAssert' group by n.parent_no) a on a.parent_no = c.node_no
+      left join a on a.parent_no = c.node_no
     where c.contract = (declared).contract and c.version = (declared).version and c.parent_no = (declared).node_no and c.node = 'ragCase'
     union all
     select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', '[]'
@@ -607,8 +610,10 @@ declare
   v_answers jsonb := '{}';
   v_retrieved ragdb.eval_retrieval;
   v_batch ragdb.eval_retrieval[] := '{}';
-  v_assertions ragdb.eval_assertion[] := '{}';
-  v_labels ragdb.eval_label[] := '{}';
+  v_nos integer[] := '{}';
+  v_expected jsonb[] := '{}';
+  v_asserts jsonb[] := '{}';
+  v_imported boolean[] := '{}';
   v_names text[] := '{}';
   v_tags jsonb := '[]';
   v_case_no integer := 0;
@@ -647,16 +652,25 @@ begin
     v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_retrieved.outcome.answer := v_answers -> v_case.query;
     v_batch := v_batch || v_retrieved;
-    v_assertions := v_assertions || array(select a from ragdb._typed_assertions(v_case_no, v_case.expected, v_case.asserts) a);
-    v_labels := v_labels || array(select l from ragdb._case_labels(v_setting.eval, v_run.corpus_id, v_case_no, v_case.name, v_case.expected, v_case.is_imported) l);
+    v_nos := v_nos || v_case_no;
+    v_expected := v_expected || v_case.expected;
+    v_asserts := v_asserts || v_case.asserts;
+    v_imported := v_imported || v_case.is_imported;
     v_names := v_names || v_case.name;
     v_tags := v_tags || jsonb_build_array(to_jsonb(v_case.tags));
     -- appending copies the array
     if cardinality(v_batch) = 100 or v_case.case_no = v_case.total then
-      perform ragdb._write_cases(v_run, v_batch, v_assertions, v_labels, v_names, v_tags, v_depth);
+      perform ragdb._write_cases(v_run, v_batch,
+        array(select a from unnest(v_nos, v_expected, v_asserts) c (case_no, expected, asserts)
+          cross join lateral ragdb._typed_assertions(c.case_no, c.expected, c.asserts) a),
+        array(select l from unnest(v_nos, v_names, v_expected, v_imported) c (case_no, name, expected, is_imported)
+          cross join lateral ragdb._case_labels(v_setting.eval, v_run.corpus_id, c.case_no, c.name, c.expected, c.is_imported) l),
+        v_names, v_tags, v_depth);
       v_batch := '{}';
-      v_assertions := '{}';
-      v_labels := '{}';
+      v_nos := '{}';
+      v_expected := '{}';
+      v_asserts := '{}';
+      v_imported := '{}';
       v_names := '{}';
       v_tags := '[]';
     end if;

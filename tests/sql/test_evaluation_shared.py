@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,10 @@ def test_a_collection_scores_what_ir_measures_says(
     db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(judged),))
     run_id, stale, status = run(db)
     assert (stale, status) == (0, "passed")
-    lines = {
-        what: "\n".join(
-            row for (row,) in db.execute("select ragdb.export_trec(%s, %s)", (run_id, what))
-        )
-        for what in ("run", "qrels")
-    }  # fmt: skip
+    lines = {}
+    for what in ("run", "qrels"):
+        rows = db.execute("select ragdb.export_trec(%s, %s)", (run_id, what)).fetchall()
+        lines[what] = "\n".join(line for (line,) in rows)
     wanted = {
         "ndcg@10": measures.nDCG @ 10,
         "recall@10": measures.R @ 10,
@@ -113,13 +112,57 @@ def test_790_spans_survive_five_chunkings(db: Connection, shared: Path) -> None:
         }
         for q in records(folder / "questions.jsonl")
     ]
-    imported = db.execute(
-        "select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)
-    ).fetchone()
-    assert imported == (472, 790, 0)
+    imported = db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),))
+    assert imported.fetchone() == (472, 790, 0)
     for max_tokens, overlap in ((200, 0), (100, 20), (240, 48), (400, 0), (800, 100)):
         db.execute("select ragdb.prune_sources('docs', '', '{}')")
         chunk(max_tokens, overlap)
         run_id, stale, _ = run(db)
         assert stale == 0
         assert metrics(db, run_id)["recall@10"] > 0.5
+
+
+def test_a_contract_of_forty_cases_over_real_documents_passes_and_can_fail(
+    db: Connection, shared: Path
+) -> None:
+    folder = shared / "data/docs/owasp_cheatsheets"
+    files = {}
+    for file in sorted(folder.rglob("*.md")):
+        title = file.read_text().lstrip().split("\n")[0].lstrip("# ").strip()
+        if title.isascii() and '"' not in title and len(title.split()) > 2:
+            files[file.name] = (title, file.read_text())
+    text = CONTRACT.format(metric="hitRate", k=3) + "  grounding requireCitations=true\n"
+    db.execute("select ragdb.create_corpus('docs')")
+    for name, (_, body) in files.items():
+        db.execute("select * from ragdb.put_text('docs', %s, %s)", (name, body))
+    cases = 0
+    evaluated = []
+    for name, (title, _) in files.items():
+        hits = db.execute(
+            "select source, score, content_hash, text from ragdb.search('docs', %s, 3)", (title,)
+        ).fetchall()
+        if len(hits) == 3 and hits[0][0] == name and hits[0][1] > hits[1][1] and cases < 45:
+            cases += 1
+            (word, *_) = re.findall(r"[A-Za-z]{4,}", hits[0][3])
+            evaluated.append(
+                f'    ragCase name="{name}" query="{title}" topK=3 chunkCount=3\n'
+                f'      ragAssert kind=topSourceEq value="{name}" required=true\n'
+                f"      ragAssert kind=topScoreGte threshold={hits[0][1] * 0.9:.3f} required=true\n"
+                f"      ragAssert kind=chunkHash value={hits[0][2]} required=true\n"
+                f"      ragAssert kind=contains value={word} required=true\n"
+                f"      ragAssert kind=citesRequired required=true\n"
+            )
+    head, grounding = text.rsplit("  grounding", 1)
+    text = head + "".join(evaluated) + "  grounding" + grounding
+    found = contracts.contract(contracts.parse(text), "c")
+    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    assert cases >= 40
+    row = db.execute("select status, assertions, reasons from ragdb.run_eval('A')").fetchone()
+    assert row is not None
+    assert row[1] >= 120
+    broken = db.execute(
+        "select name, applies, caught from ragdb.challenge_eval('A') where subject = 'retriever'"
+    ).fetchall()
+    missed = {name for name, applies, caught in broken if applies and not caught}
+    assert row[0] == "passed", row
+    assert missed <= {"scores doubled"}, missed
