@@ -233,6 +233,17 @@ alter table ragdb.chunk_lexemes alter lexemes set storage external;
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
   using gin (lexemes) with (gin_pending_list_limit = 262144);
 
+-- Of a corpus that is new since the last analyze, statistics say that it has no rows, and then any index that begins
+-- with corpus_id looks as good as the right one: 10,000 lookups scanned the corpus each. Without statistics of that
+-- column a corpus is taken for a two-hundredth of the table, and a unique key for the one row that it is.
+alter table ragdb.documents alter corpus_id set statistics 0;
+alter table ragdb.document_sources alter corpus_id set statistics 0;
+alter table ragdb.chunks alter corpus_id set statistics 0;
+alter table ragdb.edges alter corpus_id set statistics 0;
+alter table ragdb.document_links alter corpus_id set statistics 0;
+alter table ragdb.lexemes alter corpus_id set statistics 0;
+alter table ragdb.chunk_lexemes alter corpus_id set statistics 0;
+
 -- Traces: append-only, partitioned by month. Keys, indexes and triggers are put on each partition by
 -- ragdb._make_partition, because a parent that carries them restores empty from an extension's dump.
 create table ragdb.retrieval_traces (
@@ -7200,10 +7211,24 @@ comment on function ragdb._derive_embedded_turns(ragdb.embedding_spaces, integer
 
 -- ── conversations ───────────────────────────────────────────────────────────────────────────────
 
+-- What is put is parsed once: the ids of turns are costly where they are no UUIDs.
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.parsed_turn') is null then
+    create type ragdb.parsed_turn as (
+      nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text,
+      given jsonb, created_at timestamptz, text text);
+    create type ragdb.parsed_edge as (
+      nth bigint, parent_id text, child_id text, edge_type text, raw_parent text,
+      raw_child text);
+  end if;
+end $$;
+comment on type ragdb.parsed_turn is
+  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as chunk id.';
+comment on type ragdb.parsed_edge is
+  'A parent of a message that is put, by chunk ids and by the ids as given.';
+
 create or replace function ragdb._parsed_turns(corpus text, conversations jsonb)
-returns table (nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text,
-  given jsonb,
-  created_at timestamptz, text text)
+returns setof ragdb.parsed_turn
 language sql stable parallel safe
 begin atomic
   select c.n - 1, c.v ->> 'session', m.n,
@@ -7227,8 +7252,7 @@ comment on function ragdb._parsed_turns(text, jsonb) is
   'Reads the messages of conversations: unknown roles and phases take their defaults, ids become UUIDs, a message without a time gets its place in the conversation as seconds.';
 
 create or replace function ragdb._parsed_edges(corpus text, conversations jsonb)
-returns table (nth bigint, parent_id text, child_id text, edge_type text, raw_parent text,
-  raw_child text)
+returns setof ragdb.parsed_edge
 language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
@@ -7255,7 +7279,7 @@ comment on function ragdb._parsed_edges(text, jsonb) is
   'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", "edge_type"} say their type.';
 
 -- A conversation that contradicts itself is refused whole, with the ids that do.
-create or replace function ragdb._check_conversations(corpus text, conversations jsonb) returns void
+create or replace function ragdb._check_conversations(conversations jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -7308,8 +7332,21 @@ begin
       using errcode = 'RG412', detail = 'messages count from 1; nothing was written',
             hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience"}';
   end if;
+end $$;
+comment on function ragdb._check_conversations(jsonb) is
+  'Raises RG412 for conversations with a field that is missing or bad.';
+
+create or replace function ragdb._check_turns(
+  turns ragdb.parsed_turn[], edges ragdb.parsed_edge[]) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_bad record;
+begin
   select min(t.raw_id) as id into v_bad
-    from ragdb._parsed_turns(corpus, conversations) t group by t.chunk_id having count(*) > 1
+    from unnest(_check_turns.turns) t group by t.chunk_id having count(*) > 1
       order by 1 limit 1;
   if v_bad.id is not null then
     raise exception 'two turns have the id %', ragdb._quote(v_bad.id)
@@ -7317,8 +7354,8 @@ begin
         hint = 'give every message an id of its own';
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
-    from ragdb._parsed_edges(corpus, conversations) e
-    left join ragdb._parsed_turns(corpus, conversations) t on t.chunk_id = e.parent_id
+    from unnest(_check_turns.edges) e
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
       and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
@@ -7330,10 +7367,10 @@ begin
             hint = 'put the whole conversation, or leave the parent out for a root';
   end if;
   with recursive edges as materialized (
-    select e.parent_id, e.child_id from ragdb._parsed_edges(corpus, conversations) e
+    select e.parent_id, e.child_id from unnest(_check_turns.edges) e
       where e.edge_type in ('reply', 'branch')
   ), turns as materialized (
-    select t.chunk_id, t.raw_id from ragdb._parsed_turns(corpus, conversations) t
+    select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
     select t.chunk_id from turns t where not exists (select from edges e
       where e.child_id = t.chunk_id)
@@ -7351,8 +7388,8 @@ begin
             hint = 'a reply or branch leads from an earlier turn to a later one; use a reference for anything else';
   end if;
 end $$;
-comment on function ragdb._check_conversations(text, jsonb) is
-  'Raises RG412 for conversations with a bad field, two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
+comment on function ragdb._check_turns(ragdb.parsed_turn[], ragdb.parsed_edge[]) is
+  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
 
 create or replace function ragdb.put_conversations(corpus text, conversations jsonb,
   force boolean default false)
@@ -7365,12 +7402,17 @@ as $$
 declare
   v_corpus ragdb.corpora;
   v_conversations constant jsonb := put_conversations.conversations;
+  v_turns ragdb.parsed_turn[];
+  v_edges ragdb.parsed_edge[];
   v_documents jsonb;
   v_result ragdb.put_result;
   v_written integer[] := '{}';
 begin
   v_corpus := ragdb._open_corpus(put_conversations.corpus, 'write');
-  perform ragdb._check_conversations(v_corpus.name, v_conversations);
+  perform ragdb._check_conversations(v_conversations);
+  v_turns := array(select t from ragdb._parsed_turns(v_corpus.name, v_conversations) t);
+  v_edges := array(select e from ragdb._parsed_edges(v_corpus.name, v_conversations) e);
+  perform ragdb._check_turns(v_turns, v_edges);
   -- a conversation is a document whose chunks are its messages; its text is the messages with a
   -- blank line between
   select coalesce(jsonb_agg((c.v - 'messages' - 'session') || jsonb_build_object(
@@ -7387,7 +7429,7 @@ begin
         from (
           select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
             as ending
-            from ragdb._parsed_turns(v_corpus.name, v_conversations) t) z
+            from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
   for v_result in
     select p.* from ragdb.put_documents(put_conversations.corpus, v_documents,
@@ -7400,30 +7442,30 @@ begin
   insert into ragdb.turns
     select v_corpus.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0, 0.5, 0,
       1, t.given, t.created_at
-      from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+      from unnest(v_turns) t
       join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
       where t.nth = any(v_written)
     on conflict (corpus_id, chunk_no) do update
       set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
         created_at = excluded.created_at;
   delete from ragdb.edges e
-    using ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    using unnest(v_turns) t
     join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
     where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
       and not exists (select
-        from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+        from unnest(v_edges) g
         join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
         where g.child_id = t.chunk_id and p.chunk_no = e.parent_no and g.edge_type = e.edge_type);
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
     select v_corpus.corpus_id, p.chunk_no, k.chunk_no, g.edge_type
-      from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+      from unnest(v_edges) g
       join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
       join ragdb.chunks k on k.corpus_id = v_corpus.corpus_id and k.chunk_id = g.child_id
       where g.nth = any(v_written)
       order by p.chunk_no, k.chunk_no, g.edge_type
     on conflict do nothing;
   perform ragdb._derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    select distinct t.session_id from unnest(v_turns) t
       where t.nth = any(v_written)));
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is
@@ -10809,7 +10851,7 @@ returns setof ragdb.eval_assert_result
 language sql stable parallel restricted
 begin atomic
   with h as materialized (
-    select h.*, ragdb._is_cited(h.citation) as is_cited from pg_catalog.unnest(hits) h
+    select h.*, ragdb._is_cited(h.citation) as is_cited, pg_catalog.lower(h.text collate "C") as lower_text from pg_catalog.unnest(hits) h
   ), summary as materialized (
     select h.case_no, pg_catalog.count(*) as n, pg_catalog.min(h.score) as low, pg_catalog.max(h.score) as high,
       pg_catalog.count(distinct h.source) as sources, pg_catalog.count(*) filter (where h.is_cited) as cited,
@@ -10838,7 +10880,8 @@ begin atomic
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits, pg_catalog.min(h.rank) as first_rank
     from parts p join h on h.case_no = p.case_no
     where case
-      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(ragdb._any_case(h.text, p.map), p.folded) > 0
+      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(
+          case p.map[1] when '' then h.lower_text else ragdb._any_case(h.text, p.map) end, p.folded) > 0
       when p.kind = 'sourceEq' then h.source = p.part
       when p.kind = 'sourceGlob' then ragdb._any_case(h.source, p.map) like p.pattern
       when p.kind = 'chunkHash' then h.content_hash = p.part
@@ -11597,6 +11640,10 @@ returns table (case_no integer, name text, query text, tags text[], k integer, m
   expected jsonb, asserts jsonb, is_imported boolean)
 language sql stable parallel safe
 begin atomic
+  -- once, not for each case
+  with a as materialized (
+    select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts from ragdb.contract_nodes n
+    where n.contract = (declared).contract and n.version = (declared).version and n.node = 'ragAssert' group by n.parent_no)
   select pg_catalog.row_number() over (order by x.is_imported, x.ordinal)::integer, x.name, x.query, x.tags, x.k, x.min_score, x.anchor, x.policy,
     x.expected, x.asserts, x.is_imported
   from (
@@ -11606,8 +11653,7 @@ begin atomic
         'chunkCount', (c.keys ->> 'chunkCount')::integer, 'sources', case when c.keys ? 'sources' then pg_catalog.to_jsonb(ragdb._list(c.keys ->> 'sources')) end)) as expected,
       coalesce(a.asserts, '[]') as asserts
     from ragdb.contract_nodes c
-      left join (select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts from ragdb.contract_nodes n
-        where n.contract = (declared).contract and n.version = (declared).version and n.node = 'ragAssert' group by n.parent_no) a on a.parent_no = c.node_no
+      left join a on a.parent_no = c.node_no
     where c.contract = (declared).contract and c.version = (declared).version and c.parent_no = (declared).node_no and c.node = 'ragCase'
     union all
     select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', '[]'
@@ -11980,8 +12026,10 @@ declare
   v_answers jsonb := '{}';
   v_retrieved ragdb.eval_retrieval;
   v_batch ragdb.eval_retrieval[] := '{}';
-  v_assertions ragdb.eval_assertion[] := '{}';
-  v_labels ragdb.eval_label[] := '{}';
+  v_nos integer[] := '{}';
+  v_expected jsonb[] := '{}';
+  v_asserts jsonb[] := '{}';
+  v_imported boolean[] := '{}';
   v_names text[] := '{}';
   v_tags jsonb := '[]';
   v_case_no integer := 0;
@@ -12020,16 +12068,25 @@ begin
     v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_retrieved.outcome.answer := v_answers -> v_case.query;
     v_batch := v_batch || v_retrieved;
-    v_assertions := v_assertions || array(select a from ragdb._typed_assertions(v_case_no, v_case.expected, v_case.asserts) a);
-    v_labels := v_labels || array(select l from ragdb._case_labels(v_setting.eval, v_run.corpus_id, v_case_no, v_case.name, v_case.expected, v_case.is_imported) l);
+    v_nos := v_nos || v_case_no;
+    v_expected := v_expected || v_case.expected;
+    v_asserts := v_asserts || v_case.asserts;
+    v_imported := v_imported || v_case.is_imported;
     v_names := v_names || v_case.name;
     v_tags := v_tags || jsonb_build_array(to_jsonb(v_case.tags));
     -- appending copies the array
     if cardinality(v_batch) = 100 or v_case.case_no = v_case.total then
-      perform ragdb._write_cases(v_run, v_batch, v_assertions, v_labels, v_names, v_tags, v_depth);
+      perform ragdb._write_cases(v_run, v_batch,
+        array(select a from unnest(v_nos, v_expected, v_asserts) c (case_no, expected, asserts)
+          cross join lateral ragdb._typed_assertions(c.case_no, c.expected, c.asserts) a),
+        array(select l from unnest(v_nos, v_names, v_expected, v_imported) c (case_no, name, expected, is_imported)
+          cross join lateral ragdb._case_labels(v_setting.eval, v_run.corpus_id, c.case_no, c.name, c.expected, c.is_imported) l),
+        v_names, v_tags, v_depth);
       v_batch := '{}';
-      v_assertions := '{}';
-      v_labels := '{}';
+      v_nos := '{}';
+      v_expected := '{}';
+      v_asserts := '{}';
+      v_imported := '{}';
       v_names := '{}';
       v_tags := '[]';
     end if;
@@ -14051,7 +14108,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 6f1b00ac739e6a01';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source eb2ef344f1d6ceea';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -106,7 +106,7 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["ingest", ".", "-c", "docs", "--strategy", "no"], "strategy is 'no'"),
         (["ingest", ".", "-c", "docs", "--metadata", "x"], "KEY=VALUE"),
         (["ingest", "-", "-c", "docs", "--watch"], "watched"),
-        (["ingest", "."], "Missing option"),
+        (["ingest", "."], "give PATH"),
         (["search", "x", "-c", "nowhere"], "RG404"),
         (["search", "x", "-c", "NO"], "RG404"),
         (["search", "", "-c", "demo"], "query is empty"),
