@@ -233,6 +233,25 @@ alter table ragdb.chunk_lexemes alter lexemes set storage external;
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
   using gin (lexemes) with (gin_pending_list_limit = 262144);
 
+-- Frequent lexemes turned the other way round: a row has what one of them weighs in 16,000 chunks
+create table ragdb.block_states (
+  corpus_id integer constraint block_states_corpus_is_unique primary key
+    constraint block_states_corpus_exists references ragdb.corpora on delete cascade,
+  last_chunk_no integer not null,
+  stale_chunks integer[] not null default '{}'
+);
+
+create table ragdb.term_blocks (
+  corpus_id integer not null
+    constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
+  term_id integer not null,
+  block_no integer not null,
+  weight float8 not null,
+  scores sparsevec not null,
+  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
+);
+alter table ragdb.term_blocks alter scores set storage external;
+
 -- Traces: append-only, partitioned by month. Keys, indexes and triggers are put on each partition by
 -- ragdb._make_partition, because a parent that carries them restores empty from an extension's dump.
 create table ragdb.retrieval_traces (
@@ -425,9 +444,11 @@ create table ragdb.embedded_queries (
 create index embedded_queries_waiting on ragdb.embedded_queries (due_at)
   where embedding_hash is null;
 
+alter table ragdb.retrieval_traces add column ranking jsonb;
+
 ---- migrations/versions/0003_graph.sql
 
--- State of the graph's authority: turns, slice policies, slices, signing keys, atoms, proposals, incidents.
+-- State of the graph: turns, slice policies, slices, signing keys, atoms, proposals, incidents.
 
 create table ragdb.turns (
   corpus_id integer not null,
@@ -441,10 +462,11 @@ create table ragdb.turns (
   depth integer not null constraint turns_depth_is_not_negative check (depth >= 0),
   sibling_order integer not null
     constraint turns_sibling_order_is_not_negative check (sibling_order >= 0),
-  homogeneity real not null constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
+  homogeneity real not null
+    constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
   temporal real not null constraint turns_temporal_is_a_share check (temporal between 0 and 1),
   complexity real not null constraint turns_complexity_is_not_negative check (complexity >= 0),
-  -- the parts of salience and phase that the author of the conversation gave, null where they are derived
+  -- of phase, salience and feedback, what the author of the conversation gave
   given jsonb not null default '{}',
   created_at timestamptz not null,
   constraint turns_are_unique primary key (corpus_id, chunk_no) include (phase, salience),
@@ -482,7 +504,8 @@ create table ragdb.slices (
   graph_snapshot_hash text not null,
   created_at timestamptz not null,
   constraint slices_are_unique_per_corpus primary key (corpus_id, slice_id),
-  constraint slices_policy_exists foreign key (policy_id, params_hash) references ragdb.slice_policies
+  constraint slices_policy_exists
+    foreign key (policy_id, params_hash) references ragdb.slice_policies
 );
 
 create table ragdb.signing_keys (
@@ -490,10 +513,13 @@ create table ragdb.signing_keys (
     constraint signing_keys_id_is_a_word check (key_id ~ '^[A-Za-z0-9_-]{1,64}$'),
   secret bytea not null
     constraint signing_keys_secret_is_long_enough check (length(secret) between 32 and 128),
-  state text not null
+  state text collate "C" not null
     constraint signing_keys_state_is_known check (state in ('active', 'verify_only', 'revoked')),
   created_at timestamptz not null,
-  not_after timestamptz
+  active_until timestamptz,
+  not_after timestamptz,
+  constraint signing_keys_active_has_no_end
+    check ((state = 'active') = (active_until is null))
 );
 create unique index signing_keys_one_is_active on ragdb.signing_keys (state) where state = 'active';
 
@@ -533,13 +559,205 @@ create table ragdb.admissibility_incidents (
   kind text not null constraint admissibility_incidents_kind_is_known check (kind in (
     'slice_boundary_violation', 'unverified_evidence_usage', 'content_hash_mismatch',
     'token_verification_failure', 'insufficient_evidence', 'other')),
-  severity text not null
-    constraint admissibility_incidents_severity_is_known check (severity in ('low', 'medium', 'high', 'critical')),
+  severity text not null constraint admissibility_incidents_severity_is_known
+    check (severity in ('low', 'medium', 'high', 'critical')),
   trace_id uuid,
   caller text not null,
   reason text not null
 );
 create index admissibility_incidents_by_time on ragdb.admissibility_incidents (created_at);
+
+---- migrations/versions/0004_contracts.sql
+
+-- State of contracts and evaluation. A contract's versions stay; a run refers to the one that it ran.
+
+create table ragdb.contracts (
+  contract text collate "C" not null
+    constraint contracts_name_is_a_word check (contract ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'),
+  version integer not null constraint contracts_version_is_positive check (version > 0),
+  is_current boolean not null,
+  nodes_hash bytea not null,
+  applied_at timestamptz not null,
+  applied_by text not null,
+  constraint contracts_are_unique primary key (contract, version)
+);
+create unique index contracts_one_version_is_current on ragdb.contracts (contract) where is_current;
+
+create table ragdb.contract_nodes (
+  contract text collate "C" not null,
+  version integer not null,
+  node_no integer not null,
+  parent_no integer,
+  node text collate "C" not null,
+  name text collate "C",
+  -- the corpus that the node is about; null for a node about none
+  corpus text collate "C",
+  -- the rag that the node is below or names
+  rag text collate "C",
+  keys jsonb not null constraint contract_nodes_keys_are_an_object check (jsonb_typeof(keys) = 'object'),
+  -- where each key stood in its line: their order
+  columns jsonb not null,
+  prompt_sha256 text,
+  line integer,
+  "column" integer,
+  constraint contract_nodes_are_unique primary key (contract, version, node_no),
+  constraint contract_nodes_contract_exists foreign key (contract, version)
+    references ragdb.contracts on delete cascade
+);
+create index contract_nodes_by_name on ragdb.contract_nodes (node, name);
+create index contract_nodes_by_parent on ragdb.contract_nodes (contract, version, parent_no);
+
+create table ragdb.eval_cases (
+  corpus_id integer not null
+    constraint eval_cases_corpus_exists references ragdb.corpora on delete cascade,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  name text collate "C" not null,
+  ordinal integer not null,
+  query text not null constraint eval_cases_query_has_words check (query ~ '\S'),
+  tags text[] not null,
+  constraint eval_cases_name_is_unique_per_eval primary key (corpus_id, rag, eval, name)
+);
+
+create table ragdb.eval_labels (
+  corpus_id integer not null,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  name text collate "C" not null,
+  label_no integer not null,
+  -- uri or external id of a document
+  source text collate "C" not null,
+  start_offset integer,
+  end_offset integer,
+  grade integer not null,
+  -- of the characters of the span that are not white space, when it was labelled
+  span_hash bytea,
+  constraint eval_labels_are_unique_per_case primary key (corpus_id, rag, eval, name, label_no),
+  constraint eval_labels_case_exists foreign key (corpus_id, rag, eval, name)
+    references ragdb.eval_cases on delete cascade,
+  constraint eval_labels_span_is_a_range
+    check ((start_offset is null) = (end_offset is null) and 0 <= start_offset and start_offset < end_offset),
+  constraint eval_labels_span_has_a_hash check ((start_offset is null) = (span_hash is null))
+);
+
+create table ragdb.eval_runs (
+  corpus_id integer not null,
+  run_id uuid not null,
+  created_at timestamptz not null,
+  corpus text not null,
+  corpus_version bigint not null,
+  -- of the documents, however they are cut
+  documents_hash text not null,
+  contract text not null,
+  contract_version integer not null,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  retriever text not null,
+  rank_mode text not null,
+  top_k integer not null,
+  min_score float8 not null,
+  embedding_model text,
+  ranking_hash text not null,
+  semantics_version integer not null,
+  label text,
+  tags text[],
+  metric text,
+  threshold float8,
+  metric_value float8,
+  cases integer not null,
+  passed_cases integer not null,
+  assertions integer not null,
+  passed_assertions integer not null,
+  stale_labels integer not null,
+  status text not null
+    constraint eval_runs_status_is_known check (status in ('passed', 'failed', 'empty')),
+  -- why a run failed although every case passed
+  reasons text[] not null,
+  elapsed_ms float8 not null,
+  caller text not null,
+  constraint eval_runs_are_unique primary key (corpus_id, run_id)
+);
+create unique index eval_runs_by_id on ragdb.eval_runs (run_id);
+create index eval_runs_by_eval on ragdb.eval_runs (corpus_id, rag, eval, created_at);
+
+create table ragdb.eval_case_results (
+  corpus_id integer not null,
+  run_id uuid not null,
+  case_no integer not null,
+  kind text not null constraint eval_case_results_kind_is_known check (kind in ('case', 'answer')),
+  name text not null,
+  query text not null,
+  tags text[] not null,
+  status text not null
+    constraint eval_case_results_status_is_known check (status in ('passed', 'failed', 'error')),
+  trace_id uuid,
+  elapsed_ms float8,
+  error_code text,
+  hits integer not null,
+  labels integer not null,
+  stale_labels integer not null,
+  constraint eval_case_results_are_unique primary key (corpus_id, run_id, case_no),
+  constraint eval_case_results_run_exists foreign key (corpus_id, run_id)
+    references ragdb.eval_runs on delete cascade
+);
+
+create table ragdb.eval_assert_results (
+  corpus_id integer not null,
+  run_id uuid not null,
+  case_no integer not null,
+  assert_no integer not null,
+  kind text not null,
+  required boolean not null,
+  passed boolean not null,
+  code text not null,
+  message text not null,
+  expected jsonb,
+  actual jsonb,
+  constraint eval_assert_results_are_unique primary key (corpus_id, run_id, case_no, assert_no),
+  constraint eval_assert_results_case_exists foreign key (corpus_id, run_id, case_no)
+    references ragdb.eval_case_results on delete cascade,
+  constraint eval_assert_results_passed_has_code_pass check (passed = (code = 'PASS'))
+);
+
+-- case 0 is the run as a whole
+create table ragdb.eval_metrics (
+  corpus_id integer not null,
+  run_id uuid not null,
+  case_no integer not null,
+  metric text collate "C" not null,
+  value float8 not null,
+  constraint eval_metrics_are_unique primary key (corpus_id, run_id, case_no, metric),
+  constraint eval_metrics_run_exists foreign key (corpus_id, run_id)
+    references ragdb.eval_runs on delete cascade
+);
+
+-- what was ranked, as the metrics and the exports to TREC see it: a document or a labelled span once
+create table ragdb.eval_items (
+  corpus_id integer not null,
+  run_id uuid not null,
+  case_no integer not null,
+  rank integer not null,
+  item text not null,
+  -- null for what nobody judged
+  grade integer,
+  constraint eval_items_are_unique primary key (corpus_id, run_id, case_no, rank),
+  constraint eval_items_case_exists foreign key (corpus_id, run_id, case_no)
+    references ragdb.eval_case_results on delete cascade
+);
+
+create table ragdb.eval_baselines (
+  corpus_id integer not null,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  name text collate "C" not null
+    constraint eval_baselines_name_is_short check (length(name) between 1 and 64),
+  run_id uuid not null,
+  blessed_at timestamptz not null,
+  blessed_by text not null,
+  reason text,
+  constraint eval_baselines_name_is_unique_per_eval primary key (corpus_id, rag, eval, name),
+  constraint eval_baselines_run_exists foreign key (corpus_id, run_id) references ragdb.eval_runs
+);
 
 ---- sql/05_errors.sql
 
@@ -576,7 +794,13 @@ begin atomic
     ('RG433', 'NoSigningKey', 'conflict', 409, 'a token was to be signed and no key is active'),
     ('RG434', 'AnchorNotFound', 'not_found', 404, 'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
-    ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not')
+    ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
+    ('RG440', 'InvalidContract', 'bad_request', 400, 'a contract breaks a rule of ragdb.validate_contract'),
+    ('RG441', 'ContractNotFound', 'not_found', 404, 'no applied contract, or retriever, rag or eval of one, has that name and is visible to the caller'),
+    ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
+    ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
+    ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is
@@ -1522,13 +1746,17 @@ begin
     where x.state = 'renamed'
   ) x;
 
-  select k.chunk_id into v_duplicate from unnest(k_id) k (chunk_id) group by 1 having count(*) > 1 limit 1;
-  if not found then
-    select c.chunk_id into v_duplicate
-      from unnest(k_id) k (chunk_id) join ragdb.chunks c on c.corpus_id = v_id and c.chunk_id = k.chunk_id
-      where c.doc_no not in (select x.doc_no from unnest(d_no, d_state) x (doc_no, state) where x.state <> 'same') limit 1;
+  select min(k.chunk_id) into v_duplicate
+  from (select k.chunk_id from unnest(k_id) k (chunk_id) group by 1 having count(*) > 1) k;
+  if v_duplicate is null then
+    -- lateral and limit: an index look-up for each, whatever the planner believes to find
+    select min(k.chunk_id) into v_duplicate
+    from unnest(k_id) k (chunk_id)
+      cross join lateral (select c.doc_no from ragdb.chunks c
+        where c.corpus_id = v_id and c.chunk_id = k.chunk_id limit 1) c
+    where c.doc_no not in (select x.doc_no from unnest(d_no, d_state) x (doc_no, state) where x.state <> 'same');
   end if;
-  if found then
+  if v_duplicate is not null then
     raise exception 'two documents want the chunk id %', ragdb._quote(v_duplicate)
       using errcode = 'RG409', detail = 'an external id names one document of a corpus; nothing was written',
             hint = 'give every document an external_id of its own, or none; or delete the document that has it';
@@ -1713,7 +1941,7 @@ create or replace function ragdb.put_document(
   source_name text default '', size_bytes bigint default null, pages integer default null, etag text default null,
   links jsonb default '[]', force boolean default false
 ) returns setof ragdb.put_result
-language sql
+language sql rows 1
 begin atomic
   select * from ragdb.put_documents(put_document.corpus, jsonb_build_array(jsonb_build_object(
     'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks, 'chunking', put_document.chunking,
@@ -1926,7 +2154,7 @@ comment on function ragdb.list_documents(text, text, text, integer) is
 
 create or replace function ragdb.get_document(corpus text, doc_cid text)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -1958,7 +2186,7 @@ comment on function ragdb._chunk_rows(integer, integer, text) is
   'Returns the chunks of a document in order, or the one of an id; give one of the two.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -3408,6 +3636,19 @@ comment on column ragdb.chunk_lexemes.lexeme_count is 'Length of the chunk: its 
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
 comment on column ragdb.chunk_lexemes.lexemes is 'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
 
+comment on table ragdb.block_states is
+  'Which chunks of a corpus ragdb.term_blocks speaks of, as of the last ragdb.optimize_corpus; no row where it has none.';
+comment on column ragdb.block_states.corpus_id is 'The corpus.';
+comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
+comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
+comment on table ragdb.term_blocks is
+  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
+comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
+comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
+comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
 create or replace function ragdb._sparse(entries text) returns sparsevec
@@ -3421,6 +3662,84 @@ language sql immutable parallel safe
 return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
+
+create or replace function ragdb._sparse_block(entries text) returns sparsevec
+language sql immutable parallel safe
+return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+comment on function ragdb._sparse_block(text) is
+  'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
+
+create or replace function ragdb._even(value float8) returns vector
+language sql immutable parallel safe
+return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
+
+-- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
+-- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
+returns vector
+language sql stable parallel safe
+return (
+  select sum(b.scores::vector)
+  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
+    cross join lateral pg_catalog.generate_series(1, t.times)
+    cross join lateral (select k.scores from ragdb.term_blocks k
+      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      offset 0) b);
+comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
+  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+
+create or replace function ragdb._count_above(score vector, need float8) returns bigint
+language sql immutable parallel safe
+return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
+comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+
+create or replace function ragdb._blocks_above(
+  corpus_id integer, term_ids integer[], times integer[], need float8,
+  out block_nos integer[], out bits bit varying[], out count bigint)
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.array_agg(q.block_no), pg_catalog.array_agg(q.bits), coalesce(sum(q.count), 0)::bigint
+  from (
+    select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
+    from (
+      select b.block_no,
+        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
+        cross join lateral pg_catalog.generate_series(1, t.times)
+        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
+          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
+      group by b.block_no
+      offset 0) a
+    offset 0) q
+  where q.count > 0;
+end;
+comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+
+-- position() looks at every bit; most pieces have none that is set
+create or replace function ragdb._set_bits(bits bit varying) returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found integer[] := '{}';
+  v_piece bit varying;
+  v_start integer := 1;
+  v_place integer;
+begin
+  while v_start <= length(bits) loop
+    v_piece := substring(bits from v_start for 500);
+    for v_i in 1..bit_count(v_piece) loop
+      v_place := position(B'1' in v_piece);
+      v_found := v_found || v_start + v_place - 1;
+      v_piece := set_bit(v_piece, v_place - 1, 0);
+    end loop;
+    v_start := v_start + 500;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -3440,22 +3759,28 @@ return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
--- One statement, so that a text is analysed once and nothing is kept in between. Planned anew each time: only
--- with the arrays in sight does the planner know how many rows they hold.
+-- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
+-- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
+-- and what is joined in memory is hashed.
 create or replace function ragdb._index_chunks(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
   with analysed as materialized (
-    select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
+    select n.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
     from unnest(_index_chunks.chunk_nos) n (chunk_no)
-      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = n.chunk_no
-      join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+      cross join lateral (select h.doc_no, h.heading, h.text from ragdb.chunks h
+        where h.corpus_id = v_corpus.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+      cross join lateral (select o.title from ragdb.documents o
+        where o.corpus_id = v_corpus.corpus_id and o.doc_no = c.doc_no offset 0) d
   ), measured as materialized (
     select a.chunk_no, a.words,
       (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
@@ -3465,12 +3790,13 @@ begin
       case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from measured m, unnest(m.words) w
+    from measured m cross join lateral unnest(m.words) w
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
     from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
-      left join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme
+      left join lateral (select k.term_id from ragdb.lexemes k
+        where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), numbered as materialized (
     select t.lexeme, t.df, t.max_impact, t.term_id is null as is_new,
       coalesce(t.term_id, v_corpus.next_term_id + t.ordinal - 1) as term_id
@@ -3499,6 +3825,14 @@ begin
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
+  -- what was indexed anew, the blocks know wrongly; where term ids begin anew, they know nothing
+  update ragdb.block_states t
+    set stale_chunks = t.stale_chunks || array(
+      select n.chunk_no from unnest(_index_chunks.chunk_nos) n (chunk_no)
+      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
+    where t.corpus_id = v_corpus.corpus_id;
+  delete from ragdb.block_states t
+    where t.corpus_id = v_corpus.corpus_id and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
 end $$;
 comment on function ragdb._index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
@@ -3506,65 +3840,118 @@ comment on function ragdb._index_chunks(integer, integer[]) is
 create or replace function ragdb._unindex_chunks(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
+declare
+  v_terms integer[];
+  v_dfs integer[];
 begin
-  with gone as (
+  with gone as materialized (
     delete from ragdb.chunk_lexemes x
     where x.corpus_id = _unindex_chunks.corpus_id and x.chunk_no = any (_unindex_chunks.chunk_nos)
     returning x.lexeme_count, x.lexemes
+  ), lost as (
+    select ragdb._term_id(w.lexeme) as term_id, count(*)::integer as df
+    from gone g cross join lateral unnest(g.lexemes) w
+    group by 1
   ), counted as (
-    update ragdb.lexemes l set df = l.df - t.df
-    from (select ragdb._term_id(w.lexeme) as term_id, count(*)::integer as df
-          from gone g, unnest(g.lexemes) w group by 1) t
-    where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id
+    update ragdb.corpora c
+      set chunks = c.chunks - (select count(*) from gone),
+        lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
+      where c.corpus_id = _unindex_chunks.corpus_id
   )
-  update ragdb.corpora c
-    set chunks = c.chunks - (select count(*) from gone),
-      lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
-    where c.corpus_id = _unindex_chunks.corpus_id;
+  select array_agg(l.term_id), array_agg(l.df) into v_terms, v_dfs from lost l;
+  update ragdb.lexemes l set df = l.df - t.df
+    from unnest(v_terms, v_dfs) t (term_id, df)
+    where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id;
 end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
--- The pivot is pinned between two calls, so that putting a document never moves the score of another one.
+-- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
+  if corpus.chunks < 2000 then
+    return;
+  end if;
+  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
+  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  from (
+    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
+    from (
+      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
+        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
+      where x.corpus_id = corpus.corpus_id) p
+      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
+        on l.term_id = p.term_id
+    group by p.term_id, p.block_no, l.weight) g
+  order by g.term_id, g.block_no;
+end $$;
+comment on function ragdb._build_blocks(ragdb.corpora) is
+  'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
+
+-- The pivot is pinned between two calls, so that putting a document never moves the score of another one. Both
+-- passes go chunk by chunk: what is kept in memory is one row of the dictionary per lexeme.
 create or replace function ragdb.optimize_corpus(corpus text)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
 as $$
 declare
   v_corpus ragdb.corpora := ragdb._lock_corpus(optimize_corpus.corpus, 'write');
+  v_before float8 := v_corpus.pivot;
   v_pivot float8 := v_corpus.pivot;
   v_dropped integer;
 begin
   if v_corpus.lexeme_count > 0 then
     v_pivot := v_corpus.lexeme_count::float8 / v_corpus.chunks;
-    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
   end if;
-  with weighed as materialized (
-    select x.chunk_no, ragdb._term_id(w.lexeme) as term_id,
-      ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-        + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as impact
-    from ragdb.chunk_lexemes x, unnest(x.lexemes) w
-    where x.corpus_id = v_corpus.corpus_id
-  ), bounded as (
-    update ragdb.lexemes l set max_impact = m.max_impact
-    from (select w.term_id, max(w.impact) as max_impact from weighed w group by w.term_id) m
-    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact
-  )
-  update ragdb.chunk_lexemes x set impacts = ragdb._sparse(g.impacts)
-  from (select w.chunk_no, string_agg(w.term_id || ':' || w.impact, ',') as impacts
-        from weighed w group by w.chunk_no) g
-  where v_pivot <> v_corpus.pivot and x.corpus_id = v_corpus.corpus_id and x.chunk_no = g.chunk_no;
+  update ragdb.lexemes l set max_impact = m.max_impact
+    from (
+      select ragdb._term_id(p.token) as term_id, p.max_impact
+      from (
+        select w.lexeme as token, max((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as max_impact
+        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
+        where x.corpus_id = v_corpus.corpus_id
+        group by w.lexeme) p) m
+    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact;
+  if v_pivot <> v_corpus.pivot then
+    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
+    update ragdb.chunk_lexemes x set impacts = ragdb._sparse((
+        select string_agg(ragdb._term_id(w.lexeme) || ':' || ((v_corpus.k1 + 1) * cardinality(w.positions)
+          / (cardinality(w.positions) + v_corpus.k1
+            * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real, ',')
+        from unnest(x.lexemes) w))
+      where x.corpus_id = v_corpus.corpus_id;
+  end if;
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  return query select v_corpus.chunks, v_corpus.pivot, v_pivot, v_dropped;
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb._build_blocks(v_corpus);
+  return query select v_corpus.chunks, v_before, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts and bounds and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
 
 ---- sql/37_vectors.sql
 
@@ -3767,10 +4154,12 @@ begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   -- a walk takes the longer the less of the graph is wanted, a look at every wanted chunk the longer the more:
   -- they meet near 20 √chunks (measured)
+  -- and a slice, of at most 10,000 chunks, is always looked at whole
   if space.is_indexed and corpus.chunks >= 20000
-    and (chunk_nos is null or cardinality(chunk_nos) > 20 * sqrt(corpus.chunks))
+    and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
-    v_found := ragdb._walk_space(space, v_embedder.dims, query, k, chunk_nos);
+    -- more than asked for: the index orders by halves, and what it swaps at the end is put right here
+    v_found := ragdb._walk_space(space, v_embedder.dims, query, greatest(k, least(1000, 2 * k + 32)), chunk_nos);
     if cardinality(v_found) >= k then
       return query select s.chunk_no, s.score, false
         from ragdb._score_chunks(space, v_embedder.metric, query, v_found) s;
@@ -4119,6 +4508,9 @@ begin
   update ragdb.embedding_spaces s set state = 'current', current_since = ragdb._now(),
       queued_to = case when v_missing > 0 then 0 else s.queued_to end
     where s.space_id = v_space.space_id;
+  -- what follows from the embeddings of turns follows from the current ones
+  perform ragdb._derive_turns(v_corpus.corpus_id, array(
+    select distinct t.session_id from ragdb.turns t where t.corpus_id = v_corpus.corpus_id));
   perform pg_notify('ragdb_embeddings', '');
   return v_space.space_id;
 end $$;
@@ -4253,6 +4645,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
+declare
+  v_copied integer[];
 begin
   with inputs as materialized (
     select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
@@ -4267,15 +4661,18 @@ begin
       where c.space_id = space.space_id and c.input_hash = i.hash limit 1) k
     on conflict do nothing
     returning chunk_no
+  ), queued as (
+    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
+    select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
+      clock_timestamp(), clock_timestamp()
+    from inputs i
+    where i.chunk_no not in (select c.chunk_no from copied c)
+    group by i.hash order by i.hash
+    on conflict on constraint embedding_jobs_input_is_unique_per_space do update
+      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n order by n)
   )
-  insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
-  select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
-    clock_timestamp(), clock_timestamp()
-  from inputs i
-  where i.chunk_no not in (select c.chunk_no from copied c)
-  group by i.hash order by i.hash
-  on conflict on constraint embedding_jobs_input_is_unique_per_space do update
-    set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n order by n);
+  select array_agg(c.chunk_no) into v_copied from copied c;
+  perform ragdb._derive_embedded_turns(space, v_copied);
 end $$;
 comment on function ragdb._queue_chunks(ragdb.embedding_spaces, integer[]) is
   'Gives chunks the embedding of an equal input of their space, or a job.';
@@ -4435,10 +4832,16 @@ begin
   loop
     loop
       -- a worker that dies takes its claim along; an input that kills twenty workers is to blame
+      with fatal as materialized (
+        select j.input_hash from ragdb.embedding_jobs j
+        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+          and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20
+        for update skip locked
+      )
       update ragdb.embedding_jobs j set is_dead = true, worker = null,
           last_error = coalesce(j.last_error, 'twenty workers died or lost their lease on it')
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
-          and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20;
+        from fatal f
+        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = f.input_hash;
       with due as materialized (
         select j.input_hash from ragdb.embedding_jobs j
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
@@ -4484,10 +4887,17 @@ declare
   v_renewed integer;
 begin
   perform ragdb._check_worker(worker, lease);
+  -- what the worker is completing at this moment is locked, and needs no lease: waiting for it would deadlock
+  with mine as materialized (
+    select j.corpus_id, j.space_id, j.input_hash
+    from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+    where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
+      and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    for update of j skip locked
+  )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease
-    from ragdb.corpora c
-    where c.corpus_id = j.corpus_id and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
-      and j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp();
+    from mine m
+    where j.corpus_id = m.corpus_id and j.space_id = m.space_id and j.input_hash = m.input_hash;
   get diagnostics v_renewed = row_count;
   return v_renewed;
 end $$;
@@ -4527,7 +4937,7 @@ declare
   v_space ragdb.embedding_spaces := ragdb._space_of(space_id);
   v_embedder ragdb.embedders;
   v_corpus ragdb.corpora;
-  v_stored integer;
+  v_stored integer[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
   if input_hashes is null or coalesce(cardinality(attempts), -1) <> cardinality(input_hashes) then
@@ -4565,10 +4975,11 @@ begin
     where sha256(convert_to(i.input, 'UTF8')) = d.input_hash
     order by i.chunk_no
     on conflict do nothing
-    returning 1
+    returning chunk_no
   )
-  select count(*) into v_stored from stored;
-  return v_stored;
+  select array_agg(s.chunk_no) into v_stored from stored s;
+  perform ragdb._derive_embedded_turns(v_space, v_stored);
+  return coalesce(cardinality(v_stored), 0);
 end $$;
 comment on function ragdb.complete_embeddings(integer, bytea[], integer[], real[]) is
   'Stores the embeddings (one behind the other) of claimed inputs for all chunks that have these inputs still, and returns how many chunks that is; claims lost meanwhile are left alone. Raises RG400, RG404, RG418.';
@@ -4747,7 +5158,7 @@ comment on function ragdb._query_embedding(integer, integer, text) is
   'Returns the embedding kept for a query; null when there is none.';
 
 -- For writers only: what is kept here answers every reader who asks the same
-create or replace function ragdb.put_query_embedding(corpus text, query text, embedding real[]) returns text
+create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[]) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -4762,15 +5173,15 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(embedding, v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding);
+  perform ragdb._check_embeddings(embedding::real[], v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding::real[]);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set embedding_hash = excluded.embedding_hash, query_text = null;
   return encode(v_hash, 'hex');
 end $$;
-comment on function ragdb.put_query_embedding(text, text, real[]) is
+comment on function ragdb.put_query_embedding(text, text, float8[]) is
   'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
 create or replace function ragdb._current_space(corpus ragdb.corpora) returns ragdb.embedding_spaces
@@ -5113,7 +5524,8 @@ begin
   end if;
   v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
   execute 'select array(select c.chunk_no from ragdb.documents d'
-    ' join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no'
+    ' cross join lateral (select h.chunk_no, h.source, h.page from ragdb.chunks h'
+    ' where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) c'
     ' where d.corpus_id = $2 and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions)
     || ' limit $4)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
@@ -5297,6 +5709,102 @@ end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
+-- The k best by the blocks. Chunks that these do not know (newer, or indexed anew), and the best of those with a word
+-- that no block has, are candidates anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], vector sparsevec,
+  reach float8, k integer, out chunk_nos integer[], out scores float8[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_unknown integer[];
+  v_ids integer[];
+  v_times integer[];
+  v_most float8;
+  v_loose tsquery;
+  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_score ragdb.chunk_embeddings.embedding%type;
+  v_block_nos integer[];
+  v_bits bit varying[];
+  v_limit integer := 2 * k + 32;
+  v_count bigint;
+  v_low float8 := 0;
+  v_high float8 := reach;
+  v_need float8 := reach / 3;
+  v_known float8;
+begin
+  -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
+  -- than the sum of its blocks a chunk can score at most.
+  select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
+    max(u.weight / (u.times * u.stored)),
+    string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
+  into v_ids, v_times, v_most, v_loose
+  from (
+    select z.id, z.weight, b.weight as stored,
+      case when b.weight is not null then greatest(1, least(100, round(z.weight / b.weight)))::integer end as times
+    from unnest(term_ids, weights) z (id, weight)
+      left join lateral (select t.weight from ragdb.term_blocks t
+        where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
+  v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
+  for v_i in 1..10 loop
+    v_count := v_blocks * ragdb._count_above(v_score, v_need / v_most);
+    exit when v_count between k + 20 and 2 * k + 200;
+    if v_count > k + 20 then
+      v_low := v_need;
+    else
+      v_high := v_need;
+    end if;
+    v_need := (v_low + v_high) / 2;
+  end loop;
+  v_low := 0;
+  v_high := reach;
+  for v_i in 1..12 loop
+    select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
+      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+    v_known := v_need;
+    exit when v_count between k and k + 400;
+    if v_count < k then
+      v_high := v_need;
+    else
+      v_low := v_need;
+    end if;
+    v_need := case when v_low = 0 then 0.8 * v_high else least((v_low + v_high) / 2, 1.2 * v_low) end;
+  end loop;
+  if v_count < k then
+    v_need := v_low;
+  end if;
+  loop
+    if v_need <> v_known then
+      select a.block_nos, a.bits into v_block_nos, v_bits
+        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      v_known := v_need;
+    end if;
+    select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+    into chunk_nos, scores
+    from ragdb._candidates_among(corpus.corpus_id, array(
+        select b.block_no * 16000 + p.place
+        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
+        union select unnest(v_unknown)
+        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
+      null, vector, v_limit) c;
+    v_count := coalesce(cardinality(chunk_nos), 0);
+    if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
+      v_limit := 8 * v_limit;
+      continue;
+    end if;
+    exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
+    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+      when v_need < reach / 100 then 0 else v_need / 2 end;
+  end loop;
+end $$;
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
+
+-- Three ways to the same result. Few postings, or a list of chunks: score them all. Else a tsquery that lets through
+-- what can reach the k-th score, a guess at first: cheap where GIN has few postings to look at. Else the blocks.
 create or replace function ragdb._rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
   also integer[] default null)
@@ -5305,8 +5813,6 @@ language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -5318,14 +5824,17 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
-  v_dfs integer[];
   v_rests float8[];
   v_rest float8 := 0;
-  v_rarest text[];
+  v_dfs integer[];
+  v_rare_bounds float8[];
   v_postings bigint;
+  v_seen bigint;
+  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
+  v_state ragdb.block_states;
   v_condition text;
   v_guess float8 := 0.65;
   v_need float8;
@@ -5344,9 +5853,10 @@ begin
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
     array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
     array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
+    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
     sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_postings
+  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
   from (
     select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
     from (
@@ -5354,8 +5864,10 @@ begin
         cardinality(w.positions)
           * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
       from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-        left join ragdb.lexemes l on l.corpus_id = corpus.corpus_id and l.lexeme = w.lexeme
-        left join ragdb.lexemes s on s.corpus_id = statistics.corpus_id and s.lexeme = w.lexeme
+        left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+        left join lateral (select d.df from ragdb.lexemes d
+          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme offset 0) s on true
     ) w
   ) t;
   if filter is not null or chunk_ids is not null then
@@ -5365,8 +5877,10 @@ begin
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
       v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by q.score desc) from ('
         'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
-        ' join ragdb.chunks c on c.corpus_id = $3 and c.chunk_no = x.chunk_no'
-        ' join ragdb.documents d on d.corpus_id = $3 and d.doc_no = c.doc_no'
+        ' cross join lateral (select h.doc_no, h.source, h.page from ragdb.chunks h'
+        ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
+        ' cross join lateral (select o.* from ragdb.documents o'
+        ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
         ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions) || ' order by 2 desc limit $5) q';
     end if;
   end if;
@@ -5378,21 +5892,42 @@ begin
     v_rests[v_i] := v_rest;
   end loop;
 
-  -- Every chunk with a score of at least v_need is among the chunks of v_condition. It starts as a guess; the k-th
-  -- score found is a lower bound of the true one, so the second guess is right.
-  v_need := case when v_among is not null or v_postings <= 2000 then 0 else v_guess * v_rest end;
+  -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
+  -- so what follows a guess that was too high is right.
+  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  if v_need > 0 and v_sql is null and v_must = '' then
+    select t.* into v_state from ragdb.block_states t
+      where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
+  end if;
   loop
-    v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
-      case when cardinality(v_tokens) > 16 then 2 else 3 end);
-    if v_condition = '' then
-      v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+    if v_state.corpus_id is not null and v_need > 0 then
+      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
+      -- more terms there are.
+      v_seen := 0;
+      v_left := v_rest;
+      for v_i in 1..cardinality(v_dfs) loop
+        exit when v_left < v_need;
+        v_left := v_left - v_rare_bounds[v_i];
+        v_seen := v_seen + v_dfs[v_i];
+      end loop;
+      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
+        select f.chunk_nos, f.scores into v_found, v_scores
+          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
+        v_count := coalesce(cardinality(v_found), 0);
+        exit;
+      end if;
     end if;
-    loop
-      if v_among is not null then
-        select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
-        into v_found, v_scores
-        from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
-      elsif v_sql is null then
+    if v_among is not null then
+      select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+      into v_found, v_scores
+      from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
+    else
+      v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
+        case when cardinality(v_tokens) > 16 then 2 else 3 end);
+      if v_condition = '' then
+        v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+      end if;
+      if v_sql is null then
         select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
         into v_found, v_scores
         from ragdb._candidates((v_condition || v_must)::tsquery, v_vector, v_limit) c;
@@ -5400,19 +5935,25 @@ begin
         execute v_sql into v_found, v_scores
           using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit;
       end if;
-      v_count := coalesce(cardinality(v_found), 0);
+    end if;
+    v_count := coalesce(cardinality(v_found), 0);
+    if v_count = v_limit and v_scores[v_limit] >= v_scores[k] * (1 - 1e-5::float8) then
       -- ties at the k-th place, and what float4 cannot tell from them, are all candidates
-      exit when v_count < v_limit or v_scores[v_limit] < v_scores[k] * (1 - 1e-5::float8);
       v_limit := 8 * v_limit;
-    end loop;
+      continue;
+    end if;
     exit when v_need = 0 or v_count >= k and v_scores[k] * (1 - 1e-5::float8) >= v_need;
     if v_count >= k then
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
     end if;
   end loop;
+  -- what float4 puts clearly below the k-th cannot rank
+  if v_count > k then
+    v_found := v_found[:(select count(*)::integer from unnest(v_scores) s where s >= v_scores[k] * (1 - 1e-5::float8))];
+  end if;
   if also is not null then
     v_found := array(select n from unnest(v_found) n union select n from unnest(also) n);
   end if;
@@ -5446,20 +5987,18 @@ end $$;
 comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
   'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
 
--- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Every
--- join is by key: the planner, which cannot know how few rows rank, is left no other way.
+-- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Joins
+-- go by key (lateral, offset 0): the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -5504,7 +6043,7 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
-  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding);
+  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding::real[]);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
@@ -5517,7 +6056,7 @@ begin
           where v_mode = 'lexical'
           union all
           select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding, search.fusion,
+            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
             search.lexical_weight) n
           where v_mode in ('semantic', 'hybrid')
           union all
@@ -5530,23 +6069,27 @@ begin
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
         row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
-      from ranked r join ragdb.chunks h on h.corpus_id = r.corpus_id and h.chunk_no = r.chunk_no
+      from ranked r
+        cross join lateral (select c.* from ragdb.chunks c
+          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
       order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
       t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
       case when v_mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25, t.coverage,
       encode(t.content_hash, 'hex'), d.metadata, v_mode, t.is_exact
-    from top t join ragdb.documents d on d.corpus_id = t.corpus_id and d.doc_no = t.doc_no
+    from top t
+      cross join lateral (select o.* from ragdb.documents o
+        where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
     order by t.rank;
 end $$;
-comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
   'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding real[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.hit
 language sql stable parallel restricted
@@ -5555,7 +6098,7 @@ begin atomic
     search.filter, search.chunk_ids, search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
     search.min_lexical, search.min_semantic);
 end;
-comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, real[], text, float8, float8, float8) is
+comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
   'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.explain_search(corpus text, query text, chunk_id text, statistics text default null)
@@ -5684,14 +6227,15 @@ begin atomic
       pg_catalog.row_number() over (order by n.score desc, c.chunk_id)::integer as rank
     from ragdb._nearest(_rank_semantic.corpus, _rank_semantic.space, _rank_semantic.embedding,
         _rank_semantic.k, _rank_semantic.chunk_nos) n
-      join ragdb.chunks c on c.corpus_id = (_rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no
+      -- by key: the planner cannot know how few they are
+      cross join lateral (select h.chunk_id from ragdb.chunks h
+        where h.corpus_id = (_rank_semantic.corpus).corpus_id and h.chunk_no = n.chunk_no offset 0) c
   ) r
   where r.rank <= _rank_semantic.k;
 end;
 comment on function ragdb._rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
--- "phrase", +word and -word bind the semantic leg too
 create or replace function ragdb._demanded_chunks(corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
 language plpgsql stable parallel safe
@@ -5729,6 +6273,7 @@ set jit = off
 as $$
 declare
   v_depth constant integer := least(1000, greatest(50, 4 * k));
+  v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
 begin
   return query
     with near as materialized (
@@ -5739,9 +6284,11 @@ begin
         row_number() over (order by r.score desc, c.chunk_id)::integer as rank
       from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
           array(select n.chunk_no from near n)) r
-        join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
+        cross join lateral (select h.chunk_id from ragdb.chunks h
+          where h.corpus_id = corpus.corpus_id and h.chunk_no = r.chunk_no offset 0) c
     ), words as materialized (
-      select s.chunk_no, s.rank from scored s where s.rank <= v_depth and s.bm25 > 0
+      select s.chunk_no, s.rank from scored s
+      where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
     ), also_near as materialized (
       select a.chunk_no, a.score
       from ragdb._nearest(corpus, space, embedding, v_depth,
@@ -5835,7 +6382,7 @@ create or replace function ragdb._rank_near(
 returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
-set enable_hashjoin = on
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
@@ -5846,7 +6393,9 @@ begin
   if filter is not null or chunk_ids is not null then
     v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
   end if;
-  v_chunk_nos := ragdb._demanded_chunks(corpus, query, v_chunk_nos);
+  -- what has a sign, + or -, binds the semantic leg too; a mere phrase does not: questions quote what no text
+  -- says in these words
+  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_chunk_nos);
   if mode = 'semantic' then
     return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
   else
@@ -5923,7 +6472,7 @@ comment on function ragdb.similar(text, text, integer, float8, jsonb) is
 
 -- The names and columns that Supabase's guide has
 create or replace function ragdb.match_documents(
-  query_embedding real[], match_threshold float8 default 0, match_count integer default 10,
+  query_embedding float8[], match_threshold float8 default 0, match_count integer default 10,
   filter jsonb default '{}', corpus text default null)
 returns table (id text, content text, metadata jsonb, similarity float8)
 language plpgsql stable parallel restricted security definer
@@ -5954,11 +6503,11 @@ begin
     select h.chunk_id, h.text, h.metadata, h.score
     from ragdb._hits(v_corpus, array(
       select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
-        query_embedding, 'convex', 0.5) r
+        query_embedding::real[], 'convex', 0.5) r
       where r.score >= match_threshold), match_count, 'semantic') h
     order by h.rank;
 end $$;
-comment on function ragdb.match_documents(real[], float8, integer, jsonb, text) is
+comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text) is
   'Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of at least match_threshold (-1 to 1), in the columns of Supabase''s guide; corpus may be left out where one readable corpus alone has embeddings. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
 
 ---- sql/45_traces.sql
@@ -6046,7 +6595,8 @@ return ragdb._fields_hash(variadic array[
     ragdb._utf8((trace).client),
     ragdb._utf8((trace).caller),
     ragdb._utf8((trace).otel_trace_id),
-    ragdb._utf8((trace).otel_span_id)]
+    ragdb._utf8((trace).otel_span_id),
+    ragdb._utf8((trace).ranking::text)]
   || array(
     select f.bytes
     from pg_catalog.unnest(hits) as h
@@ -6122,6 +6672,7 @@ comment on column ragdb.retrieval_traces.client is 'Program that asked, as it na
 comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
 comment on column ragdb.retrieval_traces.otel_trace_id is 'OpenTelemetry trace it belongs to, 32 hex digits.';
 comment on column ragdb.retrieval_traces.otel_span_id is 'OpenTelemetry span it belongs to, 16 hex digits.';
+comment on column ragdb.retrieval_traces.ranking is 'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; null for the others.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'Sha256 over every other column but trace_mac, and the hits; ragdb.verify_trace recomputes it.';
 comment on column ragdb.retrieval_traces.trace_mac is 'HMAC of trace_hash by a signing key; null while there is none.';
@@ -6397,7 +6948,7 @@ begin
   trace.ranking_hash := ragdb._ranking_hash(corpus);
   trace.result_hash := ragdb._result_hash(v_hits);
   trace.trace_hash := ragdb._trace_hash(trace, v_hits);
-  trace.trace_mac := ragdb._trace_mac(trace.trace_hash);
+  trace.trace_mac := ragdb._trace_mac(trace.trace_hash, (ragdb._signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
@@ -6407,14 +6958,39 @@ end $$;
 comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
   'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. Raises RG400, RG413.';
 
--- Definer: it writes tables that are granted to nobody. The search and the corpus row are read by one
--- statement, hence from one snapshot: corpus_version is the version that was searched.
-create or replace function ragdb.retrieve(
+create or replace function ragdb._note_meaning(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, embedder_id integer, query_embedding real[],
+  fusion text, lexical_weight float8, min_lexical float8, min_semantic float8)
+returns ragdb.retrieval_traces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  trace.query_embedding_hash := encode(ragdb._vector_hash(query_embedding), 'hex');
+  select e.name into strict trace.embedding_model
+    from ragdb.embedders e where e.embedder_id = _note_meaning.embedder_id;
+  trace.ranking := jsonb_build_object('fusion', fusion, 'lexical_weight', lexical_weight,
+    'min_lexical', min_lexical, 'min_semantic', min_semantic);
+  -- an embedding tells much of its text: what must not be kept of one is not kept of the other
+  if corpus.record_query_text <> 'none' then
+    perform ragdb._keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
+  end if;
+  return trace;
+end $$;
+comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[], text, float8, float8, float8) is
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries.';
+
+-- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
+-- version that was searched.
+create or replace function ragdb._retrieve(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  client text default null, otel_trace_id text default null, otel_span_id text default null)
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0,
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  retriever text default null, rag text default null)
 returns setof ragdb.traced_hit
-language plpgsql security definer
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -6429,14 +7005,26 @@ begin
             detail = 'the server is a standby, or the transaction or role is set to read-only',
             hint = 'ragdb.search() returns the same hits and records nothing';
   end if;
-  select c as corpus, array(
-      select h from ragdb.search(corpus => retrieve.corpus, query => retrieve.query, k => retrieve.k,
-        mode => retrieve.mode, min_score => retrieve.min_score, filter => retrieve.filter,
-        chunk_ids => retrieve.chunk_ids, statistics => retrieve.statistics) h) as hits
+  -- one statement, one snapshot: what is recorded is what was searched
+  select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
+      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, _retrieve.query_embedding::real[]) as mode, array(
+      select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
+        mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
+        chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
+        query_embedding => _retrieve.query_embedding, fusion => _retrieve.fusion,
+        lexical_weight => _retrieve.lexical_weight, min_lexical => _retrieve.min_lexical,
+        min_semantic => _retrieve.min_semantic) h) as hits
     into strict v_found
-    from ragdb._open_corpus(retrieve.corpus, 'read') c;
+    from ragdb._open_corpus(_retrieve.corpus, 'read') c;
+  v_trace.retriever := retriever;
+  v_trace.rag := rag;
   v_trace.retrieval_mode := 'global';
-  v_trace.rank_mode := coalesce(mode, 'lexical');
+  v_trace.rank_mode := v_found.mode;
+  if v_found.mode in ('semantic', 'hybrid') then
+    v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.space).embedder_id,
+      ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding::real[]),
+      fusion, lexical_weight, min_lexical, min_semantic);
+  end if;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;
@@ -6444,7 +7032,7 @@ begin
   v_trace.statistics := statistics;
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
-  v_trace.is_exact := true;
+  v_trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
   v_trace.client := client;
   v_trace.otel_trace_id := otel_trace_id;
   v_trace.otel_span_id := otel_span_id;
@@ -6452,7 +7040,28 @@ begin
   v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
-comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, text, text, text) is
+comment on function ragdb._retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text, text, text) is
+  'Searches and records the trace, with the retriever and the rag that asked. Raises what ragdb.retrieve raises.';
+
+-- Definer: it writes tables that are granted to nobody.
+create or replace function ragdb.retrieve(
+  corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
+  filter jsonb default null, chunk_ids text[] default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  min_lexical float8 default 0, min_semantic float8 default 0,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.traced_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select h.* from ragdb._retrieve(
+    retrieve.corpus, retrieve.query, retrieve.k, retrieve.mode, retrieve.min_score, retrieve.filter,
+    retrieve.chunk_ids, retrieve.statistics, retrieve.query_embedding, retrieve.fusion,
+    retrieve.lexical_weight, retrieve.min_lexical, retrieve.min_semantic, retrieve.client,
+    retrieve.otel_trace_id, retrieve.otel_span_id) h;
+end $$;
+comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the one trace that is recorded in the same transaction; client (up to 200 characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.';
 
 create or replace function ragdb.last_trace_id() returns uuid
@@ -6622,7 +7231,8 @@ comment on function ragdb.verify_trace(uuid) is
 
 ---- sql/50_graph.sql
 
--- The graph of conversations: turns are chunks that know their session, role and place; edges are what was said to what.
+-- The graph of conversations: turns are chunks that know their session, role and place; edges are
+-- what was said to what.
 
 comment on table ragdb.turns is 'What a chunk that is one message of a conversation has besides its text.';
 comment on column ragdb.turns.corpus_id is 'The corpus.';
@@ -6639,7 +7249,8 @@ comment on column ragdb.turns.complexity is 'Number of parts: the text, code blo
 comment on column ragdb.turns.given is 'Of phase, salience and feedback, what the conversation came with.';
 comment on column ragdb.turns.created_at is 'When it was said; without a time, seconds of 1970 in the order of the file.';
 
--- SHA-1 serves nothing here but UUIDs of version 5 (RFC 9562), which are defined by it; the server has no other.
+-- SHA-1 serves nothing here but UUIDs of version 5 (RFC 9562), which are defined by it; the server
+-- has no other.
 create or replace function ragdb._sha1(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -6647,15 +7258,17 @@ as $$
 declare
   v_mask constant bigint := 4294967295;
   v_data constant bytea := data || '\x80'::bytea
-    || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex') || int8send(8::bigint * octet_length(data));
+    || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
+      || int8send(8::bigint * octet_length(data));
   h bigint[] := array[1732584193, 4023233417, 2562383102, 271733878, 3285377520];
   w bigint[];
-  a bigint; b bigint; c bigint; d bigint; e bigint; f bigint; t bigint;
+  a bigint; b bigint; c bigint; d bigint; e bigint; f bigint; t bigint; j integer;
 begin
   for v_block in 0..octet_length(v_data) / 64 - 1 loop
     for i in 1..16 loop
-      w[i] := (get_byte(v_data, 64 * v_block + 4 * i - 4)::bigint << 24) | (get_byte(v_data, 64 * v_block + 4 * i - 3) << 16)
-        | (get_byte(v_data, 64 * v_block + 4 * i - 2) << 8) | get_byte(v_data, 64 * v_block + 4 * i - 1);
+      j := 64 * v_block + 4 * i - 4;
+      w[i] := (get_byte(v_data, j)::bigint << 24) | (get_byte(v_data, j + 1) << 16)
+        | (get_byte(v_data, j + 2) << 8) | get_byte(v_data, j + 3);
     end loop;
     for i in 17..80 loop
       t := w[i - 3] # w[i - 8] # w[i - 14] # w[i - 16];
@@ -6671,7 +7284,8 @@ begin
       t := ((((a << 5) | (a >> 27)) & v_mask) + f + e + w[i]) & v_mask;
       e := d; d := c; c := ((b << 30) | (b >> 2)) & v_mask; b := a; a := t;
     end loop;
-    h := array[(h[1] + a) & v_mask, (h[2] + b) & v_mask, (h[3] + c) & v_mask, (h[4] + d) & v_mask, (h[5] + e) & v_mask];
+    h := array[(h[1] + a) & v_mask, (h[2] + b) & v_mask, (h[3] + c) & v_mask, (h[4] + d) & v_mask,
+      (h[5] + e) & v_mask];
   end loop;
   return substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5)
     || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
@@ -6683,62 +7297,85 @@ language sql immutable strict parallel safe
 begin atomic
   select pg_catalog.encode(
       pg_catalog.set_byte(pg_catalog.set_byte(pg_catalog.substr(s.bytes, 1, 16),
-        6, (pg_catalog.get_byte(s.bytes, 6) & 15) | 80), 8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
+        6, (pg_catalog.get_byte(s.bytes, 6) & 15) | 80),
+        8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
     from (select ragdb._sha1(pg_catalog.uuid_send(namespace) || name) as bytes) s;
 end;
 comment on function ragdb._uuid5(uuid, bytea) is 'Returns the UUID of version 5 (RFC 9562) of a name in a namespace.';
 
--- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in every database.
+create or replace function ragdb._is_uuid(id text) returns boolean
+language sql immutable parallel safe
+return id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$';
+comment on function ragdb._is_uuid(text) is 'Tells whether a text is a UUID with hyphens.';
+
+-- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
+-- every database.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
-language sql immutable strict parallel safe
-return case
-  when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$'
-    then pg_catalog.lower(id collate "C")
+language sql stable parallel safe
+return case when ragdb._is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb._uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
-    ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text
-end;
+    ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text end;
 comment on function ragdb.turn_id(text, text, text) is
   'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of (corpus, session, id).';
 
--- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in the order of the list.
+-- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in
+-- the order of the list.
 create or replace function ragdb._turn_phase(role text, text text) returns text
 language sql immutable strict parallel safe
 begin atomic
   select coalesce((
     select p.phase
       from (values
-        (1, 'synthesis', case when t.low ~ '(decision:|let''s go with|we''ll use|decided to|the approach|final answer|conclusion|summary)'
-          then 0.5 else 0 end),
-        (2, 'planning', case when t.low ~ '(\mphase|\mroadmap|\mstep|\mplan|\mmilestone|\mtodo|\mfirst,|\msecond,|\mthird,|\mthen\M|\mnext step)'
-          then 0.4 else 0 end
-          + case when pg_catalog.regexp_count(_turn_phase.text, '^[ \t]*([-*+]|[0-9]+[.)])[ \t]', 1, 'n') > 3 then 0.3 else 0 end),
-        (3, 'consolidation', case when pg_catalog.octet_length(_turn_phase.text) > 1000 then 0.3 else 0 end
-          + case when pg_catalog.strpos(_turn_phase.text, '```') > 0 then 0.3 else 0 end
+        (1, 'synthesis', case when t.low ~ ('(decision:|let''s go with|we''ll use|decided to'
+          || '|the approach|final answer|conclusion|summary)') then 0.5 else 0 end),
+        (2, 'planning', case when t.low ~ ('(\mphase|\mroadmap|\mstep|\mplan|\mmilestone|\mtodo'
+            || '|\mfirst,|\msecond,|\mthird,|\mthen\M|\mnext step)') then 0.4 else 0 end
+          + case when t.items > 3 then 0.3 else 0 end),
+        (3, 'consolidation', case when t.length > 1000 then 0.3 else 0 end
+          + case when pg_catalog.strpos(t.low, '```') > 0 then 0.3 else 0 end
           + case when t.low ~ '[a-z0-9_]\.(rs|py|ts|js|go|java|cpp|h)\M' then 0.2 else 0 end),
-        (4, 'debugging', case when t.low ~ '(\merror|\mexception|\mtraceback|\mfailed|doesn''t work|\mbug|\mfix|\mbroken|\mcrash|\mpanic|\mundefined)'
+        (4, 'debugging', case when t.low ~ ('(\merror|\mexception|\mtraceback|\mfailed'
+          || '|doesn''t work|\mbug|\mfix|\mbroken|\mcrash|\mpanic|\mundefined)')
           then 0.6 else 0 end),
-        (5, 'exploration', case when role <> 'user' then 0 else
-          case when pg_catalog.regexp_count(_turn_phase.text, '\?') >= 2 then 0.5 else 0 end
-          + case when pg_catalog.octet_length(_turn_phase.text) < 200 then 0.2 else 0 end end)
+        (5, 'exploration', case when role <> 'user' then 0
+          else case when pg_catalog.regexp_count(t.low, '\?') >= 2 then 0.5 else 0 end
+            + case when t.length < 200 then 0.2 else 0 end end)
       ) p (place, phase, weight)
       where p.weight >= 0.3 order by p.weight desc, p.place limit 1), 'exploration')
-    from (select pg_catalog.lower(_turn_phase.text collate "C") as low) t;
+    from (select pg_catalog.lower(_turn_phase.text collate "C") as low,
+        pg_catalog.octet_length(_turn_phase.text) as length,
+        pg_catalog.regexp_count(_turn_phase.text, '^[ \t]*([-*+]|[0-9]+[.)])[ \t]', 1, 'n')
+          as items) t;
 end;
 comment on function ragdb._turn_phase(text, text) is
   'Returns the phase of a turn by its role and text: the rule of the highest weight of at least 0.3, else exploration.';
 
--- Everything about turns that follows from their texts, order and edges; run again whenever a session changes.
+-- Everything about turns that follows from their texts, order, edges and embeddings; run again
+-- whenever a session changes, and when it has all its embeddings. Where a turn has several parents,
+-- the one of the least id counts.
 create or replace function ragdb._derive_turns(corpus_id integer, sessions text[]) returns void
 language sql
 begin atomic
   with recursive members as materialized (
-    select t.chunk_no, t.session_id, t.role, t.given, t.created_at, c.text, c.ordinal
+    select t.chunk_no, t.session_id, t.role, t.given, t.created_at, c.text, c.chunk_id, v.embedding,
+        pg_catalog.row_number() over (
+          partition by t.session_id order by t.created_at, c.ordinal, c.chunk_id) as place,
+        coalesce(t.given ->> 'phase', ragdb._turn_phase(t.role, c.text)) as phase
       from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)
-      where t.corpus_id = _derive_turns.corpus_id and t.session_id = any(_derive_turns.sessions)
+      cross join ragdb._space(_derive_turns.corpus_id, 'current') s
+      left join ragdb.chunk_embeddings v on v.space_id = s.space_id
+        and v.corpus_id = t.corpus_id and v.chunk_no = t.chunk_no
+      where t.corpus_id = _derive_turns.corpus_id
+        and t.session_id = any (_derive_turns.sessions)
   ), answers as materialized (
-    select e.parent_no, e.child_no
-      from ragdb.edges e join members m on m.chunk_no = e.child_no
+    select e.parent_no, e.child_no, p.chunk_id as parent_id, p.embedding as parent_embedding
+      from ragdb.edges e
+      join members m on m.chunk_no = e.child_no
+      join members p on p.chunk_no = e.parent_no
       where e.corpus_id = _derive_turns.corpus_id and e.edge_type in ('reply', 'branch')
+  ), parents as (
+    select distinct on (a.child_no) a.child_no, a.parent_no, a.parent_embedding
+      from answers a order by a.child_no, a.parent_id
   ), paths as (
     select m.chunk_no, 0 as depth from members m
       where not exists (select from answers a where a.child_no = m.chunk_no)
@@ -6746,55 +7383,112 @@ begin atomic
     select a.child_no, p.depth + 1 from paths p join answers a on a.parent_no = p.chunk_no
   ), depths as (
     select p.chunk_no, pg_catalog.min(p.depth) as depth from paths p group by p.chunk_no
-  ), phased as materialized (
-    select m.*, coalesce(m.given ->> 'phase', ragdb._turn_phase(m.role, m.text)) as phase from members m
+  ), referred as (
+    select e.child_no, pg_catalog.count(*) as times
+      from ragdb.edges e join members m on m.chunk_no = e.child_no
+      where e.corpus_id = _derive_turns.corpus_id and e.edge_type = 'reference'
+      group by e.child_no
   ), placed as (
-    select p.chunk_no, p.phase,
-        coalesce(d.depth, 0) as depth,
-        pg_catalog.row_number() over (
-          partition by p.session_id, (select pg_catalog.min(a.parent_no) from answers a where a.child_no = p.chunk_no)
-          order by p.created_at, p.ordinal) - 1 as sibling_order,
-        case when d.depth = 0 then 1 else 0.5 end as homogeneity,
-        coalesce(extract(epoch from p.created_at - pg_catalog.min(p.created_at) over s)
-          / nullif(extract(epoch from pg_catalog.max(p.created_at) over s - pg_catalog.min(p.created_at) over s), 0), 0) as temporal,
-        1 + pg_catalog.regexp_count(p.text, '^```', 1, 'n') / 2 + pg_catalog.regexp_count(p.text, '!\[[^]]*\]\(') as complexity,
-        coalesce((p.given ->> 'salience')::float8, 0.5::float8
-          + 0.35::float8 * pg_catalog.sign(coalesce((p.given ->> 'feedback')::float8, 0))
-          + case when p.phase <> pg_catalog.lag(p.phase) over (partition by p.session_id order by p.created_at, p.ordinal)
-            then 0.10::float8 else 0 end
-          + least(0.05::float8 * (select pg_catalog.count(*) from ragdb.edges r
-              where r.corpus_id = _derive_turns.corpus_id and r.child_no = p.chunk_no and r.edge_type = 'reference'), 0.15::float8)
-        ) as salience
-      from phased p left join depths d using (chunk_no)
-      window s as (partition by p.session_id)
+    select m.chunk_no, m.session_id, m.given, m.place, m.phase, m.embedding, m.text,
+        extract(epoch from m.created_at - pg_catalog.min(m.created_at) over s) as elapsed,
+        extract(epoch from
+          pg_catalog.max(m.created_at) over s - pg_catalog.min(m.created_at) over s) as span,
+        m.phase <> pg_catalog.lag(m.phase) over o as is_transition,
+        pg_catalog.array_agg(m.embedding) over (o rows between 10 preceding and 1 preceding)
+          as earlier,
+        pg_catalog.row_number() over (partition by m.session_id, p.parent_no order by m.place) - 1
+          as sibling_order, p.parent_embedding
+      from members m left join parents p on p.child_no = m.chunk_no
+      window s as (partition by m.session_id), o as (partition by m.session_id order by m.place)
+  ), derived as (
+    select p.*, d.depth,
+        case when d.depth = 0 then 1
+          when p.embedding is null or p.parent_embedding is null then 0.5
+          else ragdb._similarity(p.embedding, p.parent_embedding, 'cosine') end as homogeneity,
+        case when p.embedding is null then 0 when p.place = 1 then 0.1::float8
+          when pg_catalog.array_position(p.earlier, null) is not null then 0
+          else least(0.1::float8, greatest(0, 0.1::float8 * (
+            select 1 - pg_catalog.avg(pg_catalog.round((1 - (p.embedding <=> e.v))::numeric, 6))
+              from pg_catalog.unnest(p.earlier) e (v)))) end as novelty
+      from placed p join depths d using (chunk_no)
   )
   update ragdb.turns t
-    set phase = p.phase, depth = p.depth, sibling_order = p.sibling_order, homogeneity = p.homogeneity,
-        temporal = p.temporal, complexity = p.complexity, salience = least(greatest(p.salience, 0), 1)
-    from placed p
-    where t.corpus_id = _derive_turns.corpus_id and t.chunk_no = p.chunk_no;
+    set phase = d.phase, depth = d.depth, sibling_order = d.sibling_order,
+        homogeneity = d.homogeneity, temporal = coalesce(d.elapsed / nullif(d.span, 0), 0),
+        complexity = 1 + pg_catalog.regexp_count(d.text, '^```', 1, 'n') / 2
+          + pg_catalog.regexp_count(d.text, '!\[[^]]*\]\('),
+        salience = coalesce((d.given ->> 'salience')::float8, least(1, greatest(0, 0.5::float8
+          + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::float8, 0))
+          + case when d.is_transition then 0.1::float8 else 0 end
+          + least(0.05::float8 * coalesce(r.times, 0), 0.15::float8)
+          + d.novelty)))
+    from derived d left join referred r on r.child_no = d.chunk_no
+    where t.corpus_id = _derive_turns.corpus_id and t.chunk_no = d.chunk_no;
   update ragdb.edges e set child_salience = t.salience
     from ragdb.turns t
-    where t.corpus_id = _derive_turns.corpus_id and t.session_id = any(_derive_turns.sessions)
-      and e.corpus_id = t.corpus_id and e.child_no = t.chunk_no and e.child_salience <> t.salience;
+    where t.corpus_id = _derive_turns.corpus_id and t.session_id = any (_derive_turns.sessions)
+      and e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
+      and e.child_salience <> t.salience;
 end;
 comment on function ragdb._derive_turns(integer, text[]) is
-  'Sets phase, salience (without novelty), depth, sibling order, homogeneity (without vectors), temporal and complexity of the turns of some sessions.';
+  'Sets phase, salience, depth, sibling order, homogeneity, temporal and complexity of the turns of some sessions; homogeneity and the novelty in salience where the turns that they compare are embedded.';
 
--- ── conversations ───────────────────────────────────────────────────────────────────────────────────
+-- Once a session: with every batch, a long session would be derived anew for each.
+create or replace function ragdb._derive_embedded_turns(
+  space ragdb.embedding_spaces, chunk_nos integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_sessions text[] := array(
+    select distinct t.session_id from ragdb.turns t
+      where space.state = 'current' and t.corpus_id = space.corpus_id
+        and t.chunk_no = any (_derive_embedded_turns.chunk_nos)
+        and not exists (
+          select from ragdb.turns o
+            where o.corpus_id = t.corpus_id and o.session_id = t.session_id
+              and not exists (select from ragdb.chunk_embeddings v where v.space_id = space.space_id
+                and v.corpus_id = o.corpus_id and v.chunk_no = o.chunk_no)));
+begin
+  if v_sessions <> '{}' then
+    perform ragdb._derive_turns(space.corpus_id, v_sessions);
+  end if;
+end $$;
+comment on function ragdb._derive_embedded_turns(ragdb.embedding_spaces, integer[]) is
+  'Derives anew the sessions of turns that have just been embedded and are complete in a current space; the caller holds the corpus lock.';
+
+-- ── conversations ───────────────────────────────────────────────────────────────────────────────
+
+-- What is put is parsed once: the ids of turns are costly where they are no UUIDs.
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.parsed_turn') is null then
+    create type ragdb.parsed_turn as (
+      nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text,
+      given jsonb, created_at timestamptz, text text);
+    create type ragdb.parsed_edge as (
+      nth bigint, parent_id text, child_id text, edge_type text, raw_parent text,
+      raw_child text);
+  end if;
+end $$;
+comment on type ragdb.parsed_turn is
+  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as chunk id.';
+comment on type ragdb.parsed_edge is
+  'A parent of a message that is put, by chunk ids and by the ids as given.';
 
 create or replace function ragdb._parsed_turns(corpus text, conversations jsonb)
-returns table (nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text, given jsonb,
-  created_at timestamptz, text text)
-language sql stable
+returns setof ragdb.parsed_turn
+language sql stable parallel safe
 begin atomic
   select c.n - 1, c.v ->> 'session', m.n,
       m.v ->> 'id', ragdb.turn_id(_parsed_turns.corpus, c.v ->> 'session', m.v ->> 'id'),
       case r.role when 'prompter' then 'user'
-        when 'assistant' then r.role when 'system' then r.role when 'tool' then r.role else 'user' end,
+        when 'assistant' then r.role when 'system' then r.role when 'tool' then r.role
+          else 'user' end,
       pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
         'phase', case when pg_catalog.lower(m.v ->> 'phase') in
-            ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis') then pg_catalog.lower(m.v ->> 'phase')
+            ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis')
+              then pg_catalog.lower(m.v ->> 'phase')
           when m.v ->> 'phase' is not null then 'exploration' end,
         'salience', m.v -> 'salience', 'feedback', m.v -> 'feedback')),
       coalesce((m.v ->> 'created_at')::timestamptz, pg_catalog.to_timestamp(m.n)),
@@ -6807,12 +7501,13 @@ comment on function ragdb._parsed_turns(text, jsonb) is
   'Reads the messages of conversations: unknown roles and phases take their defaults, ids become UUIDs, a message without a time gets its place in the conversation as seconds.';
 
 create or replace function ragdb._parsed_edges(corpus text, conversations jsonb)
-returns table (nth bigint, parent_id text, child_id text, edge_type text, raw_parent text, raw_child text)
-language sql stable
+returns setof ragdb.parsed_edge
+language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
       ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case pg_catalog.lower(p.edge_type) when 'branch' then 'branch' when 'reference' then 'reference'
+      case pg_catalog.lower(p.edge_type) when 'branch' then 'branch' when 'reference'
+        then 'reference'
         when 'reply' then 'reply' else 'default' end,
       p.id, m.v ->> 'id'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
@@ -6820,34 +7515,41 @@ begin atomic
     cross join lateral (
       select m.v ->> 'parent_id' as id, 'reply' as edge_type
       union all
-      select case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
-          case pg_catalog.jsonb_typeof(q.v) when 'object' then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
+      select case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id'
+        else q.v #>> '{}' end,
+          case pg_catalog.jsonb_typeof(q.v) when 'object'
+            then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
         from pg_catalog.jsonb_array_elements(
-          case pg_catalog.jsonb_typeof(m.v -> 'parents') when 'array' then m.v -> 'parents' else '[]' end) q (v)) p
+          case pg_catalog.jsonb_typeof(m.v -> 'parents') when 'array' then m.v -> 'parents'
+            else '[]' end) q (v)) p
     where p.id is not null;
 end;
 comment on function ragdb._parsed_edges(text, jsonb) is
   'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", "edge_type"} say their type.';
 
 -- A conversation that contradicts itself is refused whole, with the ids that do.
-create or replace function ragdb._check_conversations(corpus text, conversations jsonb) returns void
-language plpgsql stable
+create or replace function ragdb._check_conversations(conversations jsonb) returns void
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
   v_bad record;
 begin
-  if conversations is null or jsonb_typeof(conversations) <> 'array' or jsonb_array_length(conversations) > 1000 then
+  if conversations is null or jsonb_typeof(conversations) <> 'array'
+    or jsonb_array_length(conversations) > 1000 then
     raise exception 'conversations is not an array of at most 1000'
-      using errcode = 'RG412', detail = 'put_conversations takes a JSON array', hint = 'one conversation goes in an array of one';
+      using errcode = 'RG412', detail = 'put_conversations takes a JSON array',
+        hint = 'one conversation goes in an array of one';
   end if;
   select c.n - 1 as n, f.message into v_bad
     from jsonb_array_elements(conversations) with ordinality c (v, n)
     cross join lateral (values
       (1, jsonb_typeof(c.v) = 'object', 'it is not an object'),
-      (2, coalesce(octet_length(c.v ->> 'session') between 1 and 500, false), 'session is not a text of 1 to 500 bytes'),
-      (3, coalesce(jsonb_typeof(c.v -> 'messages') = 'array', false), 'messages is not an array')) f (i, is_fine, message)
+      (2, coalesce(octet_length(c.v ->> 'session') between 1 and 500, false),
+        'session is not a text of 1 to 500 bytes'),
+      (3, coalesce(jsonb_typeof(c.v -> 'messages') = 'array', false),
+        'messages is not an array')) f (i, is_fine, message)
     where not f.is_fine order by c.n, f.i limit 1;
   if v_bad.n is not null then
     raise exception 'conversation at position %: %', v_bad.n, v_bad.message
@@ -6859,49 +7561,75 @@ begin
     cross join lateral jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n)
     cross join lateral (values
       (1, jsonb_typeof(m.v) = 'object', 'it is not an object'),
-      (2, coalesce(octet_length(m.v ->> 'id') between 1 and 500, false), 'id is not a text of 1 to 500 bytes'),
-      (3, coalesce(jsonb_typeof(m.v -> 'text') = 'string' and btrim(m.v ->> 'text', E' \t\n\r\f\v') <> '', false), 'text is missing or blank'),
-      (4, coalesce(jsonb_typeof(m.v -> 'salience'), 'null') = 'null' or jsonb_typeof(m.v -> 'salience') = 'number'
+      (2, coalesce(octet_length(m.v ->> 'id') between 1 and 500, false),
+        'id is not a text of 1 to 500 bytes'),
+      (3, coalesce(jsonb_typeof(m.v -> 'text') = 'string'
+        and btrim(m.v ->> 'text', E' \t\n\r\f\v') <> '', false), 'text is missing or blank'),
+      (4, coalesce(jsonb_typeof(m.v -> 'salience'), 'null') = 'null'
+        or jsonb_typeof(m.v -> 'salience') = 'number'
         and (m.v ->> 'salience')::numeric between 0 and 1, 'salience is not a number of 0 to 1'),
-      (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'), 'feedback is not a number'),
+      (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'),
+        'feedback is not a number'),
       (6, coalesce(jsonb_typeof(m.v -> 'created_at'), 'null') = 'null'
-        or pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'), 'created_at is not a time'),
-      (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'), 'parents is not an array')) f (i, is_fine, message)
+        or m.v ->> 'created_at' ~ '^\d{4}-' and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
+        'created_at is not a time'),
+      (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),
+        'parents is not an array')) f (i, is_fine, message)
     where not f.is_fine order by c.n, m.n, f.i limit 1;
   if v_bad.n is not null then
     raise exception 'conversation at position %, message %: %', v_bad.n, v_bad.place, v_bad.message
       using errcode = 'RG412', detail = 'messages count from 1; nothing was written',
             hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience"}';
   end if;
+end $$;
+comment on function ragdb._check_conversations(jsonb) is
+  'Raises RG412 for conversations with a field that is missing or bad.';
+
+create or replace function ragdb._check_turns(
+  turns ragdb.parsed_turn[], edges ragdb.parsed_edge[]) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_bad record;
+begin
   select min(t.raw_id) as id into v_bad
-    from ragdb._parsed_turns(corpus, conversations) t group by t.chunk_id having count(*) > 1 order by 1 limit 1;
+    from unnest(_check_turns.turns) t group by t.chunk_id having count(*) > 1
+      order by 1 limit 1;
   if v_bad.id is not null then
     raise exception 'two turns have the id %', ragdb._quote(v_bad.id)
-      using errcode = 'RG412', detail = 'a turn is known by its id', hint = 'give every message an id of its own';
+      using errcode = 'RG412', detail = 'a turn is known by its id',
+        hint = 'give every message an id of its own';
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
-    from ragdb._parsed_edges(corpus, conversations) e
-    left join ragdb._parsed_turns(corpus, conversations) t on t.chunk_id = e.parent_id and t.nth = e.nth
+    from unnest(_check_turns.edges) e
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
+      and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
   if v_bad.raw_child is not null then
-    raise exception 'turn % has the parent %, which is %', ragdb._quote(v_bad.raw_child), ragdb._quote(v_bad.raw_parent),
+    raise exception 'turn % has the parent %, which is %', ragdb._quote(v_bad.raw_child),
+      ragdb._quote(v_bad.raw_parent),
         case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
       using errcode = 'RG412', detail = 'an edge joins two turns of one conversation',
             hint = 'put the whole conversation, or leave the parent out for a root';
   end if;
   with recursive edges as materialized (
-    select e.parent_id, e.child_id from ragdb._parsed_edges(corpus, conversations) e where e.edge_type in ('reply', 'branch')
+    select e.parent_id, e.child_id from unnest(_check_turns.edges) e
+      where e.edge_type in ('reply', 'branch')
   ), turns as materialized (
-    select t.chunk_id, t.raw_id from ragdb._parsed_turns(corpus, conversations) t
+    select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
-    select t.chunk_id from turns t where not exists (select from edges e where e.child_id = t.chunk_id)
+    select t.chunk_id from turns t where not exists (select from edges e
+      where e.child_id = t.chunk_id)
     union
     select e.child_id from reached r join edges e on e.parent_id = r.chunk_id
   )
   -- what no root leads to is on a cycle or behind one
   select string_agg(ragdb._quote(z.raw_id), ', ') as ids into v_bad
-    from (select t.raw_id from turns t where not exists (select from reached r where r.chunk_id = t.chunk_id)
+    from (select t.raw_id from turns t where not exists (select from reached r
+      where r.chunk_id = t.chunk_id)
       order by t.raw_id limit 5) z;
   if v_bad.ids is not null then
     raise exception 'replies form a cycle'
@@ -6909,25 +7637,33 @@ begin
             hint = 'a reply or branch leads from an earlier turn to a later one; use a reference for anything else';
   end if;
 end $$;
-comment on function ragdb._check_conversations(text, jsonb) is
-  'Raises RG412 for conversations with a bad field, two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
+comment on function ragdb._check_turns(ragdb.parsed_turn[], ragdb.parsed_edge[]) is
+  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
 
-create or replace function ragdb.put_conversations(corpus text, conversations jsonb, force boolean default false)
-returns table ("position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
-  ingest_event_id uuid, was_duplicate boolean, ms float8)
+create or replace function ragdb.put_conversations(corpus text, conversations jsonb,
+  force boolean default false)
+returns setof ragdb.put_result
 language plpgsql security definer -- turns and edges are granted to nobody
 set search_path = pg_catalog, pg_temp
+set timezone = 'UTC' -- a time without a zone means the same everywhere
 as $$
 #variable_conflict use_column
 declare
   v_corpus ragdb.corpora;
   v_conversations constant jsonb := put_conversations.conversations;
+  v_turns ragdb.parsed_turn[];
+  v_edges ragdb.parsed_edge[];
   v_documents jsonb;
+  v_result ragdb.put_result;
   v_written integer[] := '{}';
 begin
   v_corpus := ragdb._open_corpus(put_conversations.corpus, 'write');
-  perform ragdb._check_conversations(v_corpus.name, v_conversations);
-  -- a conversation is a document whose chunks are its messages; its text is the messages with a blank line between
+  perform ragdb._check_conversations(v_conversations);
+  v_turns := array(select t from ragdb._parsed_turns(v_corpus.name, v_conversations) t);
+  v_edges := array(select e from ragdb._parsed_edges(v_corpus.name, v_conversations) e);
+  perform ragdb._check_turns(v_turns, v_edges);
+  -- a conversation is a document whose chunks are its messages; its text is the messages with a
+  -- blank line between
   select coalesce(jsonb_agg((c.v - 'messages' - 'session') || jsonb_build_object(
       'media_type', coalesce(c.v ->> 'media_type', 'application/x-conversation+json'),
       'size_bytes', coalesce(c.v -> 'size_bytes', to_jsonb(octet_length(c.v::text))),
@@ -6936,53 +7672,60 @@ begin
     into v_documents
     from jsonb_array_elements(v_conversations) with ordinality c (v, n)
     left join (
-      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text, 'start', z.ending - length(z.text),
+      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text, 'start',
+        z.ending - length(z.text),
           'end', z.ending, 'heading', '[]'::jsonb, 'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
         from (
-          select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
-            from ragdb._parsed_turns(v_corpus.name, v_conversations) t) z
+          select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
+            as ending
+            from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
-  for "position", doc_cid, chunks_indexed, tokens_indexed, ingest_event_id, was_duplicate, ms in
-    select p.* from ragdb.put_documents(put_conversations.corpus, v_documents, put_conversations.force) p
+  for v_result in
+    select p.* from ragdb.put_documents(put_conversations.corpus, v_documents,
+      put_conversations.force) p
   loop
-    if not was_duplicate then v_written := v_written || "position"; end if;
-    return next;
+    if not v_result.was_duplicate then v_written := v_written || v_result."position"; end if;
+    return next v_result;
   end loop;
 
   insert into ragdb.turns
-    select v_corpus.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0, 0.5, 0, 1, t.given, t.created_at
-      from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    select v_corpus.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0, 0.5, 0,
+      1, t.given, t.created_at
+      from unnest(v_turns) t
       join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
       where t.nth = any(v_written)
     on conflict (corpus_id, chunk_no) do update
-      set session_id = excluded.session_id, role = excluded.role, given = excluded.given, created_at = excluded.created_at;
+      set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
+        created_at = excluded.created_at;
   delete from ragdb.edges e
-    using ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    using unnest(v_turns) t
     join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
     where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
       and not exists (select
-        from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+        from unnest(v_edges) g
         join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
         where g.child_id = t.chunk_id and p.chunk_no = e.parent_no and g.edge_type = e.edge_type);
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
     select v_corpus.corpus_id, p.chunk_no, k.chunk_no, g.edge_type
-      from ragdb._parsed_edges(v_corpus.name, v_conversations) g
+      from unnest(v_edges) g
       join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
       join ragdb.chunks k on k.corpus_id = v_corpus.corpus_id and k.chunk_id = g.child_id
       where g.nth = any(v_written)
       order by p.chunk_no, k.chunk_no, g.edge_type
     on conflict do nothing;
   perform ragdb._derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from ragdb._parsed_turns(v_corpus.name, v_conversations) t
+    select distinct t.session_id from unnest(v_turns) t
       where t.nth = any(v_written)));
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience", "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each parent an edge; what is not given is derived. Returns what put_documents returns. Raises RG401, RG404, RG412 and what put_documents raises.';
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
-returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer, sibling_order integer,
-  homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text, text text)
-language plpgsql stable security definer -- turns and chunks are granted to nobody
+returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
+  sibling_order integer,
+  homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text,
+    text text)
+language plpgsql stable parallel safe security definer rows 1 -- turns and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -6991,22 +7734,24 @@ declare
 begin
   v_corpus := ragdb._open_corpus(get_turn.corpus, 'read');
   return query
-    select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order, t.homogeneity, t.temporal,
+    select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
+      t.homogeneity, t.temporal,
         t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then
-    raise exception 'turn % is not in corpus %', ragdb._quote(get_turn.chunk_id), ragdb._quote(v_corpus.name)
+    raise exception 'turn % is not in corpus %', ragdb._quote(get_turn.chunk_id),
+      ragdb._quote(v_corpus.name)
       using errcode = 'RG406', detail = 'a turn is a chunk that came with a conversation',
             hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
 end $$;
 comment on function ragdb.get_turn(text, text) is 'Returns a turn with its text and derived fields. Raises RG400, RG404, RG406.';
 
--- ── anchors ─────────────────────────────────────────────────────────────────────────────────────────
+-- ── anchors ─────────────────────────────────────────────────────────────────────────────────────
 
 create or replace function ragdb.resolve_explicit(corpus text, chunk_id text) returns text
-language sql stable security definer -- chunks is granted to nobody
+language sql stable parallel safe security definer -- chunks is granted to nobody
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.chunk_id from ragdb._open_corpus(resolve_explicit.corpus, 'read') o
@@ -7017,7 +7762,7 @@ comment on function ragdb.resolve_explicit(text, text) is
   'Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404.';
 
 create or replace function ragdb.resolve_from_session(corpus text, session text) returns text
-language sql stable security definer -- turns is granted to nobody
+language sql stable parallel safe security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.chunk_id from ragdb._open_corpus(resolve_from_session.corpus, 'read') o
@@ -7029,9 +7774,10 @@ end;
 comment on function ragdb.resolve_from_session(text, text) is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
 
-create or replace function ragdb.resolve_temporal(corpus text, count integer default 1, project text default null)
+create or replace function ragdb.resolve_temporal(corpus text, count integer default 1,
+  project text default null)
 returns table (chunk_id text, session_id text, created_at timestamptz)
-language plpgsql stable security definer -- turns is granted to nobody
+language plpgsql stable parallel safe security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -7041,13 +7787,16 @@ begin
   v_corpus := ragdb._open_corpus(resolve_temporal.corpus, 'read');
   if coalesce(resolve_temporal.count not between 1 and 1000, true) then
     raise exception 'count is not 1 to 1000' using errcode = 'RG400',
-      detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'), hint = 'ask for fewer turns';
+      detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+        hint = 'ask for fewer turns';
   end if;
   return query
     select c.chunk_id, t.session_id, t.created_at
-      from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) join ragdb.documents d using (corpus_id, doc_no)
+      from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) join ragdb.documents d
+        using (corpus_id, doc_no)
       where t.corpus_id = v_corpus.corpus_id
-        and (resolve_temporal.project is null or d.metadata ->> 'project' = resolve_temporal.project)
+        and (resolve_temporal.project is null
+          or d.metadata ->> 'project' = resolve_temporal.project)
       order by t.created_at desc, c.chunk_id limit resolve_temporal.count;
 end $$;
 comment on function ragdb.resolve_temporal(text, integer, text) is
@@ -7055,10 +7804,12 @@ comment on function ragdb.resolve_temporal(text, integer, text) is
 
 ---- sql/55_slices.sql
 
--- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a pure function of
+-- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a
+-- pure function of
 -- corpus content, anchor and policy, and its fingerprint covers all three.
 
--- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo 2^64.
+-- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
+-- 2^64.
 create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
 return (case
@@ -7083,9 +7834,10 @@ return (
 comment on function ragdb._le_bytes(bytea, integer, integer) is
   'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
 
--- The hash that existing policy registries use for params_hash. It identifies; it does not protect: tokens cover sha256.
+-- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
+-- tokens cover sha256.
 create or replace function ragdb.xxh64(data bytea) returns text
-language plpgsql immutable strict parallel safe
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -7118,7 +7870,8 @@ begin
   end if;
   h := ragdb._wrap64(h::numeric + v_length);
   while v_at + 8 <= v_length loop
-    h := h # ragdb._wrap64(p1 * ragdb._rotl64(ragdb._wrap64(p2 * ragdb._le_bytes(data, v_at, 8)), 31));
+    h := h # ragdb._wrap64(p1 * ragdb._rotl64(ragdb._wrap64(p2 * ragdb._le_bytes(data, v_at, 8)),
+      31));
     h := ragdb._wrap64(p4 + p1 * ragdb._rotl64(h, 27));
     v_at := v_at + 8;
   end loop;
@@ -7147,11 +7900,14 @@ comment on function ragdb._micro(float8) is
 create or replace function ragdb._default_policy() returns jsonb
 language sql immutable parallel safe
 return '{"version": "slice_policy_v1", "max_nodes": 256, "max_radius": 10,
-  "phase_weights": {"synthesis": 1.0, "planning": 0.9, "consolidation": 0.6, "debugging": 0.5, "exploration": 0.3},
-  "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true, "max_siblings_per_node": 5}'::jsonb;
+  "phase_weights": {"synthesis": 1.0, "planning": 0.9, "consolidation": 0.6, "debugging": 0.5,
+    "exploration": 0.3},
+  "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true,
+    "max_siblings_per_node": 5}'::jsonb;
 comment on function ragdb._default_policy() is 'Returns the slice policy that is used when none is given.';
 
--- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can be obeyed.
+-- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can
+-- be obeyed.
 create or replace function ragdb._complete_policy(policy jsonb) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -7169,7 +7925,8 @@ begin
   end if;
   if jsonb_typeof(coalesce(policy -> 'phase_weights', '{}')) <> 'object' then
     raise exception 'phase_weights is not an object'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((policy -> 'phase_weights')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((policy -> 'phase_weights')::text),
             hint = 'give a weight of 0 to 1 for each phase';
   end if;
   for v_key in
@@ -7185,22 +7942,27 @@ begin
   end loop;
   v_policy := v_default || policy || jsonb_build_object('phase_weights',
     v_default -> 'phase_weights' || coalesce(policy -> 'phase_weights', '{}'));
-  if jsonb_typeof(v_policy -> 'version') <> 'string' or v_policy ->> 'version' !~ '^[A-Za-z0-9_.-]{1,64}$' then
+  if jsonb_typeof(v_policy -> 'version') <> 'string'
+    or v_policy ->> 'version' !~ '^[A-Za-z0-9_.-]{1,64}$' then
     raise exception 'version of a slice policy is not 1 to 64 letters, digits, _ . or -'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'version')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((v_policy -> 'version')::text),
             hint = 'the default is slice_policy_v1';
   end if;
   if jsonb_typeof(v_policy -> 'include_siblings') <> 'boolean' then
     raise exception 'include_siblings is not true or false'
-      using errcode = 'RG430', detail = 'its value is ' || ragdb._quote((v_policy -> 'include_siblings')::text),
+      using errcode = 'RG430', detail = 'its value is '
+        || ragdb._quote((v_policy -> 'include_siblings')::text),
             hint = 'the default is true';
   end if;
   for v_key, v_value in
     select k, v_policy -> k from unnest(array['max_nodes', 'max_radius', 'max_siblings_per_node']) k
   loop
     if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
-        or not v_value::numeric between (case v_key when 'max_nodes' then 1 else 0 end) and 10000 then
-      raise exception '% is not a whole number of % to 10000', v_key, case v_key when 'max_nodes' then 1 else 0 end
+        or not v_value::numeric between (case v_key when 'max_nodes' then 1 else 0 end)
+          and 10000 then
+      raise exception '% is not a whole number of % to 10000', v_key, case v_key when 'max_nodes'
+        then 1 else 0 end
         using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
               hint = 'the default is ' || (v_default ->> v_key);
     end if;
@@ -7212,7 +7974,8 @@ begin
   loop
     if jsonb_typeof(v_value) <> 'number' or not v_value::numeric between 0 and 1 then
       raise exception '% is not a number of 0 to 1', v_key
-        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text), hint = 'weights are shares';
+        using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
+          hint = 'weights are shares';
     end if;
   end loop;
   return v_policy;
@@ -7220,13 +7983,15 @@ end $$;
 comment on function ragdb._complete_policy(jsonb) is
   'Returns a slice policy with its defaults filled in. Raises RG430 for a field that is unknown or out of range.';
 
--- Declaration order, no white space, every float as an integer of millionths: the same bytes in every language.
+-- Declaration order, no white space, every float as an integer of millionths: the same bytes in
+-- every language.
 create or replace function ragdb._policy_canonical(policy jsonb) returns text
 language sql immutable strict parallel safe
 return '{"version":"' || (policy ->> 'version')
   || '","max_nodes":' || (policy ->> 'max_nodes')::numeric::integer
   || ',"max_radius":' || (policy ->> 'max_radius')::numeric::integer
-  || ',"phase_weights":{"synthesis":' || ragdb._micro((policy -> 'phase_weights' ->> 'synthesis')::float8)
+  || ',"phase_weights":{"synthesis":'
+    || ragdb._micro((policy -> 'phase_weights' ->> 'synthesis')::float8)
   || ',"planning":' || ragdb._micro((policy -> 'phase_weights' ->> 'planning')::float8)
   || ',"consolidation":' || ragdb._micro((policy -> 'phase_weights' ->> 'consolidation')::float8)
   || ',"debugging":' || ragdb._micro((policy -> 'phase_weights' ->> 'debugging')::float8)
@@ -7239,8 +8004,9 @@ comment on function ragdb._policy_canonical(jsonb) is
   'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
 
 create or replace function ragdb.policy_hash(policy jsonb) returns text
-language sql immutable parallel safe
-return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)), 'UTF8'));
+language sql stable parallel safe
+return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)),
+  'UTF8'));
 comment on function ragdb.policy_hash(jsonb) is
   'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. Raises RG430.';
 
@@ -7248,45 +8014,57 @@ comment on function ragdb.policy_hash(jsonb) is
 create or replace function ragdb._slice_weight(
   phase text, salience real, phases text[], weights real[], salience_weight real) returns real
 language sql immutable parallel safe
-return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience, 0.5::real) * salience_weight;
+return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience,
+  0.5::real) * salience_weight;
 comment on function ragdb._slice_weight(text, real, text[], real[], real) is
   'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, in single precision.';
 
 -- Parents and children apart, because either side alone may be the crowd.
 create or replace function ragdb._slice_best_neighbours(
-  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[], salience_weight real)
+  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[],
+    salience_weight real)
 returns table (chunk_no integer, chunk_id text, weight real)
-language sql stable
+language sql stable parallel safe
 begin atomic
   (select n.parent_no, c.chunk_id, w.weight
     from (select distinct e.parent_no from ragdb.edges e
-      where e.corpus_id = _slice_best_neighbours.corpus_id and e.child_no = _slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.parent_no
-    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.parent_no
-    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+      where e.corpus_id = _slice_best_neighbours.corpus_id
+        and e.child_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id
+      and c.chunk_no = n.parent_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id
+      and t.chunk_no = n.parent_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
+      salience_weight) as weight) w
     order by w.weight * factor desc, c.chunk_id desc limit count)
   union all
   (select n.child_no, c.chunk_id, w.weight
     from (select distinct e.child_no from ragdb.edges e
-      where e.corpus_id = _slice_best_neighbours.corpus_id and e.parent_no = _slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id and c.chunk_no = n.child_no
-    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id and t.chunk_no = n.child_no
-    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights, salience_weight) as weight) w
+      where e.corpus_id = _slice_best_neighbours.corpus_id
+        and e.parent_no = _slice_best_neighbours.chunk_no) n
+    join ragdb.chunks c on c.corpus_id = _slice_best_neighbours.corpus_id
+      and c.chunk_no = n.child_no
+    left join ragdb.turns t on t.corpus_id = _slice_best_neighbours.corpus_id
+      and t.chunk_no = n.child_no
+    cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
+      salience_weight) as weight) w
     order by w.weight * factor desc, c.chunk_id desc limit count);
 end;
 comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
   'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
 
--- Best-first expansion, the inner loop of every slice. One short statement fetches what a selected node adds to the
--- frontier; what is known lives in arrays under small local numbers, found again through an open-addressing table, and
--- the frontier is a binary heap: the cost follows the slice and not the graph. Priorities are single precision with the
--- power by repeated squaring, as in existing slices.
--- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are fetched: the others
--- could never be selected, and v_hubs keeps them visited. Where every parent has been expanded, all siblings have been
--- visited. Children of the same parents share one list of siblings.
+-- Best-first expansion, the inner loop of every slice. Few and short statements fetch what a selected
+-- node adds to the frontier; what is known lives in arrays under small local numbers, found again
+-- through an open-addressing table, and the frontier is a binary heap: the cost follows the slice and
+-- not the graph. Priorities are single precision with the power by repeated squaring, as in existing
+-- slices.
+-- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are
+-- fetched: the others could never be selected, and v_hubs keeps them visited. Where every parent has
+-- been expanded, all siblings have been visited. Children of the same parents share one list of
+-- siblings.
 create or replace function ragdb._expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
@@ -7299,20 +8077,24 @@ declare
     then (policy ->> 'max_siblings_per_node')::numeric else 0 end;
   v_salience_weight constant real := (policy ->> 'salience_weight')::real;
   v_decay constant real := (policy ->> 'distance_decay')::real;
-  v_phases constant text[] := array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
-  v_weights constant real[] := array(
-    select (policy -> 'phase_weights' ->> p)::real from unnest(v_phases) with ordinality u(p, n) order by n);
+  v_phases constant text[] :=
+    array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
+  v_weights constant real[] := array(select (policy -> 'phase_weights' ->> p)::real
+    from unnest(v_phases) with ordinality u(p, n) order by n);
   v_powers real[] := array[1]; v_power real; v_base real; v_exponent integer;
-  -- nodes met so far, by local number
+  -- nodes met so far, by local number; every one of them has been pushed
   v_nodes integer := 0;
-  v_no integer[] := '{}'; v_id text[] := '{}'; v_priority real[] := '{}'; v_distance integer[] := '{}';
+  v_no integer[] := '{}'; v_id text[] := '{}';
+  v_priority real[] := '{}'; v_distance integer[] := '{}';
   v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
   v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean; v_has_kin boolean;
-  v_parents integer[] := '{}'; v_kin_parents integer[]; v_kin_no integer[] := '{}'; v_kin_id text[] := '{}';
-  v_kin_weight real[] := '{}';
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean := false;
+  -- what the selected node adds: neighbours, then siblings
+  v_parents integer[]; v_children integer[]; v_neighbours integer;
+  v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
+  v_kin_of integer[]; v_kin_no integer[]; v_kin_id text[]; v_kin_weight real[]; v_place integer;
   v_picked integer := 0; v_node integer; v_here integer; v_d integer; v_p real; v_other integer;
-  i integer; j integer; c integer; v_row record;
+  i integer; j integer; c integer; n integer;
 begin
   for n in 1..v_max_radius loop
     v_power := 1; v_base := v_decay; v_exponent := n;
@@ -7324,16 +8106,57 @@ begin
     end loop;
     v_powers[n + 1] := v_power;
   end loop;
-
-  select c.chunk_no, c.chunk_id, ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
-    into strict v_row
+  v_new_no := array[anchor_no];
+  select array[c.chunk_id],
+      array[ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)]
+    into strict v_new_id, v_new_weight
     from ragdb.chunks c left join ragdb.turns t using (corpus_id, chunk_no)
     where c.corpus_id = v_corpus and c.chunk_no = anchor_no;
-  v_nodes := 1; v_no[1] := anchor_no; v_id[1] := v_row.chunk_id; v_priority[1] := v_row.weight; v_distance[1] := 0;
-  v_slots[((anchor_no * 40503::bigint) & v_mask)::integer + 1] := 1;
-  v_heap[1] := 1; v_size := 1;
+  v_d := -1; v_neighbours := 1;
 
-  while v_size > 0 loop
+  loop
+    -- push what is new
+    for k in 1..coalesce(cardinality(v_new_no), 0) loop
+      n := v_new_no[k];
+      i := ((n * 40503::bigint) & v_mask)::integer;
+      loop
+        c := v_slots[i + 1];
+        exit when c = 0 or v_no[c] = n;
+        i := (i + 1) & v_mask;
+      end loop;
+      continue when c <> 0;
+      continue when v_hubs <> '{}' and (
+        exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.parent_no = any (v_hubs) and e.child_no = n)
+        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
+          and e.child_no = any (v_hubs) and e.parent_no = n));
+      v_nodes := v_nodes + 1; c := v_nodes;
+      v_slots[i + 1] := c;
+      v_other := case when k <= v_neighbours then v_d + 1 else v_d end;
+      v_p := v_new_weight[k] * v_powers[v_other + 1];
+      v_no[c] := n; v_id[c] := v_new_id[k]; v_priority[c] := v_p; v_distance[c] := v_other;
+      v_size := v_size + 1; i := v_size;
+      while i > 1 loop
+        j := v_heap[i / 2];
+        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_other
+          or v_distance[j] = v_other and v_id[j] collate "C" > v_new_id[k]);
+        v_heap[i] := j; i := i / 2;
+      end loop;
+      v_heap[i] := c;
+      if 2 * v_nodes > v_mask then
+        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
+        for m in 1..v_nodes loop
+          i := ((v_no[m] * 40503::bigint) & v_mask)::integer;
+          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
+          v_slots[i + 1] := m;
+        end loop;
+      end if;
+    end loop;
+    v_new_no := '{}';
+    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+    v_is_hub := false;
+    exit when v_size = 0;
+
     -- pop the best: higher priority, then smaller distance, then larger id
     v_node := v_heap[1];
     v_other := v_heap[v_size]; v_size := v_size - 1; i := 1;
@@ -7343,10 +8166,12 @@ begin
       exit when j > v_size;
       c := v_heap[j];
       if j < v_size then
-        if v_priority[v_heap[j + 1]] > v_priority[c] or v_priority[v_heap[j + 1]] = v_priority[c] and (
-            v_distance[v_heap[j + 1]] < v_distance[c]
-            or v_distance[v_heap[j + 1]] = v_distance[c] and v_id[v_heap[j + 1]] collate "C" > v_id[c]) then
-          j := j + 1; c := v_heap[j];
+        n := v_heap[j + 1];
+        if v_priority[n] > v_priority[c] or v_priority[n] = v_priority[c] and (
+          v_distance[n] < v_distance[c]
+          or v_distance[n] = v_distance[c] and v_id[n] collate "C" > v_id[c])
+        then
+          j := j + 1; c := n;
         end if;
       end if;
       exit when v_p > v_priority[c] or v_p = v_priority[c] and (v_d < v_distance[c]
@@ -7357,659 +8182,799 @@ begin
 
     v_here := v_no[v_node];
     v_d := v_distance[v_node];
-    continue when v_d > v_max_radius;
     v_picked := v_picked + 1;
-    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node]; distances[v_picked] := v_d;
+    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node];
+    distances[v_picked] := v_d;
     exit when v_picked = v_max_nodes;
     continue when v_d = v_max_radius;
 
-    select array_agg(distinct e.parent_no), not coalesce(bool_and(e.parent_no = any(v_expanded)), true)
-      into v_parents, v_has_kin
-      from ragdb.edges e where e.corpus_id = v_corpus and e.child_no = v_here;
-    v_is_hub := cardinality(coalesce(v_parents, '{}')) > v_max_nodes or v_max_nodes < (
-      select count(*) from (
-        select from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1) z);
-    v_has_kin := v_has_kin and v_max_siblings > 0;
-    if v_has_kin and v_kin_parents is distinct from v_parents then
-      v_kin_parents := v_parents;
-      select array_agg(k.child_no order by k.salience desc, k.chunk_id), array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
-          array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)
-            order by k.salience desc, k.chunk_id)
-        into v_kin_no, v_kin_id, v_kin_weight
-        from (
-          select e.child_no, c.chunk_id, max(e.child_salience) as salience
-            from ragdb.edges e join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
-            where e.corpus_id = v_corpus and e.parent_no = any(v_parents)
-            group by e.child_no, c.chunk_id
-            order by 3 desc, 2 limit v_max_siblings + 1) k
-        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
-    end if;
-
-    for v_row in
-      select 1 as step, c.chunk_no, c.chunk_id,
-          ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight) as weight
-        from (select unnest(v_parents) as chunk_no
-              union all
-              select e.child_no from ragdb.edges e where e.corpus_id = v_corpus and e.parent_no = v_here) n
-        join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = n.chunk_no
-        left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = n.chunk_no
-        where not v_is_hub
-      union all
-      select 1, h.chunk_no, h.chunk_id, h.weight
+    -- look around
+    v_parents := array(select distinct e.parent_no from ragdb.edges e
+      where e.corpus_id = v_corpus and e.child_no = v_here);
+    v_children := array(select e.child_no from ragdb.edges e
+      where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1);
+    v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
+    if v_is_hub then
+      select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
+        into v_new_no, v_new_id, v_new_weight
         from ragdb._slice_best_neighbours(v_corpus, v_here, v_powers[v_d + 2], v_max_nodes,
-          v_phases, v_weights, v_salience_weight) h
-        where v_is_hub
-      union all
-      (select 0, k.no, k.id, k.weight
-        from unnest(v_kin_no, v_kin_id, v_kin_weight) with ordinality k (no, id, weight, place)
-        where v_has_kin and k.no <> v_here order by k.place limit v_max_siblings)
-    loop
-      -- known already? Every node that is known has been pushed
-      i := ((v_row.chunk_no * 40503::bigint) & v_mask)::integer;
-      loop
-        c := v_slots[i + 1];
-        exit when c = 0 or v_no[c] = v_row.chunk_no;
-        i := (i + 1) & v_mask;
-      end loop;
-      continue when c <> 0;
-      continue when v_hubs <> '{}' and (
-        exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.parent_no = any(v_hubs) and e.child_no = v_row.chunk_no)
-        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.child_no = any(v_hubs) and e.parent_no = v_row.chunk_no));
-      v_nodes := v_nodes + 1; c := v_nodes;
-      v_slots[i + 1] := c;
-      v_d := v_distance[v_node] + v_row.step;
-      v_p := v_row.weight * v_powers[v_d + 1];
-      v_no[c] := v_row.chunk_no; v_id[c] := v_row.chunk_id; v_priority[c] := v_p; v_distance[c] := v_d;
-      v_size := v_size + 1; i := v_size;
-      while i > 1 loop
-        j := v_heap[i / 2];
-        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_d
-          or v_distance[j] = v_d and v_id[j] collate "C" > v_row.chunk_id);
-        v_heap[i] := j; i := i / 2;
-      end loop;
-      v_heap[i] := c;
-      if 2 * v_nodes > v_mask then
-        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
-        for n in 1..v_nodes loop
-          i := ((v_no[n] * 40503::bigint) & v_mask)::integer;
-          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
-          v_slots[i + 1] := n;
+          v_phases, v_weights, v_salience_weight) h;
+    else
+      v_new := '{}';
+      foreach n in array v_parents || v_children loop
+        i := ((n * 40503::bigint) & v_mask)::integer;
+        loop
+          c := v_slots[i + 1];
+          exit when c = 0 or v_no[c] = n;
+          i := (i + 1) & v_mask;
         end loop;
+        if c = 0 then v_new := v_new || n; end if;
+      end loop;
+      if v_new <> '{}' then
+        select array_agg(c.chunk_no), array_agg(c.chunk_id), array_agg(
+            ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight))
+          into v_new_no, v_new_id, v_new_weight
+          from unnest(v_new) u (chunk_no)
+          join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = u.chunk_no
+          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = u.chunk_no;
       end if;
-    end loop;
+    end if;
+    v_neighbours := coalesce(cardinality(v_new_no), 0);
+
+    if v_max_siblings > 0 and not v_parents <@ v_expanded then
+      if v_kin_of is distinct from v_parents then
+        v_kin_of := v_parents;
+        select array_agg(k.child_no order by k.salience desc, k.chunk_id),
+            array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
+            array_agg(ragdb._slice_weight(t.phase, t.salience, v_phases, v_weights,
+              v_salience_weight) order by k.salience desc, k.chunk_id)
+          into v_kin_no, v_kin_id, v_kin_weight
+          from (
+            select e.child_no, c.chunk_id, max(e.child_salience) as salience
+              from ragdb.edges e
+              join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
+              where e.corpus_id = v_corpus and e.parent_no = any (v_parents)
+              group by e.child_no, c.chunk_id
+              order by 3 desc, 2 limit v_max_siblings + 1) k
+          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
+      end if;
+      -- one more was fetched for the node itself, which is none of its siblings
+      v_place := coalesce(array_position(v_kin_no, v_here), v_max_siblings + 1);
+      v_new_no := v_new_no || v_kin_no[:v_place - 1] || v_kin_no[v_place + 1:];
+      v_new_id := v_new_id[:v_neighbours] || v_kin_id[:v_place - 1] || v_kin_id[v_place + 1:];
+      v_new_weight := v_new_weight[:v_neighbours]
+        || v_kin_weight[:v_place - 1] || v_kin_weight[v_place + 1:];
+    end if;
     v_expanded := v_expanded || v_here;
-    if v_is_hub then v_hubs := v_hubs || v_here; end if;
   end loop;
   return next;
 end $$;
 comment on function ragdb._expand_slice(integer, integer, jsonb) is
   'Returns the chunks that a complete policy admits around an anchor, in order of selection, with their distance of discovery.';
 
--- ── policies ────────────────────────────────────────────────────────────────────────────────────────
+-- ── policies ────────────────────────────────────────────────────────────────────────────────────
 
 comment on table ragdb.slice_policies is
   'Registered slice policies: rows never change, so a reference means the same for ever.';
 comment on column ragdb.slice_policies.policy_id is 'The version field of the policy.';
-comment on column ragdb.slice_policies.params_hash is '16 hex digits of xxHash64 over the canonical form.';
+comment on column ragdb.slice_policies.params_hash is
+  '16 hex digits of xxHash64 over the canonical form.';
 comment on column ragdb.slice_policies.canonical is 'The canonical JSON that both hashes cover.';
-comment on column ragdb.slice_policies.sha256 is 'SHA-256 of the canonical form; what a token covers.';
+comment on column ragdb.slice_policies.sha256 is
+  'SHA-256 of the canonical form; what a token covers.';
 comment on column ragdb.slice_policies.policy is 'The complete policy as registered.';
 comment on column ragdb.slice_policies.created_at is 'When it was registered.';
 comment on column ragdb.slice_policies.created_by is 'The role that registered it.';
 
 create or replace trigger slice_policies_are_immutable
-  before update or delete on ragdb.slice_policies for each row execute function ragdb._refuse_change();
+  before update or delete on ragdb.slice_policies
+  for each row execute function ragdb._refuse_change();
 create or replace trigger slice_policies_are_not_truncated
-  before truncate on ragdb.slice_policies for each statement execute function ragdb._refuse_change();
+  before truncate on ragdb.slice_policies
+  for each statement execute function ragdb._refuse_change();
 alter table ragdb.slice_policies enable always trigger slice_policies_are_immutable;
 alter table ragdb.slice_policies enable always trigger slice_policies_are_not_truncated;
 
--- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is a policy in full.
-create or replace function ragdb._resolve_policy(policy jsonb)
-returns table (policy_id text, params_hash text, canonical text, sha256 bytea, complete jsonb)
-language plpgsql stable
+create or replace function ragdb._hashed_policy(policy jsonb) returns ragdb.slice_policies
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
+declare
+  v_policy ragdb.slice_policies;
 begin
-  if _resolve_policy.policy ? 'policy_id' then
-    return query
-      select p.policy_id, p.params_hash, p.canonical, p.sha256, p.policy
-        from ragdb.slice_policies p
-        where p.policy_id = _resolve_policy.policy ->> 'policy_id'
-          and p.params_hash = coalesce(_resolve_policy.policy ->> 'params_hash', '');
-    if found then return; end if;
-    -- the default policy exists without being registered
-    complete := ragdb._default_policy();
-    if _resolve_policy.policy ->> 'policy_id' <> complete ->> 'version'
-        or _resolve_policy.policy ->> 'params_hash' is distinct from ragdb.policy_hash(complete) then
-      raise exception 'policy % with params_hash % is not registered',
-          ragdb._quote(_resolve_policy.policy ->> 'policy_id'), ragdb._quote(_resolve_policy.policy ->> 'params_hash')
-        using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
-              hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+  v_policy.policy := ragdb._complete_policy(policy);
+  v_policy.policy_id := v_policy.policy ->> 'version';
+  v_policy.canonical := ragdb._policy_canonical(v_policy.policy);
+  v_policy.params_hash := ragdb.xxh64(convert_to(v_policy.canonical, 'UTF8'));
+  v_policy.sha256 := sha256(convert_to(v_policy.canonical, 'UTF8'));
+  return v_policy;
+end $$;
+comment on function ragdb._hashed_policy(jsonb) is
+  'Returns a policy completed, with its reference and canonical form, registered or not. Raises RG430.';
+
+-- The default policy exists without being registered.
+create or replace function ragdb._known_policy(policy_id text, params_hash text)
+returns ragdb.slice_policies
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy ragdb.slice_policies;
+begin
+  select p.* into v_policy from ragdb.slice_policies p
+    where p.policy_id = _known_policy.policy_id and p.params_hash = _known_policy.params_hash;
+  if not found then
+    v_policy := ragdb._hashed_policy('{}');
+    if (v_policy.policy_id, v_policy.params_hash)
+      is distinct from (_known_policy.policy_id, _known_policy.params_hash)
+    then
+      return null;
     end if;
-  else
-    complete := ragdb._complete_policy(coalesce(_resolve_policy.policy, '{}'));
   end if;
-  policy_id := complete ->> 'version';
-  canonical := ragdb._policy_canonical(complete);
-  params_hash := ragdb.xxh64(convert_to(canonical, 'UTF8'));
-  sha256 := sha256(convert_to(canonical, 'UTF8'));
-  return next;
+  return v_policy;
+end $$;
+comment on function ragdb._known_policy(text, text) is
+  'Returns a policy by its reference; null when it is neither registered nor the default.';
+
+-- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
+-- a policy in full.
+create or replace function ragdb._resolve_policy(policy jsonb) returns ragdb.slice_policies
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy ragdb.slice_policies;
+begin
+  if policy is null or not policy ? 'policy_id' then
+    return ragdb._hashed_policy(coalesce(policy, '{}'));
+  end if;
+  v_policy := ragdb._known_policy(policy ->> 'policy_id', policy ->> 'params_hash');
+  if v_policy.policy_id is null then
+    raise exception 'policy % with params_hash % is not registered',
+        ragdb._quote(policy ->> 'policy_id'), ragdb._quote(policy ->> 'params_hash')
+      using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
+            hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+  end if;
+  return v_policy;
 end $$;
 comment on function ragdb._resolve_policy(jsonb) is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
 
+create or replace function ragdb._register_policy(policy ragdb.slice_policies) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.slice_policies
+    values (policy.policy_id, policy.params_hash, policy.canonical, policy.sha256, policy.policy,
+      ragdb._now(), ragdb._caller())
+    on conflict do nothing;
+  if not exists (select from ragdb.slice_policies p
+    where p.policy_id = policy.policy_id and p.params_hash = policy.params_hash
+      and p.canonical = policy.canonical)
+  then
+    raise exception 'another policy has the params_hash %', policy.params_hash
+      using errcode = 'RG409',
+            detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
+            hint = 'change any parameter by a millionth';
+  end if;
+end $$;
+comment on function ragdb._register_policy(ragdb.slice_policies) is
+  'Stores a resolved policy; one that is stored already is left alone. Raises RG409.';
+
+-- Definer, like its sister below: slice_policies is granted to nobody.
 create or replace function ragdb.register_policy(policy jsonb)
 returns table (policy_id text, params_hash text)
-language plpgsql security definer -- slice_policies is granted to nobody
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_policy record;
-  v_canonical text;
+  v_policy ragdb.slice_policies := ragdb._hashed_policy(register_policy.policy);
 begin
-  select * into strict v_policy from ragdb._resolve_policy(ragdb._complete_policy(register_policy.policy));
-  insert into ragdb.slice_policies as p
-    values (v_policy.policy_id, v_policy.params_hash, v_policy.canonical, v_policy.sha256, v_policy.complete,
-      ragdb._now(), ragdb._caller())
-    on conflict do nothing;
-  select p.canonical into strict v_canonical from ragdb.slice_policies p
-    where p.policy_id = v_policy.policy_id and p.params_hash = v_policy.params_hash;
-  if v_canonical <> v_policy.canonical then
-    raise exception 'another policy has the params_hash %', v_policy.params_hash
-      using errcode = 'RG409', detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
-            hint = 'change any parameter by a millionth';
-  end if;
+  perform ragdb._register_policy(v_policy);
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
 comment on function ragdb.register_policy(jsonb) is
   'Registers a slice policy (fields left out have their defaults) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
 create or replace function ragdb.list_policies()
-returns table (policy_id text, params_hash text, policy jsonb, created_at timestamptz, created_by text)
-language sql stable parallel safe security definer -- slice_policies is granted to nobody
+returns table (
+  policy_id text, params_hash text, policy jsonb, created_at timestamptz, created_by text)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select p.policy_id, p.params_hash, p.policy, p.created_at, p.created_by
-    from ragdb.slice_policies p order by p.policy_id, p.params_hash collate "C";
+    from ragdb.slice_policies p order by p.policy_id, p.params_hash;
 end;
 comment on function ragdb.list_policies() is 'Lists the registered slice policies by reference.';
 
 create or replace function ragdb.registry_fingerprint() returns text
-language sql stable parallel safe security definer -- slice_policies is granted to nobody
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
-  select pg_catalog.string_agg('{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
-      order by p.policy_id, p.params_hash collate "C")
+  select pg_catalog.string_agg(
+      '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
+      order by p.policy_id, p.params_hash)
     from ragdb.slice_policies p), '') || ']', 'UTF8'));
 comment on function ragdb.registry_fingerprint() is
   'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal fingerprints.';
 
--- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────────
+-- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────
 
 comment on table ragdb.signing_keys is
-  'HMAC keys of admissibility tokens; readable through the functions that sign and verify only, and left out of dumps of an extension.';
+  'HMAC keys of admissibility tokens and traces; read by the functions that sign and verify only, and left out of dumps of an extension.';
 comment on column ragdb.signing_keys.key_id is 'Name of the key, part of every token it signs.';
 comment on column ragdb.signing_keys.secret is '32 to 128 bytes.';
-comment on column ragdb.signing_keys.state is 'active (signs and verifies; at most one), verify_only or revoked.';
-comment on column ragdb.signing_keys.created_at is 'When the key was made or imported.';
-comment on column ragdb.signing_keys.not_after is 'After this time the key verifies nothing; null for never.';
+comment on column ragdb.signing_keys.state is
+  'active (signs and verifies; at most one), verify_only or revoked.';
+comment on column ragdb.signing_keys.created_at is 'When the key was made, here or in the original.';
+comment on column ragdb.signing_keys.active_until is 'When it ceased to sign; null while it is active.';
+comment on column ragdb.signing_keys.not_after is
+  'From this time on it neither signs nor verifies tokens; null for never.';
 
--- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what SQL can exclusive-or.
+-- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what
+-- SQL can exclusive-or.
 create or replace function ragdb._hmac_sha256(key bytea, message bytea) returns bytea
 language sql immutable strict parallel safe
 begin atomic
   with k as (
-    select pg_catalog.encode(
-      case when pg_catalog.octet_length(key) > 64 then pg_catalog.sha256(key) else key end, 'hex') as hex
+    select pg_catalog.encode(case when pg_catalog.octet_length(key) > 64
+      then pg_catalog.sha256(key) else key end, 'hex') as hex
   ), words as (
-    select n, ('x' || pg_catalog.substr(pg_catalog.rpad(k.hex, 128, '0'), 16 * n + 1, 16))::bit(64)::bigint as word
+    select n, ('x' || pg_catalog.substr(pg_catalog.rpad(k.hex, 128, '0'), 16 * n + 1, 16))
+        ::bit(64)::bigint as word
       from k, pg_catalog.generate_series(0, 7) n
   ), pads as (
-    select pg_catalog.string_agg(pg_catalog.int8send(word # 3906369333256140342), '' order by n) as inner_pad,
-        pg_catalog.string_agg(pg_catalog.int8send(word # 6655295901103053916), '' order by n) as outer_pad
+    select
+        pg_catalog.string_agg(pg_catalog.int8send(word # 3906369333256140342), '' order by n)
+          as inner_pad,
+        pg_catalog.string_agg(pg_catalog.int8send(word # 6655295901103053916), '' order by n)
+          as outer_pad
       from words
   )
   select pg_catalog.sha256(p.outer_pad || pg_catalog.sha256(p.inner_pad || message)) from pads p;
 end;
-comment on function ragdb._hmac_sha256(bytea, bytea) is 'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
+comment on function ragdb._hmac_sha256(bytea, bytea) is
+  'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
 
-create or replace function ragdb.create_signing_key(key_id text default null) returns text
-language plpgsql security definer -- signing_keys is granted to nobody
+-- To the millisecond, as the times of traces are.
+create or replace function ragdb._retire_signing_key() returns void
+language sql
+begin atomic
+  update ragdb.signing_keys
+    set state = 'verify_only', active_until = pg_catalog.date_trunc('milliseconds', ragdb._now())
+    where state = 'active';
+end;
+comment on function ragdb._retire_signing_key() is
+  'Makes the active key, if there is one, a key that only verifies.';
+
+create or replace function ragdb._check_key_id(key_id text) returns void
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_id constant text := coalesce(create_signing_key.key_id, 'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
 begin
-  if v_id !~ '^[A-Za-z0-9_-]{1,64}$' then
-    raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb._quote(v_id)
-      using errcode = 'RG400', detail = 'the id is part of every token', hint = 'leave it out for one made of the time';
+  if key_id is null or key_id !~ '^[A-Za-z0-9_-]{1,64}$' then
+    raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb._quote(key_id)
+      using errcode = 'RG400', detail = 'the id is part of every token',
+            hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
+end $$;
+comment on function ragdb._check_key_id(text) is 'Refuses what cannot be the id of a key. Raises RG400.';
+
+-- Definer, like all functions of keys: signing_keys is granted to nobody.
+create or replace function ragdb.create_signing_key(key_id text default null) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant text := coalesce(create_signing_key.key_id,
+    'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
+begin
+  perform ragdb._check_key_id(v_id);
   if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
     raise exception 'signing key % exists already', ragdb._quote(v_id)
       using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
   end if;
-  update ragdb.signing_keys set state = 'verify_only' where state = 'active';
+  perform ragdb._retire_signing_key();
   -- four random uuids carry 488 random bits from the server's strong generator
-  insert into ragdb.signing_keys values (v_id,
-    sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-    'active', ragdb._now(), null);
+  insert into ragdb.signing_keys (key_id, secret, state, created_at)
+    values (v_id, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+      || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'active', ragdb._now());
   return v_id;
 end $$;
 comment on function ragdb.create_signing_key(text) is
   'Makes the key that signs from now on and returns its id; the key that signed before still verifies. Raises RG400, RG409.';
 
 create or replace function ragdb.revoke_signing_key(key_id text) returns void
-language plpgsql security definer -- signing_keys is granted to nobody
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 begin
-  update ragdb.signing_keys s set state = 'revoked' where s.key_id = revoke_signing_key.key_id;
+  update ragdb.signing_keys s
+    set state = 'revoked',
+        active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb._now()))
+    where s.key_id = revoke_signing_key.key_id;
   if not found then
     raise exception 'signing key % does not exist', ragdb._quote(revoke_signing_key.key_id)
-      using errcode = 'RG432', detail = 'nothing was revoked', hint = 'ragdb.list_signing_keys() lists the ids';
+      using errcode = 'RG432', detail = 'nothing was revoked',
+            hint = 'ragdb.list_signing_keys() lists the ids';
   end if;
 end $$;
 comment on function ragdb.revoke_signing_key(text) is
   'Revokes a key: every token it signed fails from now on. Raises RG432.';
 
 create or replace function ragdb.list_signing_keys()
-returns table (key_id text, state text, created_at timestamptz, not_after timestamptz)
-language sql stable parallel safe security definer -- signing_keys is granted to nobody
+returns table (
+  key_id text, state text, created_at timestamptz, active_until timestamptz, not_after timestamptz)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.key_id, k.state, k.created_at, k.not_after from ragdb.signing_keys k order by k.created_at, k.key_id;
+  select k.key_id, k.state, k.created_at, k.active_until, k.not_after
+    from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.list_signing_keys() is 'Lists the signing keys without their secrets.';
 
 create or replace function ragdb.export_signing_keys()
-returns table (key_id text, secret text, state text, created_at timestamptz, not_after timestamptz)
-language sql stable parallel safe security definer -- signing_keys is granted to nobody
+returns table (
+  key_id text, secret text, state text, created_at timestamptz, active_until timestamptz,
+  not_after timestamptz)
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.not_after
+  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.active_until,
+      k.not_after
     from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.export_signing_keys() is
   'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported into a restored copy.';
 
 create or replace function ragdb.import_signing_key(
-  key_id text, secret text, state text default 'verify_only', not_after timestamptz default null) returns void
-language plpgsql security definer -- signing_keys is granted to nobody
+  key_id text, secret text, state text default 'verify_only', created_at timestamptz default null,
+  active_until timestamptz default null, not_after timestamptz default null)
+returns void
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_secret bytea;
+  v_until timestamptz;
 begin
+  perform ragdb._check_key_id(import_signing_key.key_id);
   if coalesce(import_signing_key.secret !~ '^([0-9a-fA-F]{2}){32,128}$', true)
-      or coalesce(import_signing_key.key_id !~ '^[A-Za-z0-9_-]{1,64}$', true)
-      or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true) then
-    raise exception 'a signing key is an id of 1 to 64 letters, digits, _ or -, a secret of 32 to 128 bytes in hex and a state'
+    or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true)
+  then
+    raise exception 'the secret of key % is not 32 to 128 bytes in hex, or its state is unknown',
+        ragdb._quote(import_signing_key.key_id)
       using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
             hint = 'import what ragdb.export_signing_keys() gave';
   end if;
   v_secret := decode(import_signing_key.secret, 'hex');
-  if exists (select from ragdb.signing_keys s where s.key_id = import_signing_key.key_id and s.secret <> v_secret) then
-    raise exception 'signing key % exists with another secret', ragdb._quote(import_signing_key.key_id)
-      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'import it under another id';
+  if exists (select from ragdb.signing_keys s
+    where s.key_id = import_signing_key.key_id and s.secret <> v_secret)
+  then
+    raise exception 'signing key % exists with another secret',
+        ragdb._quote(import_signing_key.key_id)
+      using errcode = 'RG409', detail = 'keys are never overwritten',
+            hint = 'import it under another id';
   end if;
   if import_signing_key.state = 'active' then
-    update ragdb.signing_keys s set state = 'verify_only' where s.state = 'active';
+    perform ragdb._retire_signing_key();
+  else
+    v_until := coalesce(import_signing_key.active_until,
+      date_trunc('milliseconds', ragdb._now()));
   end if;
-  insert into ragdb.signing_keys
-    values (import_signing_key.key_id, v_secret, import_signing_key.state, ragdb._now(), import_signing_key.not_after)
-    on conflict (key_id) do update set state = excluded.state, not_after = excluded.not_after;
+  insert into ragdb.signing_keys as s
+    values (import_signing_key.key_id, v_secret, import_signing_key.state,
+      coalesce(import_signing_key.created_at, ragdb._now()), v_until, import_signing_key.not_after)
+    on conflict on constraint signing_keys_id_is_unique do update
+      set state = excluded.state, active_until = excluded.active_until,
+          not_after = excluded.not_after;
 end $$;
-comment on function ragdb.import_signing_key(text, text, text, timestamptz) is
-  'Puts back an exported key, so that a restored copy verifies the tokens of the original. Raises RG400, RG409.';
+comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz, timestamptz) is
+  'Puts back an exported key, so that a restored copy verifies the tokens and traces of the original; an active one signs from now on. Raises RG400, RG409.';
 
 -- The bytes that a token signs. There is no function that signs bytes of the caller's choice.
 create or replace function ragdb._token_message(
-  key_id text, corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
-  graph_snapshot_hash text, schema_version text, issued_at bigint, expires_at bigint) returns bytea
-language sql immutable parallel safe
-return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissible slice') || ragdb._packed(corpus)
-  || ragdb._packed(slice_id) || ragdb._packed(anchor_chunk_id) || ragdb._packed(policy_id) || ragdb._packed(policy_sha256)
+  key_id text, corpus text, slice_id text, anchor_chunk_id text, policy_id text,
+  policy_sha256 bytea, graph_snapshot_hash text, schema_version text, issued_at bigint,
+  expires_at bigint)
+returns bytea
+language sql stable parallel safe
+return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissible slice')
+  || ragdb._packed(corpus) || ragdb._packed(slice_id) || ragdb._packed(anchor_chunk_id)
+  || ragdb._packed(policy_id) || ragdb._packed(policy_sha256)
   || ragdb._packed(graph_snapshot_hash) || ragdb._packed(schema_version)
-  || ragdb._packed(pg_catalog.int8send(issued_at)) || ragdb._packed(pg_catalog.int8send(expires_at));
+  || ragdb._packed(pg_catalog.int8send(issued_at))
+  || ragdb._packed(pg_catalog.int8send(expires_at));
 comment on function ragdb._token_message(text, text, text, text, text, bytea, text, text, bigint, bigint) is
   'Returns the length-prefixed fields that an admissibility token signs; times in seconds since 1970.';
 
+create or replace function ragdb._signing_key() returns ragdb.signing_keys
+language sql stable parallel safe
+return (select k from ragdb.signing_keys k
+  where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now()));
+comment on function ragdb._signing_key() is 'Returns the key that signs now; null when there is none.';
+
 create or replace function ragdb._issue_token(
-  corpus text, slice_id text, anchor_chunk_id text, policy_id text, policy_sha256 bytea,
-  graph_snapshot_hash text, schema_version text) returns text
-language plpgsql stable
+  corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies)
+returns text
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_key ragdb.signing_keys;
+  v_key ragdb.signing_keys := ragdb._signing_key();
   v_issued constant bigint := floor(extract(epoch from ragdb._now()));
   v_expires constant bigint := v_issued + 30 * 86400;
 begin
-  select k.* into v_key from ragdb.signing_keys k
-    where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
-  if not found then
+  if v_key.key_id is null then
     raise exception 'there is no signing key'
-      using errcode = 'RG433', detail = 'an admissibility token is signed, and nothing is signed with a default secret',
-            hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); or build the slice with sign => false';
+      using errcode = 'RG433',
+            detail = 'an admissibility token is signed, and nothing is signed with a default secret',
+            hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); '
+              'or build the slice with sign => false';
   end if;
-  return 'rgt1.' || v_key.key_id || '.' || v_issued || '.' || v_expires || '.' || encode(ragdb._hmac_sha256(v_key.secret,
-    ragdb._token_message(v_key.key_id, corpus, slice_id, anchor_chunk_id, policy_id, policy_sha256,
-      graph_snapshot_hash, schema_version, v_issued, v_expires)), 'hex');
+  return format('rgt1.%s.%s.%s.%s', v_key.key_id, v_issued, v_expires,
+    encode(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, corpus.name,
+      slice.slice_id, slice.anchor_chunk_id, slice.policy_id, policy.sha256,
+      slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)), 'hex'));
 end $$;
-comment on function ragdb._issue_token(text, text, text, text, bytea, text, text) is
+comment on function ragdb._issue_token(ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
   'Signs a slice with the active key, for 30 days. Raises RG433.';
 
--- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make this.
-create or replace function ragdb._trace_mac(trace_hash bytea) returns bytea
-language sql stable
-begin atomic
-  select ragdb._hmac_sha256(k.secret, ragdb._packed('ragdb-trace-1') || ragdb._packed(_trace_mac.trace_hash))
-    from ragdb.signing_keys k where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now());
-end;
-comment on function ragdb._trace_mac(bytea) is 'Signs the hash of a trace with the active key; null when there is none.';
+-- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make
+-- this.
+create or replace function ragdb._trace_mac(trace_hash bytea, secret bytea) returns bytea
+language sql immutable strict parallel safe
+return ragdb._hmac_sha256(secret, ragdb._packed('ragdb-trace-1'::bytea)
+  || ragdb._packed(trace_hash));
+comment on function ragdb._trace_mac(bytea, bytea) is
+  'Signs the hash of a trace with a secret; null where either is.';
 
 create or replace function ragdb._matching_mac(trace ragdb.retrieval_traces) returns bytea
-language sql stable
-begin atomic
+language sql stable parallel safe
+return (
+  with signers as (
+    select k.secret, k.created_at <= (trace).created_at as is_older,
+        coalesce(least(k.active_until, k.not_after) > (trace).created_at, true) as was_active
+      from ragdb.signing_keys k
+  )
   select case
-      -- no key made the trace, none is expected of it; a key that is not here (a restored copy) cannot speak
-      when (trace).trace_mac is null and not exists (select from ragdb.signing_keys k where k.created_at <= (trace).created_at)
-        then null
-      when (trace).trace_mac is not null and not exists (select from ragdb.signing_keys k) then (trace).trace_mac
-      else coalesce((
-        select m.mac from ragdb.signing_keys k
-          cross join lateral (select ragdb._hmac_sha256(k.secret,
-            ragdb._packed('ragdb-trace-1') || ragdb._packed((trace).trace_hash)) as mac) m
-          where m.mac = (trace).trace_mac), '\x00')
-    end;
-end;
+      -- no key was there to sign it
+      when (trace).trace_mac is null
+        and not exists (select from signers s where s.is_older and s.was_active) then null
+      -- the key that signed it is not here: a restored copy without its keys
+      when (trace).trace_mac is not null
+        and not exists (select from signers s where s.is_older) then (trace).trace_mac
+      else coalesce((select m.mac from signers s
+          cross join lateral (select ragdb._trace_mac((trace).trace_hash, s.secret) as mac) m
+          where m.mac = (trace).trace_mac limit 1), '\x00')
+    end);
 comment on function ragdb._matching_mac(ragdb.retrieval_traces) is
-  'Returns the signature that a trace should have: its own when one of the keys made it, null when it was recorded before any key, else a byte that no signature is.';
+  'Returns the signature that a trace should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
 
--- ── slices ──────────────────────────────────────────────────────────────────────────────────────────
+-- ── slices ──────────────────────────────────────────────────────────────────────────────────────
 
-comment on table ragdb.slices is 'Slices that were exported or retrieved from, once per graph state.';
+comment on table ragdb.slices is
+  'Slices that were exported or retrieved from, once per graph state.';
 comment on column ragdb.slices.corpus_id is 'The corpus.';
-comment on column ragdb.slices.slice_id is 'Fingerprint of corpus, anchor, policy, members with content, and edges.';
+comment on column ragdb.slices.slice_id is
+  'Fingerprint of corpus, anchor, policy, members with content, and edges.';
 comment on column ragdb.slices.anchor_chunk_id is 'The chunk that the slice was built around.';
 comment on column ragdb.slices.policy_id is 'Policy reference, first half.';
 comment on column ragdb.slices.params_hash is 'Policy reference, second half.';
 comment on column ragdb.slices.chunk_ids is 'Members, sorted by bytes.';
-comment on column ragdb.slices.content_hashes is 'SHA-256 of each member''s canonical text, in the order of chunk_ids.';
-comment on column ragdb.slices.selection_order is 'Members in the order in which the policy chose them.';
+comment on column ragdb.slices.content_hashes is
+  'SHA-256 of each member''s canonical text, in the order of chunk_ids.';
+comment on column ragdb.slices.selection_order is
+  'Members in the order in which the policy chose them.';
 comment on column ragdb.slices.edge_count is 'Number of edges between members.';
 comment on column ragdb.slices.schema_version is 'Version of the fingerprint''s definition.';
-comment on column ragdb.slices.graph_snapshot_hash is 'Hash of the members'' contents and the edge count.';
+comment on column ragdb.slices.graph_snapshot_hash is
+  'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike.
-create or replace function ragdb._slice_fingerprint(
-  corpus_id integer, corpus text, anchor_chunk_id text, policy_id text, params_hash text, chunk_ids text[])
-returns table (slice_id text, graph_snapshot_hash text, edge_count integer, content_hashes bytea[])
-language sql stable
-begin atomic
-  with members as materialized (
-    select c.chunk_no, c.chunk_id, c.content_hash
-      from ragdb.chunks c
-      where c.corpus_id = _slice_fingerprint.corpus_id and c.chunk_id = any(_slice_fingerprint.chunk_ids)
-  ), contents as materialized (
-    -- a member that is gone counts too, as one without content
-    select pg_catalog.string_agg(ragdb._packed(i.chunk_id) || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
-          order by i.chunk_id collate "C") as bytes,
-        pg_catalog.array_agg(m.content_hash order by i.chunk_id collate "C") as hashes
-      from pg_catalog.unnest(_slice_fingerprint.chunk_ids) i (chunk_id) left join members m on m.chunk_id = i.chunk_id
-  ), joined as materialized (
-    select pg_catalog.count(*)::integer as count, pg_catalog.string_agg(
-        ragdb._packed(p.chunk_id) || ragdb._packed(k.chunk_id) || ragdb._packed(e.edge_type), ''
-        order by p.chunk_id, k.chunk_id,
-          pg_catalog.array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from ragdb.edges e join members p on p.chunk_no = e.parent_no join members k on k.chunk_no = e.child_no
-      where e.corpus_id = _slice_fingerprint.corpus_id
-        and e.parent_no = any(array(select m.chunk_no from members m))
-        and e.child_no = any(array(select m.chunk_no from members m))
-  )
-  select pg_catalog.encode(pg_catalog.sha256(
-        ragdb._packed('ragdb-slice-1') || ragdb._packed(corpus) || ragdb._packed(anchor_chunk_id)
-        || ragdb._packed(policy_id) || ragdb._packed(params_hash)
-        || ragdb._packed(coalesce(c.bytes, '')) || ragdb._packed(coalesce(j.bytes, ''))
-        || ragdb._packed('1.0.0')), 'hex'),
-      pg_catalog.encode(pg_catalog.sha256(
-        ragdb._packed('ragdb-snapshot-1') || ragdb._packed(coalesce(c.bytes, ''))
-        || ragdb._packed(pg_catalog.int4send(j.count)) || ragdb._packed('1.0.0')), 'hex'),
-      j.count, coalesce(c.hashes, '{}')
-    from contents c, joined j;
-end;
-comment on function ragdb._slice_fingerprint(integer, text, text, text, text, text[]) is
-  'Recomputes a slice''s fingerprint, snapshot hash (64 hex digits each), edge count and content hashes from the rows.';
-
-create or replace function ragdb.build_slice(
-  corpus text, anchor text, policy jsonb default null, sign boolean default true)
-returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text)
-language plpgsql stable security definer -- chunks, edges and keys are granted to nobody
+-- Recomputed from the rows each time, for building and for verifying alike; in PL/pgSQL because that
+-- keeps the plan.
+create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
+returns ragdb.slices
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
-  v_policy record;
-  v_anchor_no integer;
-  v_made record;
+  v_contents bytea;
+  v_edges bytea;
 begin
-  v_corpus := ragdb._open_corpus(build_slice.corpus, 'read');
-  select * into strict v_policy from ragdb._resolve_policy(build_slice.policy);
+  slice.corpus_id := corpus.corpus_id;
+  slice.schema_version := '1.0.0';
+  with members as materialized (
+    select i.chunk_id collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb._packed(i.chunk_id) as packed
+      from unnest(slice.chunk_ids) i (chunk_id)
+      left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = i.chunk_id
+  ), contents as (
+    -- a member that is gone counts too, as one without content
+    select string_agg(m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
+          order by m.chunk_id) as bytes,
+        array_agg(m.content_hash order by m.chunk_id) as hashes
+      from members m
+  ), edges as (
+    select count(*) as count, string_agg(p.packed || k.packed || ragdb._packed(e.edge_type), ''
+        order by p.chunk_id, k.chunk_id,
+          array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+      from ragdb.edges e
+      join members p on p.chunk_no = e.parent_no
+      join members k on k.chunk_no = e.child_no
+      where e.corpus_id = corpus.corpus_id
+  )
+  select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
+    into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
+    from contents c, edges e;
+  slice.slice_id := encode(sha256(
+    ragdb._packed('ragdb-slice-1') || ragdb._packed(corpus.name)
+    || ragdb._packed(slice.anchor_chunk_id) || ragdb._packed(slice.policy_id)
+    || ragdb._packed(slice.params_hash) || ragdb._packed(v_contents) || ragdb._packed(v_edges)
+    || ragdb._packed(slice.schema_version)), 'hex');
+  slice.graph_snapshot_hash := encode(sha256(
+    ragdb._packed('ragdb-snapshot-1') || ragdb._packed(v_contents)
+    || ragdb._packed(int4send(slice.edge_count)) || ragdb._packed(slice.schema_version)), 'hex');
+  return slice;
+end $$;
+comment on function ragdb._fingerprinted(ragdb.corpora, ragdb.slices) is
+  'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 hex digits each), edge count and content hashes recomputed from the rows.';
+
+create or replace function ragdb._build_slice(
+  corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
+  out slice ragdb.slices, out distances integer[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_anchor_no integer;
+begin
   select c.chunk_no into v_anchor_no from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = build_slice.anchor;
+    where c.corpus_id = corpus.corpus_id and c.chunk_id = anchor;
   if not found then
-    raise exception 'anchor % is not in corpus %', ragdb._quote(build_slice.anchor), ragdb._quote(v_corpus.name)
+    raise exception 'anchor % is not in corpus %', ragdb._quote(anchor), ragdb._quote(corpus.name)
       using errcode = 'RG434', detail = 'a slice is built around a chunk that exists',
             hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
   end if;
-  select * into strict v_made from ragdb._expand_slice(v_corpus.corpus_id, v_anchor_no, v_policy.complete);
-  anchor_chunk_id := build_slice.anchor;
-  selection_order := v_made.chunk_ids;
-  distances := v_made.distances;
-  chunk_ids := array(select u collate "C" from unnest(v_made.chunk_ids) u order by 1);
-  policy_id := v_policy.policy_id;
-  params_hash := v_policy.params_hash;
-  schema_version := '1.0.0';
-  select f.slice_id, f.graph_snapshot_hash, f.edge_count into slice_id, graph_snapshot_hash, edge_count
-    from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name, anchor_chunk_id, policy_id, params_hash, chunk_ids) f;
-  if build_slice.sign then
-    admissibility_token := ragdb._issue_token(v_corpus.name, slice_id, anchor_chunk_id, policy_id, v_policy.sha256,
-      graph_snapshot_hash, schema_version);
+  select e.chunk_ids, e.distances into strict slice.selection_order, distances
+    from ragdb._expand_slice(corpus.corpus_id, v_anchor_no, policy.policy) e;
+  slice.anchor_chunk_id := anchor;
+  slice.policy_id := policy.policy_id;
+  slice.params_hash := policy.params_hash;
+  slice.chunk_ids := array(select u collate "C" from unnest(slice.selection_order) u order by 1);
+  slice := ragdb._fingerprinted(corpus, slice);
+end $$;
+comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
+  'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
+
+create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._register_policy(policy);
+  slice.created_at := ragdb._now();
+  insert into ragdb.slices values (slice.*) on conflict do nothing;
+end $$;
+comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
+  'Stores a slice that was just built, and its policy; the same graph state is stored once. Raises RG409.';
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.built_slice') is null then
+    create type ragdb.built_slice as (
+      slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[],
+      distances integer[], edge_count integer, policy_id text, params_hash text,
+      schema_version text, graph_snapshot_hash text, admissibility_token text);
   end if;
-  return next;
+end $$;
+comment on type ragdb.built_slice is
+  'A slice as it is handed out: members sorted and in order of selection with their distances, fingerprints, and the token where it is signed.';
+
+create or replace function ragdb._built_slice(
+  slice ragdb.slices, distances integer[], token text) returns ragdb.built_slice
+language sql immutable parallel safe
+return row((slice).slice_id, (slice).anchor_chunk_id, (slice).chunk_ids, (slice).selection_order,
+  distances, (slice).edge_count, (slice).policy_id, (slice).params_hash, (slice).schema_version,
+  (slice).graph_snapshot_hash, token)::ragdb.built_slice;
+comment on function ragdb._built_slice(ragdb.slices, integer[], text) is
+  'Returns a slice as it is handed out.';
+
+-- Definer, like all that follow: chunks, edges, slices and keys are granted to nobody.
+create or replace function ragdb.build_slice(
+  corpus text, anchor text, policy jsonb default null, sign boolean default true)
+returns setof ragdb.built_slice
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(build_slice.corpus, 'read');
+  v_policy ragdb.slice_policies := ragdb._resolve_policy(build_slice.policy);
+  v_made record;
+begin
+  v_made := ragdb._build_slice(v_corpus, anchor, v_policy);
+  return next ragdb._built_slice(v_made.slice, v_made.distances,
+    case when sign then ragdb._issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
 comment on function ragdb.build_slice(text, text, jsonb, boolean) is
   'Builds the slice that a policy (in full, by reference, or null for the default) admits around an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
 
 create or replace function ragdb.build_slices(
   corpus text, anchors text[], policy jsonb default null, sign boolean default true)
-returns table (anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text, error_code text, error text)
-language plpgsql stable security definer -- it opens the corpus once; build_slice checks again
+returns table (
+  anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[],
+  distances integer[], edge_count integer, policy_id text, params_hash text, schema_version text,
+  graph_snapshot_hash text, admissibility_token text, error_code text, error text)
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
+  v_corpus ragdb.corpora := ragdb._open_corpus(build_slices.corpus, 'read');
   v_anchor text;
 begin
-  v_corpus := ragdb._open_corpus(build_slices.corpus, 'read');
-  if cardinality(anchors) is null or cardinality(anchors) not between 1 and 1000 then
-    raise exception 'anchors are 1 to 1000 chunk ids, not %', coalesce(cardinality(anchors)::text, 'null')
-      using errcode = 'RG400', detail = 'one slice is built for each', hint = 'split a longer list';
+  if coalesce(cardinality(anchors) not between 1 and 1000, true) then
+    raise exception 'anchors are 1 to 1000 chunk ids, not %',
+        coalesce(cardinality(anchors)::text, 'null')
+      using errcode = 'RG400', detail = 'one slice is built for each',
+            hint = 'split a longer list';
   end if;
   foreach v_anchor in array anchors loop
-    begin
-      return query
-        select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances, s.edge_count, s.policy_id,
-            s.params_hash, s.schema_version, s.graph_snapshot_hash, s.admissibility_token, null, null
-          from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy, build_slices.sign) s;
-    exception when sqlstate 'RG434' then
-      -- an anchor that is missing is that anchor's failure; anything else is everyone's
-      anchor_chunk_id := v_anchor; error_code := sqlstate; error := sqlerrm;
+    -- an anchor that is missing is that anchor's failure; anything else is everyone's
+    if not exists (select from ragdb.chunks c
+      where c.corpus_id = v_corpus.corpus_id and c.chunk_id = v_anchor)
+    then
+      anchor_chunk_id := v_anchor;
+      error_code := 'RG434';
+      error := format('anchor %s is not in corpus %s', ragdb._quote(v_anchor),
+        ragdb._quote(v_corpus.name));
       return next;
-      error_code := null; error := null;
-    end;
+      continue;
+    end if;
+    return query
+      select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances,
+          s.edge_count, s.policy_id, s.params_hash, s.schema_version, s.graph_snapshot_hash,
+          s.admissibility_token, null::text, null::text
+        from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy,
+          build_slices.sign) s;
   end loop;
 end $$;
 comment on function ragdb.build_slices(text, text[], jsonb, boolean) is
   'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
 
-create or replace function ragdb._store_slice(
-  corpus_id integer, corpus text, slice_id text, anchor_chunk_id text, policy jsonb, chunk_ids text[], selection_order text[])
-returns void
-language plpgsql
+create or replace function ragdb.export_slice(corpus text, anchor text, policy jsonb default null)
+returns setof ragdb.built_slice
+language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_policy record;
+  v_corpus ragdb.corpora := ragdb._open_corpus(export_slice.corpus, 'read');
+  v_policy ragdb.slice_policies := ragdb._resolve_policy(export_slice.policy);
+  v_made record;
 begin
-  select * into strict v_policy from ragdb._resolve_policy(_store_slice.policy);
-  perform ragdb.register_policy(v_policy.complete);
-  insert into ragdb.slices
-    select _store_slice.corpus_id, f.slice_id, _store_slice.anchor_chunk_id, v_policy.policy_id, v_policy.params_hash,
-        _store_slice.chunk_ids, f.content_hashes, _store_slice.selection_order, f.edge_count, '1.0.0',
-        f.graph_snapshot_hash, ragdb._now()
-      from ragdb._slice_fingerprint(_store_slice.corpus_id, corpus, _store_slice.anchor_chunk_id,
-        v_policy.policy_id, v_policy.params_hash, _store_slice.chunk_ids) f
-    on conflict do nothing;
-end $$;
-comment on function ragdb._store_slice(integer, text, text, text, jsonb, text[], text[]) is
-  'Stores a slice that was just built, and its policy; the same graph state is stored once.';
-
-create or replace function ragdb.export_slice(
-  corpus text, anchor text, policy jsonb default null)
-returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], distances integer[],
-  edge_count integer, policy_id text, params_hash text, schema_version text, graph_snapshot_hash text,
-  admissibility_token text)
-language plpgsql security definer -- slices is granted to nobody
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_corpus ragdb.corpora;
-  v_slice record;
-begin
-  v_corpus := ragdb._open_corpus(export_slice.corpus, 'read');
-  select * into strict v_slice from ragdb.build_slice(export_slice.corpus, export_slice.anchor, export_slice.policy);
-  perform ragdb._store_slice(v_corpus.corpus_id, v_corpus.name, v_slice.slice_id, v_slice.anchor_chunk_id,
-    export_slice.policy, v_slice.chunk_ids, v_slice.selection_order);
-  return query select v_slice.slice_id, v_slice.anchor_chunk_id, v_slice.chunk_ids, v_slice.selection_order,
-    v_slice.distances, v_slice.edge_count, v_slice.policy_id, v_slice.params_hash, v_slice.schema_version,
-    v_slice.graph_snapshot_hash, v_slice.admissibility_token;
+  v_made := ragdb._build_slice(v_corpus, anchor, v_policy);
+  perform ragdb._store_slice(v_made.slice, v_policy);
+  return next ragdb._built_slice(v_made.slice, v_made.distances,
+    ragdb._issue_token(v_corpus, v_made.slice, v_policy));
 end $$;
 comment on function ragdb.export_slice(text, text, jsonb) is
   'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
 
--- The token says who signed what and until when; the rows say whether what was signed is still there. Both must agree.
+create or replace function ragdb._changed_members(slice ragdb.slices) returns text[]
+language sql stable parallel safe
+return array(
+  select o.chunk_id
+    from unnest((slice).chunk_ids, (slice).content_hashes) o (chunk_id, content_hash)
+    left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
+    where c.content_hash is distinct from o.content_hash
+    order by o.chunk_id collate "C");
+comment on function ragdb._changed_members(ragdb.slices) is
+  'Returns the members of a stored slice that are gone or say something else now.';
+
+create or replace function ragdb._slice_changes(slice ragdb.slices) returns text
+language sql stable parallel safe
+return coalesce('chunks changed or gone since: ' || nullif(pg_catalog.left(
+  pg_catalog.array_to_string(ragdb._changed_members(slice), ', '), 500), ''),
+  'edges between the members changed since');
+comment on function ragdb._slice_changes(ragdb.slices) is
+  'Says what has changed about a stored slice whose fingerprint is no longer the same.';
+
+-- The token says who signed what and until when; the rows say whether what was signed is still
+-- there. Both must agree.
 create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
 returns table (valid boolean, reason text)
-language plpgsql stable security definer -- keys and chunks are granted to nobody
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
+  v_corpus ragdb.corpora := ragdb._open_corpus(verify_token.corpus, 'read');
   v_parts constant text[] := string_to_array(verify_token.token, '.');
   v_now constant bigint := floor(extract(epoch from ragdb._now()));
   v_key ragdb.signing_keys;
-  v_policy record;
-  v_members text[] := verify_token.chunk_ids;
+  v_policy ragdb.slice_policies;
   v_stored ragdb.slices;
-  v_found record;
-  v_changed text;
+  v_slice ragdb.slices;
+  v_found ragdb.slices;
 begin
-  v_corpus := ragdb._open_corpus(verify_token.corpus, 'read');
   valid := false;
-  if verify_token.token is null
-      or verify_token.token !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$' then
-    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>'; return next; return;
+  if verify_token.token is null or verify_token.token
+    !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
+  then
+    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>';
+    return next; return;
   end if;
   select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
   if not found then
-    reason := 'key_unknown: this database has no key ' || ragdb._quote(v_parts[2])
-      || '; import it if the token comes from the original of this copy';
+    reason := format('key_unknown: this database has no key %s; import it if the token comes '
+      'from the original of this copy', ragdb._quote(v_parts[2]));
     return next; return;
   end if;
   if v_key.state = 'revoked' or v_key.not_after <= ragdb._now() then
-    reason := 'key_revoked: key ' || ragdb._quote(v_key.key_id) || ' verifies nothing any more'; return next; return;
+    reason := format('key_revoked: key %s verifies nothing any more', ragdb._quote(v_key.key_id));
+    return next; return;
   end if;
-  begin
-    select * into strict v_policy from ragdb._resolve_policy(
-      jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash));
-  exception when sqlstate 'RG431' then
-    reason := 'policy_unknown: ' || sqlerrm; return next; return;
-  end;
-  -- both sides are hashed again, so that the time of the comparison tells nothing about the signature
-  if sha256(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, v_corpus.name, verify_token.slice_id,
-        verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256, verify_token.graph_snapshot_hash,
-        verify_token.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))
-      is distinct from sha256(decode(v_parts[5], 'hex')) then
-    reason := 'signature: the token was not issued for these fields'; return next; return;
+  v_policy := ragdb._known_policy(verify_token.policy_id, verify_token.params_hash);
+  if v_policy.policy_id is null then
+    reason := format('policy_unknown: policy %s with params_hash %s is not registered',
+      ragdb._quote(verify_token.policy_id), ragdb._quote(verify_token.params_hash));
+    return next; return;
+  end if;
+  -- both sides are hashed again, so that the time of the comparison tells nothing of the signature
+  if sha256(ragdb._hmac_sha256(v_key.secret, ragdb._token_message(v_key.key_id, v_corpus.name,
+      verify_token.slice_id, verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256,
+      verify_token.graph_snapshot_hash, verify_token.schema_version, v_parts[3]::bigint,
+      v_parts[4]::bigint))) is distinct from sha256(decode(v_parts[5], 'hex'))
+  then
+    reason := 'signature: the token was not issued for these fields';
+    return next; return;
   end if;
   if v_parts[4]::bigint <= v_now then
-    reason := 'expired: the token ended ' || (v_now - v_parts[4]::bigint) || ' seconds ago'; return next; return;
+    reason := format('expired: the token ended %s seconds ago', v_now - v_parts[4]::bigint);
+    return next; return;
   end if;
-  if v_members is not null and v_members is distinct from array(
-      select distinct u collate "C" from unnest(v_members) u order by 1) then
-    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice'; return next; return;
+  if verify_token.chunk_ids is distinct from array(
+      select distinct u collate "C" from unnest(verify_token.chunk_ids) u order by 1)
+    and verify_token.chunk_ids is not null
+  then
+    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice';
+    return next; return;
   end if;
   select s.* into v_stored from ragdb.slices s
     where s.corpus_id = v_corpus.corpus_id and s.slice_id = verify_token.slice_id;
-  if v_members is null then
-    v_members := v_stored.chunk_ids;
+  v_slice.anchor_chunk_id := verify_token.anchor_chunk_id;
+  v_slice.policy_id := verify_token.policy_id;
+  v_slice.params_hash := verify_token.params_hash;
+  v_slice.chunk_ids := coalesce(verify_token.chunk_ids, v_stored.chunk_ids);
+  if v_slice.chunk_ids is not null then
+    v_found := ragdb._fingerprinted(v_corpus, v_slice);
+  elsif exists (select from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = verify_token.anchor_chunk_id)
+  then
+    v_found := (ragdb._build_slice(v_corpus, verify_token.anchor_chunk_id, v_policy)).slice;
   end if;
-  if v_members is null then
-    begin
-      select s.chunk_ids into strict v_members from ragdb.build_slice(verify_token.corpus, verify_token.anchor_chunk_id,
-        jsonb_build_object('policy_id', verify_token.policy_id, 'params_hash', verify_token.params_hash), false) s;
-    exception when sqlstate 'RG434' then
-      reason := 'evidence: ' || sqlerrm; return next; return;
-    end;
+  valid := coalesce(v_found.slice_id = verify_token.slice_id
+    and v_found.graph_snapshot_hash = verify_token.graph_snapshot_hash, false);
+  if not valid then
+    reason := 'evidence: ' || case
+      when v_found.chunk_ids = v_stored.chunk_ids then ragdb._slice_changes(v_stored)
+      else 'the chunks, their contents or their edges are not those that were signed' end;
   end if;
-  select * into strict v_found from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
-    verify_token.anchor_chunk_id, verify_token.policy_id, verify_token.params_hash, v_members);
-  if v_found.slice_id is distinct from verify_token.slice_id
-      or v_found.graph_snapshot_hash is distinct from verify_token.graph_snapshot_hash then
-    if v_members = v_stored.chunk_ids then
-      select string_agg(ragdb._quote(o.chunk_id), ', ' order by o.chunk_id) into v_changed
-        from unnest(v_stored.chunk_ids, v_stored.content_hashes) o (chunk_id, content_hash)
-        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
-        where c.content_hash is distinct from o.content_hash;
-      reason := 'evidence: ' || coalesce('chunks changed or gone since: ' || left(v_changed, 500), 'edges between the members changed since');
-    else
-      reason := 'evidence: the chunks, their contents or their edges are not those that were signed';
-    end if;
-    return next; return;
-  end if;
-  valid := true;
   return next;
 end $$;
 comment on function ragdb.verify_token(text, text, text, text, text, text, text, text, text[]) is
   'Tells whether a token was signed here for exactly these fields, has not ended, and whether the slice recomputed from the rows (the given members, the stored slice, or a new build) is the one signed; reason says why not. Raises RG400, RG404.';
 
-create or replace function ragdb._stored_slice(corpus_id integer, slice_id text) returns ragdb.slices
-language plpgsql stable
+create or replace function ragdb._stored_slice(corpus_id integer, slice_id text)
+returns ragdb.slices
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_slice ragdb.slices;
 begin
@@ -8018,47 +8983,78 @@ begin
   if not found then
     raise exception 'slice % is not stored', ragdb._quote(_stored_slice.slice_id)
       using errcode = 'RG435', detail = 'build_slice computes without storing',
-            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, or search by anchor and policy';
+            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
+              'or search by anchor and policy';
   end if;
   return v_slice;
 end $$;
-comment on function ragdb._stored_slice(integer, text) is 'Returns a stored slice. Raises RG435.';
+comment on function ragdb._stored_slice(integer, text) is
+  'Returns a stored slice. Raises RG435.';
 
-create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text) returns boolean
-language plpgsql stable security definer -- slices is granted to nobody
+create or replace function ragdb.slice_members(corpus text, slice_id text)
+returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(slice_members.corpus, 'read');
+  v_slice ragdb.slices := ragdb._stored_slice(v_corpus.corpus_id, slice_members.slice_id);
 begin
-  return is_admissible.chunk_id = any((ragdb._stored_slice(
-    (ragdb._open_corpus(is_admissible.corpus, 'read')).corpus_id, is_admissible.slice_id)).chunk_ids);
+  return query
+    select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'),
+        c.content_hash is not distinct from m.content_hash
+      from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
+      join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
+        on m.chunk_id = o.chunk_id
+      left join ragdb.chunks c
+        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+      order by o.place;
 end $$;
-comment on function ragdb.is_admissible(text, text, text) is
-  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
+comment on function ragdb.slice_members(text, text) is
+  'Returns the members of a stored slice in the order in which they were chosen, and whether each still says what it said. Raises RG400, RG404, RG435.';
 
-create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[]) returns text[]
-language plpgsql stable security definer -- slices is granted to nobody
+create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
+returns text[]
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_members constant text[] := (ragdb._stored_slice(
-    (ragdb._open_corpus(filter_admissible.corpus, 'read')).corpus_id, filter_admissible.slice_id)).chunk_ids;
+  v_corpus ragdb.corpora := ragdb._open_corpus(filter_admissible.corpus, 'read');
+  v_slice ragdb.slices := ragdb._stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
 begin
+  if filter_admissible.chunk_ids is null then
+    raise exception 'chunk_ids is null'
+      using errcode = 'RG400', detail = 'those that the slice admits are returned',
+            hint = 'pass an array of chunk ids';
+  end if;
   return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
-    where u.id = any(v_members) order by u.n);
+    where u.id = any (v_slice.chunk_ids) order by u.n);
 end $$;
 comment on function ragdb.filter_admissible(text, text, text[]) is
   'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises RG400, RG404, RG435.';
 
+create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text)
+returns boolean
+language sql stable parallel safe
+return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
+  array[is_admissible.chunk_id]) <> '{}';
+comment on function ragdb.is_admissible(text, text, text) is
+  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
+
 ---- sql/57_slice_search.sql
 
--- Retrieval under a slice: the slice is an exact filter inside ranking, and what is found carries its provenance.
+-- Retrieval under a slice: the slice is an exact filter inside ranking, and what is found carries
+-- its provenance.
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.turn_hit') is null then
     create type ragdb.turn_hit as (
-      trace_id uuid, rank integer, corpus text, chunk_id text, source text, title text, heading text[], page integer,
-      text text, citation jsonb, score float8, lexical_score float8, semantic_score float8, bm25 float8, coverage float8,
-      content_hash text, metadata jsonb, session_id text, role text, phase text, salience real, depth integer,
+      trace_id uuid, rank integer, corpus text, chunk_id text, source text, title text,
+      heading text[], page integer, text text, citation jsonb, score float8, lexical_score float8,
+      semantic_score float8, lexical_rank integer, semantic_rank integer, bm25 float8,
+      coverage float8, content_hash text, metadata jsonb, mode text, is_exact boolean,
+      session_id text, role text, phase text, salience real, depth integer,
       sibling_order integer, homogeneity real, temporal real, complexity real);
   end if;
 end $$;
@@ -8067,45 +9063,53 @@ comment on type ragdb.turn_hit is
 
 create or replace function ragdb._with_turns(corpus_id integer, trace_id uuid, hits ragdb.hit[])
 returns setof ragdb.turn_hit
-language sql stable
+language sql stable parallel safe
 begin atomic
-  select _with_turns.trace_id, h.rank, h.corpus, h.chunk_id, h.source, h.title, h.heading, h.page, h.text, h.citation,
-      h.score, h.lexical_score, h.semantic_score, h.bm25, h.coverage, h.content_hash, h.metadata,
-      t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order, t.homogeneity, t.temporal, t.complexity
+  select _with_turns.trace_id, h.rank, h.corpus, h.chunk_id, h.source, h.title, h.heading, h.page,
+      h.text, h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank,
+      h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode, h.is_exact,
+      t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order, t.homogeneity,
+      t.temporal, t.complexity
     from pg_catalog.unnest(_with_turns.hits) h
     join ragdb.chunks c on c.corpus_id = _with_turns.corpus_id and c.chunk_id = h.chunk_id
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
     order by h.rank;
 end;
-comment on function ragdb._with_turns(integer, uuid, ragdb.hit[]) is 'Adds to hits what is known of them as turns.';
+comment on function ragdb._with_turns(integer, uuid, ragdb.hit[]) is
+  'Adds to hits what is known of them as turns.';
 
--- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the rest goes on to search.
-create or replace function ragdb._turn_filter(corpus_id integer, filter jsonb, chunk_ids text[])
-returns table (members text[], rest jsonb)
-language plpgsql stable
+-- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the
+-- rest goes on to search.
+create or replace function ragdb._turn_filter(
+  corpus_id integer, filter jsonb, chunk_ids text[], out members text[], out rest jsonb)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_filter constant jsonb := _turn_filter.filter;
   v_key text;
 begin
   members := _turn_filter.chunk_ids;
   rest := v_filter;
-  if v_filter is null or jsonb_typeof(v_filter) <> 'object' or not v_filter ?| array['role', 'phase', 'session', 'min_salience'] then
-    return next; return;
+  if coalesce(jsonb_typeof(v_filter) <> 'object', true)
+    or not v_filter ?| array['role', 'phase', 'session', 'min_salience']
+  then
+    return;
   end if;
   foreach v_key in array array['role', 'phase', 'session'] loop
     if v_filter ? v_key and jsonb_typeof(v_filter -> v_key) <> 'string' then
       raise exception 'filter % is not a text', v_key
-        using errcode = 'RG410', detail = 'its value is ' || ragdb._quote((v_filter -> v_key)::text),
+        using errcode = 'RG410',
+              detail = 'its value is ' || ragdb._quote((v_filter -> v_key)::text),
               hint = 'role, phase and session take one text each';
     end if;
   end loop;
   if v_filter ? 'min_salience' and (jsonb_typeof(v_filter -> 'min_salience') <> 'number'
-      or not (v_filter ->> 'min_salience')::numeric between 0 and 1) then
+      or not (v_filter ->> 'min_salience')::numeric between 0 and 1)
+  then
     raise exception 'filter min_salience is not a number of 0 to 1'
-      using errcode = 'RG410', detail = 'its value is ' || ragdb._quote((v_filter -> 'min_salience')::text),
+      using errcode = 'RG410',
+            detail = 'its value is ' || ragdb._quote((v_filter -> 'min_salience')::text),
             hint = 'salience is a share';
   end if;
   members := array(
@@ -8114,353 +9118,517 @@ begin
         and (v_filter ->> 'role' is null or t.role = v_filter ->> 'role')
         and (v_filter ->> 'phase' is null or t.phase = v_filter ->> 'phase')
         and (v_filter ->> 'session' is null or t.session_id = v_filter ->> 'session')
-        and (v_filter ->> 'min_salience' is null or t.salience >= (v_filter ->> 'min_salience')::real)
-        and (_turn_filter.chunk_ids is null or c.chunk_id = any(_turn_filter.chunk_ids)));
+        and (v_filter ->> 'min_salience' is null
+          or t.salience >= (v_filter ->> 'min_salience')::real)
+        and (_turn_filter.chunk_ids is null or c.chunk_id = any (_turn_filter.chunk_ids)));
   rest := nullif(v_filter - array['role', 'phase', 'session', 'min_salience'], '{}');
-  return next;
 end $$;
 comment on function ragdb._turn_filter(integer, jsonb, text[]) is
-  'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy them among those given, with the rest of the filter. Raises RG410.';
+  'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy them among those given (null: all), with the rest of the filter. Raises RG410.';
+
+create or replace function ragdb._search_turns(
+  corpus ragdb.corpora, query text, k integer, mode text, min_score float8, filter jsonb,
+  chunk_ids text[], statistics text, query_embedding float8[], fusion text,
+  lexical_weight float8, min_lexical float8, min_semantic float8)
+returns ragdb.hit[]
+language sql stable parallel restricted
+return array(
+  select h
+    from ragdb._turn_filter((_search_turns.corpus).corpus_id, _search_turns.filter,
+      _search_turns.chunk_ids) f
+    cross join lateral ragdb.search(
+      corpus => (_search_turns.corpus).name, query => _search_turns.query, k => _search_turns.k,
+      mode => _search_turns.mode, min_score => _search_turns.min_score, filter => f.rest,
+      chunk_ids => f.members, statistics => _search_turns.statistics,
+      query_embedding => _search_turns.query_embedding, fusion => _search_turns.fusion,
+      lexical_weight => _search_turns.lexical_weight, min_lexical => _search_turns.min_lexical,
+      min_semantic => _search_turns.min_semantic) h
+    order by h.rank);
+comment on function ragdb._search_turns(ragdb.corpora, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
+  'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what ragdb.search raises.';
 
 -- A slice comes by the id of a stored one, or by anchor and policy and is built now.
-create or replace function ragdb._slice_members(corpus_id integer, corpus text, stored_id text, anchor text, policy jsonb)
-returns table (slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[], edge_count integer,
-  policy_id text, params_hash text, schema_version text, graph_snapshot_hash text)
-language plpgsql stable
+create or replace function ragdb._named_slice(
+  corpus ragdb.corpora, slice_id text, anchor text, policy jsonb,
+  out slice ragdb.slices, out resolved ragdb.slice_policies)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_stored ragdb.slices;
 begin
-  if (_slice_members.stored_id is null) = (_slice_members.anchor is null) then
+  if (_named_slice.slice_id is null) = (_named_slice.anchor is null) then
     raise exception 'a slice is named by its id or by its anchor'
-      using errcode = 'RG400', detail = case when _slice_members.anchor is null then 'neither was given' else 'both were given' end,
+      using errcode = 'RG400',
+            detail = case when _named_slice.anchor is null then 'neither was given'
+              else 'both were given' end,
             hint = 'pass slice_id of a stored slice, or anchor and, if not the default, policy';
   end if;
-  if _slice_members.stored_id is not null then
-    v_stored := ragdb._stored_slice(_slice_members.corpus_id, _slice_members.stored_id);
-    return query select v_stored.slice_id, v_stored.anchor_chunk_id, v_stored.chunk_ids, v_stored.selection_order,
-      v_stored.edge_count, v_stored.policy_id, v_stored.params_hash, v_stored.schema_version, v_stored.graph_snapshot_hash;
+  if _named_slice.slice_id is not null then
+    slice := ragdb._stored_slice(corpus.corpus_id, _named_slice.slice_id);
+    resolved := ragdb._known_policy(slice.policy_id, slice.params_hash);
   else
-    return query select s.slice_id, s.anchor_chunk_id, s.chunk_ids, s.selection_order, s.edge_count, s.policy_id,
-        s.params_hash, s.schema_version, s.graph_snapshot_hash
-      from ragdb.build_slice(_slice_members.corpus, _slice_members.anchor, _slice_members.policy, false) s;
+    resolved := ragdb._resolve_policy(_named_slice.policy);
+    slice := (ragdb._build_slice(corpus, _named_slice.anchor, resolved)).slice;
   end if;
 end $$;
-comment on function ragdb._slice_members(integer, text, text, text, jsonb) is
+comment on function ragdb._named_slice(ragdb.corpora, text, text, jsonb) is
   'Returns a stored slice by its id, or builds one by anchor and policy. Raises RG400, RG430, RG431, RG434, RG435.';
 
+-- Definer, like all that follow: turns, slices and keys are granted to nobody.
 create or replace function ragdb.search_slice(
-  corpus text, query text, slice_id text default null, anchor text default null, policy jsonb default null,
-  k integer default 10, mode text default null, min_score float8 default 0, filter jsonb default null)
+  corpus text, query text, slice_id text default null, anchor text default null,
+  policy jsonb default null, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex',
+  lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.turn_hit
-language plpgsql stable security definer -- turns and slices are granted to nobody
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora;
-  v_members text[];
-  v_filter jsonb;
+  v_corpus ragdb.corpora := ragdb._open_corpus(search_slice.corpus, 'read');
+  v_named record := ragdb._named_slice(v_corpus, slice_id, anchor, policy);
 begin
-  v_corpus := ragdb._open_corpus(search_slice.corpus, 'read');
-  select f.members, f.rest into strict v_members, v_filter
-    from ragdb._slice_members(v_corpus.corpus_id, v_corpus.name, search_slice.slice_id, search_slice.anchor, search_slice.policy) s
-    cross join lateral ragdb._turn_filter(v_corpus.corpus_id, search_slice.filter, s.chunk_ids) f;
-  return query
-    select w.* from ragdb._with_turns(v_corpus.corpus_id, null, array(
-      select h from ragdb.search(corpus => search_slice.corpus, query => search_slice.query, k => search_slice.k,
-        mode => search_slice.mode, min_score => search_slice.min_score, filter => v_filter, chunk_ids => v_members) h)) w;
+  return query select w.* from ragdb._with_turns(v_corpus.corpus_id, null, ragdb._search_turns(
+    v_corpus, query, k, mode, min_score, filter, (v_named.slice).chunk_ids, statistics,
+    query_embedding, fusion, lexical_weight, min_lexical, min_semantic)) w;
 end $$;
-comment on function ragdb.search_slice(text, text, text, text, jsonb, integer, text, float8, jsonb) is
-  'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for a query, exactly and without recording; filter also takes role, phase, session and min_salience. Raises RG400, RG404, RG410, RG415, RG430, RG431, RG434, RG435.';
+comment on function ragdb.search_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8) is
+  'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for a query, with the other arguments of ragdb.search, exactly and without recording; filter also takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, RG434, RG435.';
 
 create or replace function ragdb.search_global(
-  corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0, filter jsonb default null)
+  corpus text, query text, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
+  statistics text default null, query_embedding float8[] default null,
+  fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
+  min_semantic float8 default 0)
 returns setof ragdb.turn_hit
-language plpgsql stable security definer -- turns is granted to nobody
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora;
-  v_members text[];
-  v_filter jsonb;
+  v_corpus ragdb.corpora := ragdb._open_corpus(search_global.corpus, 'read');
 begin
-  v_corpus := ragdb._open_corpus(search_global.corpus, 'read');
-  select f.members, f.rest into strict v_members, v_filter
-    from ragdb._turn_filter(v_corpus.corpus_id, search_global.filter, null) f;
-  return query
-    select w.* from ragdb._with_turns(v_corpus.corpus_id, null, array(
-      select h from ragdb.search(corpus => search_global.corpus, query => search_global.query, k => search_global.k,
-        mode => search_global.mode, min_score => search_global.min_score, filter => v_filter, chunk_ids => v_members) h)) w;
+  return query select w.* from ragdb._with_turns(v_corpus.corpus_id, null, ragdb._search_turns(
+    v_corpus, query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
+    lexical_weight, min_lexical, min_semantic)) w;
 end $$;
-comment on function ragdb.search_global(text, text, integer, text, float8, jsonb) is
-  'Returns the k best chunks of a whole corpus for a query with what is known of them as turns; never admissible. filter also takes role, phase, session and min_salience. Raises RG400, RG404, RG410, RG415.';
+comment on function ragdb.search_global(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
+  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; never admissible. filter also takes role, phase, session and min_salience. Raises what ragdb.search raises.';
 
-create or replace function ragdb.resolve_from_query(corpus text, query text, mode text default null) returns text
-language sql stable
-begin atomic
-  select h.chunk_id from ragdb.search(corpus => resolve_from_query.corpus, query => resolve_from_query.query, k => 1,
-    mode => resolve_from_query.mode) h;
-end;
-comment on function ragdb.resolve_from_query(text, text, text) is
+create or replace function ragdb.resolve_from_query(
+  corpus text, query text, mode text default null, query_embedding float8[] default null)
+returns text
+language sql stable parallel restricted
+return (select h.chunk_id from ragdb.search(
+  corpus => resolve_from_query.corpus, query => resolve_from_query.query, k => 1,
+  mode => resolve_from_query.mode, query_embedding => resolve_from_query.query_embedding) h);
+comment on function ragdb.resolve_from_query(text, text, text, float8[]) is
   'Returns the best hit of a query as an anchor, or null when nothing matches. Raises what ragdb.search raises.';
 
 create or replace function ragdb.resolve_anchor(
-  corpus text, chunk_id text default null, session text default null, query text default null, project text default null)
+  corpus text, chunk_id text default null, session text default null, query text default null,
+  query_embedding float8[] default null, project text default null)
 returns table (anchor text, resolved_by text)
-language plpgsql stable
+language plpgsql stable parallel restricted rows 1
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 begin
-  anchor := ragdb.resolve_explicit(resolve_anchor.corpus, coalesce(resolve_anchor.chunk_id, ''));
+  anchor := ragdb.resolve_explicit(corpus, coalesce(chunk_id, ''));
   resolved_by := 'explicit';
-  if anchor is null and resolve_anchor.session is not null then
-    anchor := ragdb.resolve_from_session(resolve_anchor.corpus, resolve_anchor.session);
+  if anchor is null and session is not null then
+    anchor := ragdb.resolve_from_session(corpus, session);
     resolved_by := 'session';
   end if;
-  if anchor is null and resolve_anchor.query ~ '\S' then
-    anchor := ragdb.resolve_from_query(resolve_anchor.corpus, resolve_anchor.query);
+  if anchor is null and query ~ '\S' then
+    anchor := ragdb.resolve_from_query(corpus, query, query_embedding => query_embedding);
     resolved_by := 'semantic';
   end if;
   if anchor is null then
-    select t.chunk_id into anchor from ragdb.resolve_temporal(resolve_anchor.corpus, 1, resolve_anchor.project) t;
+    anchor := (select t.chunk_id from ragdb.resolve_temporal(corpus, 1, project) t);
     resolved_by := 'temporal';
   end if;
   if anchor is not null then
     return next;
   end if;
 end $$;
-comment on function ragdb.resolve_anchor(text, text, text, text, text) is
-  'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the session, the best hit of the query (semantic), the most recent turn (temporal); no row when none does. Raises RG400, RG404.';
+comment on function ragdb.resolve_anchor(text, text, text, text, float8[], text) is
+  'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the session, the best hit of the query (semantic), the most recent turn (temporal); no row when none does. Raises RG400, RG404, RG418.';
 
--- ── recording ───────────────────────────────────────────────────────────────────────────────────────
+-- ── recording ───────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._shortfall(slice ragdb.slices, mode text) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.format('%s of %s admitted chunks have no embedding by %s: %s', m.count,
+      pg_catalog.cardinality((slice).chunk_ids), e.name, pg_catalog.left(m.ids, 300))
+    from ragdb._space((slice).corpus_id, 'current') s
+    join ragdb.embedders e on e.embedder_id = s.embedder_id
+    cross join lateral (
+      select pg_catalog.count(*) as count,
+          pg_catalog.string_agg(c.chunk_id, ', ' order by c.chunk_id collate "C") as ids
+        from ragdb.chunks c
+        where c.corpus_id = (slice).corpus_id and c.chunk_id = any ((slice).chunk_ids)
+          and not exists (select from ragdb.chunk_embeddings v where v.space_id = s.space_id
+            and v.corpus_id = c.corpus_id and v.chunk_no = c.chunk_no)) m
+    where _shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
+comment on function ragdb._shortfall(ragdb.slices, text) is
+  'Says which members of a slice a search in some mode cannot look at by meaning; null when it can at all.';
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.slice_finding') is null then
+    create type ragdb.slice_finding as (
+      corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text,
+      mode text, query_embedding real[], embedder_id integer, shortfall text,
+      hits ragdb.hit[]);
+  end if;
+end $$;
+comment on type ragdb.slice_finding is
+  'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and what it found.';
+
+-- Stable, hence one snapshot: the evidence that is verified is the evidence that is searched.
+create or replace function ragdb._find_in_slice(
+  corpus text, query text, slice_id text, anchor text, policy jsonb, k integer, mode text,
+  min_score float8, filter jsonb, statistics text, query_embedding float8[], fusion text,
+  lexical_weight float8, min_lexical float8, min_semantic float8)
+returns ragdb.slice_finding
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(_find_in_slice.corpus, 'read');
+  v_named record := ragdb._named_slice(v_corpus, _find_in_slice.slice_id, anchor, policy);
+  v_space ragdb.embedding_spaces;
+  v_found ragdb.slice_finding;
+begin
+  v_found.corpus := v_corpus;
+  v_found.slice := v_named.slice;
+  v_found.policy := v_named.resolved;
+  if _find_in_slice.slice_id is not null
+    and (ragdb._fingerprinted(v_corpus, v_found.slice)).slice_id <> _find_in_slice.slice_id
+  then
+    -- what would be found is not what was admitted
+    raise exception 'slice % is not what it was', ragdb._quote(_find_in_slice.slice_id)
+      using errcode = 'RG436', detail = ragdb._slice_changes(v_found.slice),
+            hint = 'build the slice again from its anchor and policy';
+  end if;
+  v_found.token := ragdb._issue_token(v_corpus, v_found.slice, v_found.policy);
+  v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query,
+    query_embedding::real[]);
+  if v_found.mode in ('semantic', 'hybrid') then
+    v_space := ragdb._current_space(v_corpus);
+    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
+      query_embedding::real[]);
+    v_found.embedder_id := v_space.embedder_id;
+    v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
+  end if;
+  v_found.hits := ragdb._search_turns(v_corpus, query, k, v_found.mode, min_score, filter,
+    (v_found.slice).chunk_ids, statistics, v_found.query_embedding, fusion, lexical_weight,
+    min_lexical, min_semantic);
+  return v_found;
+end $$;
+comment on function ragdb._find_in_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8) is
+  'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
 
 create or replace function ragdb.retrieve_slice(
-  corpus text, query text, slice_id text default null, anchor text default null, policy jsonb default null,
-  k integer default 10, mode text default null, min_score float8 default 0, filter jsonb default null,
+  corpus text, query text, slice_id text default null, anchor text default null,
+  policy jsonb default null, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex',
+  lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.turn_hit
-language plpgsql security definer -- slices, keys and traces are granted to nobody
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
-  v_corpus ragdb.corpora;
-  v_slice record;
-  v_policy record;
-  v_verified record;
-  v_members text[];
-  v_filter jsonb;
-  v_hits ragdb.hit[];
+  v_found ragdb.slice_finding := ragdb._find_in_slice(
+    corpus, query, slice_id, anchor, policy, k, mode, min_score, filter, statistics,
+    query_embedding, fusion, lexical_weight, min_lexical, min_semantic);
   v_trace ragdb.retrieval_traces;
 begin
-  v_corpus := ragdb._open_corpus(retrieve_slice.corpus, 'read');
-  select * into strict v_slice from ragdb._slice_members(v_corpus.corpus_id, v_corpus.name, retrieve_slice.slice_id,
-    retrieve_slice.anchor, retrieve_slice.policy);
-  if retrieve_slice.slice_id is null then
-    perform ragdb._store_slice(v_corpus.corpus_id, v_corpus.name, v_slice.slice_id, v_slice.anchor_chunk_id,
-      retrieve_slice.policy, v_slice.chunk_ids, v_slice.selection_order);
+  if slice_id is null then
+    perform ragdb._store_slice(v_found.slice, v_found.policy);
   end if;
-  select * into strict v_policy from ragdb._resolve_policy(
-    jsonb_build_object('policy_id', v_slice.policy_id, 'params_hash', v_slice.params_hash));
-  v_trace.admissibility_token := ragdb._issue_token(v_corpus.name, v_slice.slice_id, v_slice.anchor_chunk_id,
-    v_slice.policy_id, v_policy.sha256, v_slice.graph_snapshot_hash, v_slice.schema_version);
-  select * into strict v_verified from ragdb.verify_token(v_corpus.name, v_trace.admissibility_token, v_slice.slice_id,
-    v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.graph_snapshot_hash,
-    v_slice.schema_version, v_slice.chunk_ids);
-  if not v_verified.valid then
-    -- a stored slice whose evidence has changed: what would be found is not what was admitted
-    raise exception 'slice % is not what it was', ragdb._quote(v_slice.slice_id)
-      using errcode = 'RG436', detail = v_verified.reason, hint = 'build the slice again from its anchor and policy';
-  end if;
-  select f.members, f.rest into strict v_members, v_filter
-    from ragdb._turn_filter(v_corpus.corpus_id, retrieve_slice.filter, v_slice.chunk_ids) f;
-  v_hits := array(select h from ragdb.search(corpus => retrieve_slice.corpus, query => retrieve_slice.query,
-    k => retrieve_slice.k, mode => retrieve_slice.mode, min_score => retrieve_slice.min_score, filter => v_filter,
-    chunk_ids => v_members) h);
   v_trace.retrieval_mode := 'slice';
-  v_trace.rank_mode := coalesce(mode, 'lexical');
-  v_trace.slice_id := v_slice.slice_id;
-  v_trace.anchor_chunk_id := v_slice.anchor_chunk_id;
-  v_trace.slice_chunk_count := cardinality(v_slice.chunk_ids);
-  v_trace.slice_edge_count := v_slice.edge_count;
-  v_trace.policy_id := v_slice.policy_id;
-  v_trace.policy_params_hash := v_slice.params_hash;
-  v_trace.schema_version := v_slice.schema_version;
-  v_trace.graph_snapshot_hash := v_slice.graph_snapshot_hash;
-  v_trace.is_admissible := true;
-  v_trace.admissibility_shortfall := false;
+  v_trace.rank_mode := v_found.mode;
+  if v_found.query_embedding is not null then
+    v_trace := ragdb._note_meaning(v_trace, v_found.corpus, v_found.embedder_id,
+      v_found.query_embedding, fusion, lexical_weight, min_lexical, min_semantic);
+  end if;
+  v_trace.slice_id := (v_found.slice).slice_id;
+  v_trace.anchor_chunk_id := (v_found.slice).anchor_chunk_id;
+  v_trace.slice_chunk_count := cardinality((v_found.slice).chunk_ids);
+  v_trace.slice_edge_count := (v_found.slice).edge_count;
+  v_trace.policy_id := (v_found.slice).policy_id;
+  v_trace.policy_params_hash := (v_found.slice).params_hash;
+  v_trace.schema_version := (v_found.slice).schema_version;
+  v_trace.graph_snapshot_hash := (v_found.slice).graph_snapshot_hash;
+  v_trace.admissibility_token := v_found.token;
+  v_trace.is_admissible := v_found.shortfall is null;
+  v_trace.admissibility_shortfall := v_found.shortfall is not null;
+  v_trace.shortfall_reason := v_found.shortfall;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;
-  v_trace.is_exact := true;
+  v_trace.statistics := statistics;
+  v_trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(v_found.hits) h), true);
   v_trace.client := client;
   v_trace.otel_trace_id := otel_trace_id;
   v_trace.otel_span_id := otel_span_id;
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
-  v_trace.id := ragdb._record_trace(v_corpus, query, v_trace, v_hits);
-  return query select w.* from ragdb._with_turns(v_corpus.corpus_id, v_trace.id, v_hits) w;
+  v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
+  return query select w.* from ragdb._with_turns(
+    (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
 end $$;
-comment on function ragdb.retrieve_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, text, text) is
-  'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that proves them: slice, policy, snapshot and a fresh token, verified against the rows. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
+comment on function ragdb.retrieve_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8, text, text, text) is
+  'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; not admissible where members had no embedding for a search by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
 
 ---- sql/58_replay.sql
 
--- Replay: the same retrieval again, from what its trace recorded, and what has changed when it differs.
+-- Replay: the same retrieval again, from what its trace recorded, and what has changed when it
+-- differs.
 
+-- Null where the search ranked without an embedding, and where its embedding was not kept.
+create or replace function ragdb._recorded_embedding(trace ragdb.retrieval_traces) returns real[]
+language sql stable parallel safe
+return (
+  select ragdb._numbers(q.embedding)
+    from ragdb.embedders e join ragdb.query_embeddings q on q.embedder_id = e.embedder_id
+    where e.name = (trace).embedding_model and q.corpus_id = (trace).corpus_id
+      and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex'));
+comment on function ragdb._recorded_embedding(ragdb.retrieval_traces) is
+  'Returns the query''s embedding that a trace names by its hash, if it was kept.';
+
+-- What stands in the way of running a recorded retrieval again, as (verdict, cause, detail).
+create or replace function ragdb._replay_obstacle(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora,
+  out verdict text, out cause text, out detail text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder text;
+begin
+  verdict := 'not_replayable';
+  if trace.error_code is not null then
+    cause := 'failed_retrieval';
+    detail := 'the retrieval ended with ' || trace.error_code;
+  elsif trace.query_text is null then
+    cause := 'query_text_not_kept';
+    detail := 'the corpus kept none or only the hash of it';
+  elsif trace.rank_mode in ('semantic', 'hybrid') then
+    select e.name into v_embedder from ragdb._space(corpus.corpus_id, 'current') s
+      join ragdb.embedders e on e.embedder_id = s.embedder_id;
+    if v_embedder is distinct from trace.embedding_model then
+      verdict := 'drifted';
+      cause := 'embedder_changed';
+      detail := format('the corpus was searched by the embeddings of %s and has %s',
+        trace.embedding_model, coalesce('those of ' || v_embedder, 'none'));
+    elsif ragdb._recorded_embedding(trace) is null then
+      cause := 'query_embedding_not_kept';
+      detail := 'ragdb.query_embeddings has none of hash ' || trace.query_embedding_hash;
+    end if;
+  end if;
+  if cause is null then
+    verdict := null;
+  end if;
+end $$;
+comment on function ragdb._replay_obstacle(ragdb.retrieval_traces, ragdb.corpora) is
+  'Says why a recorded retrieval cannot be run again: failed_retrieval, query_text_not_kept, embedder_changed or query_embedding_not_kept; nulls when it can.';
+
+create or replace function ragdb._search_again(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, k integer, min_score float8, filter jsonb,
+  chunk_ids text[], min_lexical float8, min_semantic float8)
+returns ragdb.hit[]
+language sql stable parallel restricted
+return (
+  select case
+      -- the fields of turns are filters of slices only
+      when (trace).slice_id is not null then ragdb._search_turns(
+        _search_again.corpus, (trace).query_text, _search_again.k, (trace).rank_mode,
+        _search_again.min_score, _search_again.filter, _search_again.chunk_ids,
+        (trace).statistics, r.embedding, r.fusion, r.lexical_weight, _search_again.min_lexical,
+        _search_again.min_semantic)
+      else array(select h from ragdb.search(
+        corpus => (_search_again.corpus).name, query => (trace).query_text,
+        k => _search_again.k, mode => (trace).rank_mode, min_score => _search_again.min_score,
+        filter => _search_again.filter, chunk_ids => _search_again.chunk_ids,
+        statistics => (trace).statistics, query_embedding => r.embedding, fusion => r.fusion,
+        lexical_weight => r.lexical_weight, min_lexical => _search_again.min_lexical,
+        min_semantic => _search_again.min_semantic) h order by h.rank)
+    end
+    from (select ragdb._recorded_embedding(trace)::float8[] as embedding,
+        coalesce((trace).ranking ->> 'fusion', 'convex') as fusion,
+        coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8) as lexical_weight) r
+);
+comment on function ragdb._search_again(ragdb.retrieval_traces, ragdb.corpora, integer, float8, jsonb, text[], float8, float8) is
+  'Searches as a trace recorded, but for the arguments given.';
+
+-- Definer: traces are granted to nobody.
 create or replace function ragdb.replay(trace_id uuid)
-returns table (verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[], replayed_chunk_ids text[])
-language plpgsql stable security definer -- traces are granted to nobody
+returns table (
+  verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[],
+  replayed_chunk_ids text[])
+language plpgsql stable parallel restricted security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(replay.trace_id);
   v_corpus ragdb.corpora := ragdb._open_corpus(v_trace.corpus, 'read');
+  v_recorded ragdb.retrieval_hits[] := array(
+    select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
+  v_replayed ragdb.hit[];
   v_slice ragdb.slices;
-  v_slice_id text;
-  v_snapshot text;
-  v_recorded text[]; v_recorded_keys text[]; v_recorded_scores float8[];
-  v_keys text[]; v_scores float8[];
+  v_before text[];
+  v_after text[];
 begin
-  select coalesce(array_agg(h.chunk_id order by h.rank), '{}'),
-      coalesce(array_agg(h.chunk_id || ' ' || encode(h.content_hash, 'hex') order by h.rank), '{}'),
-      coalesce(array_agg(h.score order by h.rank), '{}')
-    into v_recorded, v_recorded_keys, v_recorded_scores
-    from ragdb.trace_hits(v_trace.id) h;
-  recorded_chunk_ids := v_recorded;
-  select string_agg(v.field, ', ') into detail from ragdb.verify_trace(v_trace.id) v where not v.is_intact;
+  recorded_chunk_ids := array(select h.chunk_id from unnest(v_recorded) h order by h.rank);
+  select string_agg(v.field, ', ') into detail
+    from ragdb.verify_trace(v_trace.id) v where not v.is_intact;
   if detail is not null then
-    verdict := 'drifted'; cause := 'trace_tampered';
+    verdict := 'drifted';
+    cause := 'trace_tampered';
     detail := 'the rows of the trace are not what was recorded: ' || detail;
     return next; return;
   end if;
-  if v_trace.error_code is not null then
-    verdict := 'not_replayable'; cause := 'failed_retrieval';
-    detail := 'the retrieval ended with ' || v_trace.error_code;
+  select o.* into verdict, cause, detail from ragdb._replay_obstacle(v_trace, v_corpus) o;
+  if verdict is not null then
     return next; return;
   end if;
-  if v_trace.query_text is null then
-    verdict := 'not_replayable'; cause := 'query_text_not_kept';
-    detail := 'the corpus records the query''s ' || v_corpus.record_query_text || ' only';
-    return next; return;
-  end if;
-
-  if v_trace.retrieval_mode = 'slice' then
+  if v_trace.slice_id is not null then
     v_slice := ragdb._stored_slice(v_corpus.corpus_id, v_trace.slice_id);
-    select f.slice_id, f.graph_snapshot_hash into strict v_slice_id, v_snapshot from ragdb._slice_fingerprint(v_corpus.corpus_id, v_corpus.name,
-      v_slice.anchor_chunk_id, v_slice.policy_id, v_slice.params_hash, v_slice.chunk_ids) f;
-    changed_chunk_ids := array(
-      select o.chunk_id from unnest(v_slice.chunk_ids, v_slice.content_hashes) o (chunk_id, content_hash)
-        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
-        where c.content_hash is distinct from o.content_hash order by o.chunk_id);
-    select coalesce(array_agg(h.chunk_id order by h.rank), '{}'),
-        coalesce(array_agg(h.chunk_id || ' ' || h.content_hash order by h.rank), '{}'),
-        coalesce(array_agg(h.score order by h.rank), '{}')
-      into replayed_chunk_ids, v_keys, v_scores
-      from ragdb.search_slice(corpus => v_trace.corpus, query => v_trace.query_text, slice_id => v_trace.slice_id,
-        k => v_trace.limit_requested, mode => v_trace.rank_mode, min_score => v_trace.min_score,
-        filter => v_trace.filters) h;
-  else
-    select coalesce(array_agg(h.chunk_id order by h.rank), '{}'),
-        coalesce(array_agg(h.chunk_id || ' ' || h.content_hash order by h.rank), '{}'),
-        coalesce(array_agg(h.score order by h.rank), '{}')
-      into replayed_chunk_ids, v_keys, v_scores
-      from ragdb.search(corpus => v_trace.corpus, query => v_trace.query_text, k => v_trace.limit_requested,
-        mode => v_trace.rank_mode, min_score => v_trace.min_score, filter => v_trace.filters,
-        chunk_ids => v_trace.chunk_ids, statistics => v_trace.statistics) h;
+    changed_chunk_ids := ragdb._changed_members(v_slice);
   end if;
-  if changed_chunk_ids is null or changed_chunk_ids = '{}' then
-    -- hits that are gone or say something else, and chunks that came in between
+  v_replayed := ragdb._search_again(v_trace, v_corpus, v_trace.limit_requested,
+    v_trace.min_score, v_trace.filters, coalesce(v_slice.chunk_ids, v_trace.chunk_ids),
+    coalesce((v_trace.ranking ->> 'min_lexical')::float8, 0),
+    coalesce((v_trace.ranking ->> 'min_semantic')::float8, 0));
+  replayed_chunk_ids := array(select h.chunk_id from unnest(v_replayed) h order by h.rank);
+  if coalesce(changed_chunk_ids, '{}') = '{}' then
+    -- hits that are gone or say something else, and hits that were none
     changed_chunk_ids := array(
-      select split_part(k.key, ' ', 1) from unnest(v_recorded_keys) k (key)
-        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = split_part(k.key, ' ', 1)
-        where c.chunk_id is null or encode(c.content_hash, 'hex') <> split_part(k.key, ' ', 2)
+      select h.chunk_id from unnest(v_recorded) h
+        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = h.chunk_id
+        where c.content_hash is distinct from h.content_hash
       union
-      select r.id from unnest(replayed_chunk_ids) r (id) where not r.id = any(v_recorded)
+      select r from unnest(replayed_chunk_ids) r where r <> all (recorded_chunk_ids)
       order by 1);
   end if;
 
+  v_before := array(select h.chunk_id || ' ' || encode(h.content_hash, 'hex')
+    from unnest(v_recorded) h order by h.rank);
+  v_after := array(select h.chunk_id || ' ' || h.content_hash
+    from unnest(v_replayed) h order by h.rank);
   verdict := case
-    when v_slice_id is distinct from v_trace.slice_id
-      or v_snapshot is distinct from v_trace.graph_snapshot_hash then 'drifted'
-    when v_keys = v_recorded_keys and v_scores = v_recorded_scores then 'exact'
-    when v_keys = v_recorded_keys then 'same_order'
-    when v_keys @> v_recorded_keys and v_keys <@ v_recorded_keys then 'same_set'
+    when v_trace.slice_id is not null
+      and (ragdb._fingerprinted(v_corpus, v_slice)).slice_id <> v_trace.slice_id then 'drifted'
+    when v_after = v_before and array(select h.score from unnest(v_replayed) h order by h.rank)
+      = array(select h.score from unnest(v_recorded) h order by h.rank) then 'exact'
+    when v_after = v_before then 'same_order'
+    when v_after @> v_before and v_after <@ v_before then 'same_set'
     else 'drifted' end;
   if verdict <> 'exact' then
     cause := case
-      when ragdb._ranking_hash(v_corpus) is distinct from v_trace.ranking_hash then 'config_changed'
-      when not v_trace.is_exact and v_corpus.version = v_trace.corpus_version and changed_chunk_ids = '{}'
-        then 'ann_nondeterminism'
+      when ragdb._ranking_hash(v_corpus) is distinct from v_trace.ranking_hash
+        then 'config_changed'
+      when not v_trace.is_exact and v_corpus.version = v_trace.corpus_version
+        and changed_chunk_ids = '{}' then 'ann_nondeterminism'
       else 'corpus_changed' end;
     detail := case cause
-      when 'config_changed' then 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was'
+      when 'config_changed'
+        then 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was'
       when 'ann_nondeterminism' then 'the recorded search was approximate'
-      else 'the corpus was at version ' || v_trace.corpus_version || ' and is at ' || v_corpus.version
-        || coalesce('; chunks changed, gone or new: ' || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
-          '; statistics or edges changed, no hit did') end;
+      else format('the corpus was at version %s and is at %s; %s', v_trace.corpus_version,
+        v_corpus.version, coalesce(
+          'chunks changed, gone or new: '
+            || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
+          'statistics, edges or embeddings changed, no hit did')) end;
   end if;
   return next;
 end $$;
 comment on function ragdb.replay(uuid) is
-  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable. Raises RG400, RG404, RG407, RG435.';
+  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept, query_embedding_not_kept). Raises RG400, RG404, RG407.';
 
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)
 returns table (step text, reason text)
-language plpgsql stable security definer -- traces and slices are granted to nobody
+language plpgsql stable parallel restricted security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(why_not.trace_id);
   v_corpus ragdb.corpora := ragdb._open_corpus(v_trace.corpus, 'read');
+  v_only constant text[] := array[why_not.chunk_id];
+  v_min_lexical constant float8 := coalesce((v_trace.ranking ->> 'min_lexical')::float8, 0);
+  v_min_semantic constant float8 := coalesce((v_trace.ranking ->> 'min_semantic')::float8, 0);
   v_rank integer;
-  v_score float8;
+  v_hit ragdb.hit;
 begin
-  select h.rank into v_rank from ragdb.trace_hits(v_trace.id) h where h.chunk_id = why_not.chunk_id;
+  select h.rank into v_rank from ragdb.trace_hits(v_trace.id) h
+    where h.chunk_id = why_not.chunk_id;
   if v_rank is not null then
-    return query select 'hit', 'it was returned at rank ' || v_rank; return;
+    return query select 'hit', 'it was returned at rank ' || v_rank;
+    return;
   end if;
-  if not exists (select from ragdb.chunks c where c.corpus_id = v_corpus.corpus_id and c.chunk_id = why_not.chunk_id) then
-    return query select 'corpus', 'the corpus has no chunk ' || ragdb._quote(why_not.chunk_id); return;
+  if not exists (select from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = why_not.chunk_id)
+  then
+    return query select 'corpus', 'the corpus has no chunk ' || ragdb._quote(why_not.chunk_id);
+    return;
   end if;
-  if v_trace.slice_id is not null and not why_not.chunk_id = any((ragdb._stored_slice(v_corpus.corpus_id, v_trace.slice_id)).chunk_ids) then
-    return query select 'slice', 'it is no member of slice ' || v_trace.slice_id; return;
+  if v_trace.slice_id is not null and why_not.chunk_id
+    <> all ((ragdb._stored_slice(v_corpus.corpus_id, v_trace.slice_id)).chunk_ids)
+  then
+    return query select 'slice', 'it is no member of slice ' || v_trace.slice_id;
+    return;
   end if;
-  if v_trace.chunk_ids is not null and not why_not.chunk_id = any(v_trace.chunk_ids) then
-    return query select 'filter', 'it was not among the chunk ids that the call allowed'; return;
+  if why_not.chunk_id <> all (v_trace.chunk_ids) then
+    return query select 'filter', 'it was not among the chunk ids that the call allowed';
+    return;
   end if;
-  if v_trace.query_text is null then
-    return query select 'unknown', 'the query text was not kept, so the ranking cannot be repeated'; return;
+  select o.detail into reason from ragdb._replay_obstacle(v_trace, v_corpus) o;
+  if reason is not null then
+    return query select 'unknown', 'the ranking cannot be repeated: ' || reason;
+    return;
   end if;
-  select h.score into v_score from ragdb.search(corpus => v_trace.corpus, query => v_trace.query_text, k => 1,
-    mode => v_trace.rank_mode, chunk_ids => array[why_not.chunk_id], statistics => v_trace.statistics) h;
-  if v_score is null then
-    return query select 'ranking', 'it has none of the query''s words, or lacks a required one'; return;
+  v_hit := (ragdb._search_again(v_trace, v_corpus, 1, 0, null, v_only, 0, 0))[1];
+  if v_hit.chunk_id is null then
+    return query select 'ranking', case when v_trace.rank_mode = 'semantic'
+      then 'it has no embedding, or lacks a required word'
+      else 'it has none of the query''s words, or lacks a required one' end;
+    return;
   end if;
-  if v_trace.filters is not null and not exists (
-      select from ragdb._turn_filter(v_corpus.corpus_id, v_trace.filters, array[why_not.chunk_id]) f
-      cross join lateral ragdb.search(corpus => v_trace.corpus, query => v_trace.query_text, k => 1,
-        mode => v_trace.rank_mode, filter => f.rest, chunk_ids => f.members) h) then
-    return query select 'filter', 'it does not satisfy ' || ragdb._quote(v_trace.filters::text); return;
+  if v_trace.filters is not null and cardinality(
+    ragdb._search_again(v_trace, v_corpus, 1, 0, v_trace.filters, v_only, 0, 0)) = 0
+  then
+    return query select 'filter', 'it does not satisfy ' || ragdb._quote(v_trace.filters::text);
+    return;
   end if;
-  if v_score < v_trace.min_score then
-    return query select 'min_score', 'its score ' || round(v_score::numeric, 4) || ' is below ' || round(v_trace.min_score::numeric, 4); return;
+  if v_hit.score < v_trace.min_score or coalesce(v_hit.lexical_score, 0) < v_min_lexical
+    or coalesce(v_hit.semantic_score, 0) < v_min_semantic
+  then
+    return query select 'min_score', format(
+      'its score is %s (lexical %s, semantic %s), and at least %s (%s, %s) was asked for',
+      round(v_hit.score::numeric, 4), coalesce(round(v_hit.lexical_score::numeric, 4), 0),
+      coalesce(round(v_hit.semantic_score::numeric, 4), 0), v_trace.min_score, v_min_lexical,
+      v_min_semantic);
+    return;
   end if;
   return query
-    select 'limit', 'its score ' || round(v_score::numeric, 4) || ' is not among the ' || v_trace.limit_requested || ' best'
+    select 'limit', format('its score %s is not among the %s best',
+        round(v_hit.score::numeric, 4), v_trace.limit_requested)
       || coalesce('; the last of them has ' || round(min(h.score)::numeric, 4), '')
       from ragdb.trace_hits(v_trace.id) h;
 end $$;
 comment on function ragdb.why_not(uuid, text) is
-  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score or limit; or that it was a hit. Raises RG400, RG404, RG407.';
+  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
 
 ---- sql/59_promotion.sql
 
--- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that says why, and an incident.
+-- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that
+-- says why, and an incident.
 
 comment on table ragdb.semantic_atoms is 'Statements that were promoted from admissible retrievals.';
 comment on column ragdb.semantic_atoms.corpus_id is 'The corpus.';
@@ -8493,39 +9661,52 @@ comment on column ragdb.admissibility_incidents.trace_id is 'Retrieval that was 
 comment on column ragdb.admissibility_incidents.caller is 'Role that tried.';
 comment on column ragdb.admissibility_incidents.reason is 'What was refused and why.';
 
--- The first thing that is missing, in words that say how much of it; null when the evidence suffices.
-create or replace function ragdb._insufficiency(corpus_id integer, chunk_ids text[], sufficiency text) returns text
-language sql stable
+-- The first thing that is missing, in words that say how much of it; null when the evidence
+-- suffices.
+create or replace function ragdb._insufficiency(corpus_id integer, chunk_ids text[],
+  sufficiency text) returns text
+language sql stable parallel safe
 begin atomic
   with least_of (name, turns, roles, phases, high, needs_exchange, mean) as (
-    values ('default', 3, 2, 1, 1, true, 0.3), ('lenient', 1, 1, 1, 0, false, 0.0), ('strict', 5, 2, 2, 2, true, 0.5)
+    values ('default', 3, 2, 1, 1, true, 0.3), ('lenient', 1, 1, 1, 0, false, 0.0),
+      ('strict', 5, 2, 2, 2, true, 0.5)
   ), found as (
-    select pg_catalog.count(*) as turns, pg_catalog.count(distinct t.role) as roles, pg_catalog.count(distinct t.phase) as phases,
+    select pg_catalog.count(*) as turns, pg_catalog.count(distinct t.role) as roles,
+      pg_catalog.count(distinct t.phase) as phases,
         pg_catalog.count(*) filter (where t.salience >= 0.7::real) as high,
-        coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'), false) as has_exchange,
+        coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'),
+          false) as has_exchange,
         coalesce(pg_catalog.avg(t.salience::numeric), 0) as mean
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = _insufficiency.corpus_id and c.chunk_id = any(_insufficiency.chunk_ids)
   )
   select case
-      when f.turns < l.turns then 'insufficient turns: ' || l.turns || ' required, ' || f.turns || ' found'
-      when f.roles < l.roles then 'insufficient roles: ' || l.roles || ' required, ' || f.roles || ' found'
-      when f.phases < l.phases then 'insufficient phases: ' || l.phases || ' required, ' || f.phases || ' found'
-      when f.high < l.high then 'insufficient turns of salience 0.7 or more: ' || l.high || ' required, ' || f.high || ' found'
-      when l.needs_exchange and not f.has_exchange then 'no exchange: a turn of a user and one of an assistant are required'
-      when f.mean < l.mean then 'low mean salience: ' || l.mean || ' required, ' || pg_catalog.round(f.mean, 3) || ' found'
+      when f.turns < l.turns then 'insufficient turns: ' || l.turns || ' required, ' || f.turns
+        || ' found'
+      when f.roles < l.roles then 'insufficient roles: ' || l.roles || ' required, ' || f.roles
+        || ' found'
+      when f.phases < l.phases then 'insufficient phases: ' || l.phases || ' required, '
+        || f.phases || ' found'
+      when f.high < l.high then 'insufficient turns of salience 0.7 or more: ' || l.high
+        || ' required, ' || f.high || ' found'
+      when l.needs_exchange and not f.has_exchange
+        then 'no exchange: a turn of a user and one of an assistant are required'
+      when f.mean < l.mean then 'low mean salience: ' || l.mean || ' required, '
+        || pg_catalog.round(f.mean, 3) || ' found'
     end
     from least_of l, found f where l.name = _insufficiency.sufficiency;
 end;
 comment on function ragdb._insufficiency(integer, text[], text) is
   'Says what the turns among some chunks lack for a set of requirements (default, lenient, strict); null when they suffice.';
 
-create or replace function ragdb._refuse_promotion(corpus_id integer, trace_id uuid, kind text, severity text, reason text)
+create or replace function ragdb._refuse_promotion(corpus_id integer, trace_id uuid, kind text,
+  severity text, reason text)
 returns void
 language sql
 begin atomic
   insert into ragdb.admissibility_incidents
-    select ragdb._uuid7(n.now), n.now, _refuse_promotion.corpus_id, kind, severity, trace_id, ragdb._caller(), reason
+    select ragdb._uuid7(n.now), n.now, _refuse_promotion.corpus_id, kind, severity, trace_id,
+      ragdb._caller(), reason
       from (select ragdb._now() as now) n;
 end;
 comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is 'Writes the incident of a refused promotion.';
@@ -8533,7 +9714,7 @@ comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is 
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')
 returns table (atom_id uuid, code text, reason text)
-language plpgsql security definer -- atoms and incidents are granted to nobody
+language plpgsql security definer rows 1 -- atoms and incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -8546,16 +9727,19 @@ declare
 begin
   if coalesce(btrim(promote_to_atom.text) = '', true) or length(promote_to_atom.text) > 10000 then
     raise exception 'the text of an atom is 1 to 10000 characters'
-      using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text, 'null'), hint = 'state one thing';
+      using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text,
+        'null'), hint = 'state one thing';
   end if;
   if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true) then
     raise exception 'an atom rests on 1 to 1000 chunks'
-      using errcode = 'RG400', detail = 'chunk_ids has ' || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'chunk_ids has '
+        || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
             hint = 'name hits of the trace';
   end if;
   if coalesce(promote_to_atom.sufficiency not in ('default', 'lenient', 'strict'), true) then
     raise exception 'sufficiency % is unknown', ragdb._quote(promote_to_atom.sufficiency)
-      using errcode = 'RG400', detail = 'it names how much evidence is asked for', hint = 'default, lenient or strict';
+      using errcode = 'RG400', detail = 'it names how much evidence is asked for',
+        hint = 'default, lenient or strict';
   end if;
   if not v_trace.is_admissible then
     code := 'NOT_ADMISSIBLE'; v_kind := 'unverified_evidence_usage';
@@ -8568,15 +9752,20 @@ begin
     code := 'CHUNK_NOT_RETRIEVED'; v_kind := 'slice_boundary_violation';
     select 'chunk ' || ragdb._quote(p.id) || ' is not among the hits of the trace' into reason
       from unnest(promote_to_atom.chunk_ids) p (id)
-      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h)) order by p.id collate "C" limit 1;
+      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h))
+        order by p.id collate "C" limit 1;
   else
-    select * into strict v_found from ragdb.verify_token(v_trace.corpus, v_trace.admissibility_token, v_trace.slice_id,
-      v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash, v_trace.graph_snapshot_hash, v_trace.schema_version);
+    select * into strict v_found from ragdb.verify_token(v_trace.corpus,
+      v_trace.admissibility_token, v_trace.slice_id,
+      v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash,
+        v_trace.graph_snapshot_hash, v_trace.schema_version);
     if not v_found.valid then
       code := 'TOKEN_INVALID'; reason := v_found.reason;
-      v_kind := case when v_found.reason like 'evidence:%' then 'content_hash_mismatch' else 'token_verification_failure' end;
+      v_kind := case when v_found.reason like 'evidence:%' then 'content_hash_mismatch'
+        else 'token_verification_failure' end;
     else
-      reason := ragdb._insufficiency(v_corpus.corpus_id, promote_to_atom.chunk_ids, promote_to_atom.sufficiency);
+      reason := ragdb._insufficiency(v_corpus.corpus_id, promote_to_atom.chunk_ids,
+        promote_to_atom.sufficiency);
       if reason is not null then
         code := 'INSUFFICIENT_EVIDENCE'; v_kind := 'insufficient_evidence'; v_severity := 'low';
       end if;
@@ -8589,7 +9778,8 @@ begin
   atom_id := ragdb._uuid7(ragdb._now());
   code := 'PROMOTED';
   insert into ragdb.semantic_atoms values (v_corpus.corpus_id, atom_id, promote_to_atom.text,
-    array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id) order by 1), v_trace.slice_id, v_trace.id,
+    array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id)
+      order by 1), v_trace.slice_id, v_trace.id,
     ragdb._now(), ragdb._caller(), ragdb._lexemes(promote_to_atom.text, v_corpus.text_config));
   return next;
 end $$;
@@ -8598,7 +9788,7 @@ comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
-language plpgsql security definer -- proposals and incidents are granted to nobody
+language plpgsql security definer rows 1 -- proposals and incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -8610,24 +9800,29 @@ begin
   if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
       or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
-      using errcode = 'RG400', detail = 'atom_ids has ' || coalesce(cardinality(propose.atom_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'atom_ids has '
+        || coalesce(cardinality(propose.atom_ids)::text, 'null'),
             hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
   select p.id into v_missing from unnest(propose.atom_ids) p (id)
-    where not exists (select from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id and a.atom_id = p.id) limit 1;
+    where not exists (select from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
+      and a.atom_id = p.id) limit 1;
   select array_agg(distinct a.source_slice_id) into v_slices from ragdb.semantic_atoms a
     where a.corpus_id = v_corpus.corpus_id and a.atom_id = any(propose.atom_ids);
   if v_missing is not null then
     code := 'ATOM_UNKNOWN'; reason := 'the corpus has no atom ' || v_missing;
-    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'unverified_evidence_usage', 'high', reason);
+    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'unverified_evidence_usage', 'high',
+      reason);
   elsif cardinality(v_slices) > 1 then
     code := 'SLICES_MIXED'; reason := 'the atoms come from ' || cardinality(v_slices) || ' slices';
-    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high', reason);
+    perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high',
+      reason);
   else
     proposal_id := ragdb._uuid7(ragdb._now());
     code := 'PROPOSED';
     insert into ragdb.semantic_proposals values (v_corpus.corpus_id, proposal_id, propose.text,
-      array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1], 'open', ragdb._now(),
+      array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1],
+        'open', ragdb._now(),
       ragdb._caller(), ragdb._lexemes(propose.text, v_corpus.text_config));
   end if;
   return next;
@@ -8636,8 +9831,9 @@ comment on function ragdb.propose(text, uuid[], text) is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
-returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid, caller text, reason text)
-language plpgsql stable security definer -- incidents are granted to nobody
+returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
+  caller text, reason text)
+language plpgsql stable parallel safe security definer -- incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -8656,40 +9852,54 @@ end $$;
 comment on function ragdb.list_incidents(text, integer) is
   'Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404.';
 
--- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both planes share one scale.
+-- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both
+-- planes share one scale.
 create or replace function ragdb._rank_statements(corpus ragdb.corpora, query text)
-returns table (plane text, id uuid, score float8)
-language sql stable
+returns table (plane text, id uuid, text text, score float8, source_ids text[], slice_id text)
+language sql stable parallel safe
 begin atomic
   with asked as materialized (
-    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8)
-        / (coalesce(l.df, 0) + 0.5::float8)) as weight
-      from pg_catalog.unnest(ragdb._lexemes(_rank_statements.query, (corpus).text_config)) w
+    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(
+        1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8) / (coalesce(l.df, 0) + 0.5::float8))
+        as weight
+      from (select pg_catalog.string_agg(c.text, ' ') as text
+        from ragdb._query_clauses(_rank_statements.query) c where c.kind <> 'not') q
+      cross join pg_catalog.unnest(
+        ragdb._lexemes(coalesce(q.text, ''), (corpus).text_config)) w
       left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
   ), statements as (
-    select 'atom' as plane, a.atom_id as id, a.lexemes from ragdb.semantic_atoms a where a.corpus_id = (corpus).corpus_id
+    select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,
+        a.source_slice_id as slice_id
+      from ragdb.semantic_atoms a where a.corpus_id = (corpus).corpus_id
     union all
-    select 'proposal', p.proposal_id, p.lexemes from ragdb.semantic_proposals p
+    select 'proposal', p.proposal_id, p.text, p.lexemes, p.source_atoms::text[], p.source_slice_id
+      from ragdb.semantic_proposals p
       where p.corpus_id = (corpus).corpus_id and p.status <> 'rejected'
   )
-  select s.plane, s.id, r.score
+  select s.plane, s.id, s.text, r.score, s.source_ids, s.slice_id
     from statements s
     cross join lateral (
-      select pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 as length from pg_catalog.unnest(s.lexemes) w) d
+      select (corpus).k1 * (1 - (corpus).b + (corpus).b
+          * pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 / (corpus).pivot) as norm
+        from pg_catalog.unnest(s.lexemes) w) d
     cross join lateral (
       select pg_catalog.sum(q.weight * pg_catalog.cardinality(w.positions)
-          / (pg_catalog.cardinality(w.positions) + (corpus).k1 * (1 - (corpus).b + (corpus).b * d.length / (corpus).pivot))
-          order by q.lexeme collate "C")
-        / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
+            / (pg_catalog.cardinality(w.positions) + d.norm) order by q.lexeme collate "C")
+          / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
         from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
     where r.score > 0;
 end;
 comment on function ragdb._rank_statements(ragdb.corpora, text) is
-  'Returns atoms and proposals with the BM25 of their text, over the most the query could reach, by the statistics of the corpus.';
+  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the query could reach, by the statistics of the corpus.';
 
-create or replace function ragdb.search_dual(corpus text, query text, k integer default 10, mode text default null)
-returns table (rank integer, plane text, id text, text text, score float8, source_ids text[], source_slice_id text)
-language plpgsql stable security definer -- atoms and proposals are granted to nobody
+create or replace function ragdb.search_dual(
+  corpus text, query text, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
+  fusion text default 'convex', lexical_weight float8 default 0.5)
+returns table (
+  rank integer, plane text, id text, text text, score float8, source_ids text[],
+  source_slice_id text)
+language plpgsql stable parallel restricted security definer -- statements are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -8698,22 +9908,4279 @@ declare
 begin
   return query
     with found as (
-      select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids, null::text as source_slice_id
-        from ragdb.search(corpus => search_dual.corpus, query => search_dual.query, k => search_dual.k,
-          mode => search_dual.mode) h
+      select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,
+          null::text as slice_id
+        from ragdb.search(corpus => search_dual.corpus, query => search_dual.query,
+          k => search_dual.k, mode => search_dual.mode, min_score => search_dual.min_score,
+          filter => search_dual.filter, query_embedding => search_dual.query_embedding,
+          fusion => search_dual.fusion, lexical_weight => search_dual.lexical_weight) h
       union all
-      select s.plane, s.id::text, coalesce(a.text, p.text), s.score,
-          coalesce(a.source_chunk_ids, p.source_atoms::text[]), coalesce(a.source_slice_id, p.source_slice_id)
+      select s.plane, s.id::text, s.text, s.score, s.source_ids, s.slice_id
         from ragdb._rank_statements(v_corpus, search_dual.query) s
-        left join ragdb.semantic_atoms a on a.corpus_id = v_corpus.corpus_id and a.atom_id = s.id
-        left join ragdb.semantic_proposals p on p.corpus_id = v_corpus.corpus_id and p.proposal_id = s.id
+        where s.score >= search_dual.min_score
     )
-    select row_number() over (order by f.score desc, f.plane collate "C", f.id collate "C")::integer, f.plane, f.id, f.text,
-        f.score, f.source_ids, f.source_slice_id
-      from found f order by f.score desc, f.plane collate "C", f.id collate "C" limit search_dual.k;
+    select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id
+      from (select f.*, row_number() over (
+        order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
+      where f.rank <= search_dual.k order by f.rank;
 end $$;
-comment on function ragdb.search_dual(text, text, integer, text) is
-  'Searches both planes, the raw chunks and what was promoted from them (atoms, proposals), and returns the k best with their plane and what they rest on. Raises what ragdb.search raises.';
+comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text, float8) is
+  'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted from them (atoms and proposals, by their words), and returns the k best with their plane and what they rest on. Raises what ragdb.search raises.';
+
+---- sql/60_contracts.sql
+
+-- Contracts: what each node and key may be, validation, storage by version, retrieval through a retriever.
+
+comment on table ragdb.contracts is 'Versions of applied contracts; old ones stay.';
+comment on column ragdb.contracts.contract is 'Name of the contract.';
+comment on column ragdb.contracts.version is 'Version, from 1; a contract that did not change gets none.';
+comment on column ragdb.contracts.is_current is 'Whether it is the version in force.';
+comment on column ragdb.contracts.nodes_hash is 'Sha256 of its nodes and keys, wherever they stand in the file.';
+comment on column ragdb.contracts.applied_at is 'When it was applied.';
+comment on column ragdb.contracts.applied_by is 'Role that applied it.';
+comment on table ragdb.contract_nodes is 'The nodes of every version of a contract.';
+comment on column ragdb.contract_nodes.contract is 'Name of the contract.';
+comment on column ragdb.contract_nodes.version is 'Version of the contract.';
+comment on column ragdb.contract_nodes.node_no is 'Place of the node in the contract, from 1.';
+comment on column ragdb.contract_nodes.parent_no is 'Node that it is a child of; null at the top.';
+comment on column ragdb.contract_nodes.node is 'What it is: corpus, source, retriever, rag, ragCase and so on.';
+comment on column ragdb.contract_nodes.name is 'Its key name.';
+comment on column ragdb.contract_nodes.corpus is 'Stored name of the corpus that it is in or of.';
+comment on column ragdb.contract_nodes.rag is 'Name of the rag that it is or belongs to.';
+comment on column ragdb.contract_nodes.keys is 'Its keys and values; a uri of files is relative to the contract, without a leading ./.';
+comment on column ragdb.contract_nodes.columns is 'Column of each key in its line; empty where it came without.';
+comment on column ragdb.contract_nodes.prompt_sha256 is 'Sha256 (hex) of the prompt file of a rag; null where it was not there.';
+comment on column ragdb.contract_nodes.line is 'Line of the file, from 1; null where it came without.';
+comment on column ragdb.contract_nodes."column" is 'Column of the line, from 1; null where it came without.';
+
+-- ── the language ────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._contract_parents() returns table (node text, parents text[], rule text)
+language sql immutable parallel safe
+begin atomic
+  -- '' is the top
+  select * from (values
+    ('corpus', array[''], 'contract-node-misplaced'),
+    ('source', array['corpus', ''], 'contract-node-misplaced'),
+    ('chunking', array['corpus', ''], 'contract-node-misplaced'),
+    ('embed', array[''], 'contract-node-misplaced'),
+    ('retriever', array[''], 'contract-node-misplaced'),
+    ('rag', array[''], 'contract-node-misplaced'),
+    ('grounding', array['rag', ''], 'contract-node-misplaced'),
+    ('ragEval', array['rag', ''], 'contract-node-misplaced'),
+    ('ragCase', array['ragEval'], 'rag-case-missing-eval'),
+    ('ragAssert', array['ragCase'], 'rag-assert-missing-case'),
+    ('ragAnswerContract', array['rag', ''], 'contract-node-misplaced'),
+    ('answerSpan', array['ragAnswerContract'], 'rag-answer-span-missing-contract'),
+    ('tool', array[''], 'contract-node-misplaced'),
+    ('prompt', array[''], 'contract-node-misplaced'),
+    ('param', array['tool', 'prompt'], 'contract-node-misplaced'),
+    ('retrieve', array['tool', 'prompt'], 'mcp-retrieve-missing-container')
+  ) as p (node, parents, rule);
+end;
+comment on function ragdb._contract_parents() is
+  'Lists the nodes of the contract language with the nodes they may be children of (empty: none) and the rule that another place breaks.';
+
+-- One row a key. `missing` is the rule that its absence, or a blank text, breaks; null where it may be left out.
+create or replace function ragdb._contract_keys()
+returns table (node text, key text, type text, low float8, high float8, choices text[], rule text, missing text)
+language sql immutable parallel safe
+begin atomic
+  select k.node, k.key, k.type, k.low, k.high, pg_catalog.string_to_array(k.choices, ' '), k.rule, k.missing
+  from (values
+    ('corpus', 'name', 'text', null::float8, null::float8, null, null, 'contract-name-required'),
+    ('corpus', 'title', 'text', null, null, null, null, null),
+    ('corpus', 'tenant', 'text', null, null, null, null, null),
+    ('corpus', 'refresh', 'interval', null, null, null, 'rag-corpus-refresh-invalid', null),
+    ('source', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('source', 'corpus', 'text', null, null, null, null, null),
+    ('source', 'kind', 'choice', null, null, 'local s3 http mcp', 'rag-source-kind-invalid', null),
+    ('source', 'uri', 'text', null, null, null, null, null),
+    ('source', 'media', 'text', null, null, null, null, null),
+    ('source', 'resource', 'text', null, null, null, null, null),
+    ('source', 'acl', 'list', null, null, null, 'contract-list-empty', null),
+    ('chunking', 'name', 'text', null, null, null, null, null),
+    ('chunking', 'corpus', 'text', null, null, null, null, null),
+    ('chunking', 'source', 'text', null, null, null, null, null),
+    ('chunking', 'strategy', 'choice', null, null, 'paragraph window semantic page', 'rag-chunking-strategy-invalid', null),
+    ('chunking', 'maxTokens', 'integer', 1, 100000, null, 'rag-chunking-max-tokens-invalid', null),
+    ('chunking', 'overlap', 'integer', 0, 100000, null, 'rag-chunking-overlap-invalid', null),
+    ('chunking', 'unit', 'choice', null, null, 'token tokens word words char chars', 'rag-chunking-unit-invalid', null),
+    ('embed', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('embed', 'corpus', 'text', null, null, null, null, 'rag-embed-unknown-corpus'),
+    ('embed', 'model', 'text', null, null, null, null, 'rag-embed-model-required'),
+    ('embed', 'dims', 'integer', 1, 4000, null, 'rag-embed-dims-invalid', 'rag-embed-dims-invalid'),
+    ('embed', 'metric', 'choice', null, null, 'cosine ip l2', 'rag-embed-metric-invalid', null),
+    ('retriever', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('retriever', 'corpus', 'text', null, null, null, null, 'rag-retriever-unknown-corpus'),
+    ('retriever', 'embed', 'text', null, null, null, null, null),
+    ('retriever', 'mode', 'choice', null, null, 'lexical semantic hybrid reference', 'rag-retriever-mode-invalid', null),
+    ('retriever', 'topK', 'integer', 1, 1000, null, 'rag-retriever-topk-invalid', null),
+    ('retriever', 'minScore', 'number', 0, 1, null, 'rag-retriever-minscore-invalid', null),
+    ('retriever', 'rerank', 'choice', null, null, 'none', 'rag-retriever-rerank-invalid', null),
+    ('rag', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('rag', 'retriever', 'text', null, null, null, null, 'rag-unknown-retriever'),
+    ('rag', 'prompt', 'text', null, null, null, null, null),
+    ('rag', 'answer', 'text', null, null, null, null, null),
+    ('rag', 'citations', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('grounding', 'name', 'text', null, null, null, null, null),
+    ('grounding', 'rag', 'text', null, null, null, null, null),
+    ('grounding', 'requireCitations', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('grounding', 'policy', 'choice', null, null, 'strict lenient', 'rag-grounding-policy-invalid', null),
+    ('grounding', 'maxContext', 'integer', 1, 10000000, null, 'rag-grounding-max-context-invalid', null),
+    ('ragEval', 'name', 'text', null, null, null, null, 'rag-eval-name-required'),
+    ('ragEval', 'rag', 'text', null, null, null, null, null),
+    ('ragEval', 'metric', 'metric', null, null, null, 'rag-eval-metric-invalid', null),
+    ('ragEval', 'threshold', 'number', 0, 1, null, 'rag-eval-threshold-invalid', null),
+    ('ragEval', 'mode', 'choice', null, null, 'contract', 'rag-eval-mode-invalid', null),
+    ('ragCase', 'name', 'text', null, null, null, null, 'rag-case-name-required'),
+    ('ragCase', 'query', 'text', null, null, null, null, 'rag-case-query-required'),
+    ('ragCase', 'tags', 'list', null, null, null, 'contract-list-empty', null),
+    ('ragCase', 'topK', 'integer', 1, 1000, null, 'rag-case-topk-invalid', null),
+    ('ragCase', 'minScore', 'number', 0, 1, null, 'rag-case-minscore-invalid', null),
+    ('ragCase', 'chunkCount', 'integer', 0, 1000, null, 'rag-case-chunk-count-invalid', null),
+    ('ragCase', 'sources', 'list', null, null, null, 'contract-list-empty', null),
+    ('ragCase', 'anchor', 'text', null, null, null, null, null),
+    ('ragCase', 'policy', 'text', null, null, null, null, null),
+    ('ragAssert', 'kind', 'text', null, null, null, null, 'rag-assert-kind-invalid'),
+    ('ragAssert', 'value', 'text', null, null, null, null, null),
+    ('ragAssert', 'threshold', 'number', 0, 1, null, 'rag-assert-threshold-invalid', null),
+    ('ragAssert', 'count', 'integer', 0, 1000000, null, 'rag-assert-count-invalid', null),
+    ('ragAssert', 'valueMs', 'integer', 0, 86400000, null, 'rag-assert-value-ms-invalid', null),
+    ('ragAssert', 'required', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('ragAssert', 'negate', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('ragAssert', 'quantifier', 'choice', null, null, 'any all', 'rag-assert-quantifier-invalid', null),
+    ('ragAnswerContract', 'name', 'text', null, null, null, null, 'rag-answer-contract-name-required'),
+    ('ragAnswerContract', 'rag', 'text', null, null, null, null, null),
+    ('ragAnswerContract', 'query', 'text', null, null, null, null, 'rag-answer-contract-query-required'),
+    ('ragAnswerContract', 'answer', 'text', null, null, null, null, 'rag-answer-contract-answer-required'),
+    ('ragAnswerContract', 'prompt', 'text', null, null, null, null, null),
+    ('ragAnswerContract', 'requireCitations', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('ragAnswerContract', 'minGroundingCoverage', 'number', 0, 1, null, 'rag-answer-contract-min-grounding-coverage-invalid', null),
+    ('ragAnswerContract', 'minCitedChunks', 'integer', 0, 1000, null, 'rag-answer-contract-min-cited-chunks-invalid', null),
+    ('ragAnswerContract', 'minRetrievedChunks', 'integer', 0, 1000, null, 'rag-answer-contract-evidence-policy-invalid', null),
+    ('ragAnswerContract', 'minTopScore', 'number', 0, 1, null, 'rag-answer-contract-evidence-policy-invalid', null),
+    ('ragAnswerContract', 'allowAbstain', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('ragAnswerContract', 'abstainAnswer', 'text', null, null, null, null, null),
+    ('ragAnswerContract', 'lexicalSupport', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('answerSpan', 'start', 'integer', 0, 100000000, null, 'rag-answer-span-range-invalid', 'rag-answer-span-range-invalid'),
+    ('answerSpan', 'end', 'integer', 1, 100000000, null, 'rag-answer-span-range-invalid', 'rag-answer-span-range-invalid'),
+    ('answerSpan', 'chunks', 'list', null, null, null, 'rag-answer-span-chunks-required', 'rag-answer-span-chunks-required'),
+    ('answerSpan', 'required', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('tool', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('tool', 'title', 'text', null, null, null, null, null),
+    ('tool', 'description', 'text', null, null, null, null, null),
+    ('prompt', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('prompt', 'title', 'text', null, null, null, null, null),
+    ('prompt', 'description', 'text', null, null, null, null, null),
+    ('param', 'name', 'text', null, null, null, null, 'contract-name-required'),
+    ('param', 'type', 'choice', null, null, 'string', 'mcp-param-type-invalid', null),
+    ('param', 'description', 'text', null, null, null, null, null),
+    ('param', 'required', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('retrieve', 'name', 'text', null, null, null, null, null),
+    ('retrieve', 'rag', 'text', null, null, null, null, null),
+    ('retrieve', 'retriever', 'text', null, null, null, null, null),
+    ('retrieve', 'queryParam', 'text', null, null, null, null, null),
+    ('retrieve', 'query', 'text', null, null, null, null, null),
+    ('retrieve', 'as', 'text', null, null, null, null, null),
+    ('retrieve', 'topK', 'integer', 1, 1000, null, 'mcp-retrieve-topk-invalid', null),
+    ('retrieve', 'minScore', 'number', 0, 1, null, 'mcp-retrieve-minscore-invalid', null),
+    ('retrieve', 'requireGrounding', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('retrieve', 'output', 'text', null, null, null, null, null),
+    ('retrieve', 'requireCitations', 'boolean', null, null, null, 'contract-boolean-invalid', null),
+    ('retrieve', 'provenance', 'text', null, null, null, null, null),
+    ('retrieve', 'citationField', 'text', null, null, null, null, null),
+    ('retrieve', 'sourceField', 'text', null, null, null, null, null),
+    ('retrieve', 'scoreField', 'text', null, null, null, null, null)
+  ) as k (node, key, type, low, high, choices, rule, missing);
+end;
+comment on function ragdb._contract_keys() is
+  'Lists the keys of the contract language with type, range or choices, and the rules that a wrong or missing value breaks.';
+
+create or replace function ragdb.assertion_kinds()
+returns table (kind text, is_frozen boolean, property text, meaning text)
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('factId', true, 'value', 'the case is rag:eval:case'),
+    ('chunkHash', true, 'value', 'some chunk has this content_hash or kern_chunk_hash'),
+    ('scoreGte', true, 'threshold', 'there is a chunk, and one scores at least so much (quantifier=all: every one)'),
+    ('scoreLte', true, 'threshold', 'there is a chunk, and one scores at most so much (quantifier=all: every one)'),
+    ('contains', true, 'value', 'some chunk''s text has this text, in any case'),
+    ('sourceEq', true, 'value', 'some chunk has this source'),
+    ('sourceGlob', true, 'value', 'some chunk''s source matches: * any run of characters, ? any one, in any case'),
+    ('uniqueSourcesGte', true, 'count', 'chunks have at least so many sources'),
+    ('chunkCountEq', true, 'count', 'there are exactly so many chunks'),
+    ('latencyLte', true, 'valueMs', 'the retrieval took at most so many milliseconds'),
+    ('citesRequired', true, null, 'there is a chunk, and every one has a uri or locator that is not blank'),
+    ('recallAtK', false, 'threshold', 'of the labelled items at least this share is among the first count'),
+    ('precisionAtK', false, 'threshold', 'of the first count places at least this share has a labelled item'),
+    ('ndcgAtK', false, 'threshold', 'nDCG of the first count places is at least so much'),
+    ('reciprocalRank', false, 'threshold', '1 / rank of the first labelled item is at least so much'),
+    ('averagePrecision', false, 'threshold', 'average precision is at least so much'),
+    ('hitAtK', false, 'count', 'a labelled item is among the first count'),
+    ('rankLte', false, 'value count', 'a chunk with this id or source (glob) is among the first count'),
+    ('topSourceEq', false, 'value', 'the first chunk has this source'),
+    ('notRetrieved', false, 'value', 'no chunk has this id or source (glob)'),
+    ('orderedBefore', false, 'value', 'of two ids or sources, separated by a comma, the first one ranks before the second'),
+    ('containsAny', false, 'value', 'some chunk has one of these texts, separated by commas'),
+    ('containsAll', false, 'value', 'each of these texts, separated by commas, is in some chunk'),
+    ('chunkCountGte', false, 'count', 'there are at least so many chunks'),
+    ('chunkCountLte', false, 'count', 'there are at most so many chunks'),
+    ('maxChunksPerSourceLte', false, 'count', 'no source has more chunks than this'),
+    ('contextTokensLte', false, 'count', 'the chunks have at most so many tokens'),
+    ('topScoreGte', false, 'threshold', 'the first chunk scores at least so much'),
+    ('scoreMarginGte', false, 'threshold', 'the first chunk scores at least so much more than the second'),
+    ('withinSlice', false, 'value', 'there is a chunk, and every one is in this stored slice'),
+    ('admissible', false, null, 'the trace is admissible'),
+    ('tokenValid', false, null, 'the trace''s admissibility token verifies'),
+    ('policyEq', false, 'value', 'the trace''s slice was built by this policy'),
+    ('noShortfall', false, null, 'the trace has no admissibility shortfall'),
+    ('embeddingModelEq', false, 'value', 'the query was embedded by this model'),
+    ('resultHashEq', false, 'value', 'the trace has this result_hash'),
+    ('replayMatches', false, null, 'a replay of the trace gives the same result'),
+    ('groundingCoverageGte', false, 'threshold', 'the answer contract of the same query is grounded to this share'),
+    ('citationsResolve', false, null, 'every span of that answer cites chunks that were retrieved'),
+    ('numbersGrounded', false, null, 'every number in a span of that answer is in a chunk it cites'),
+    ('abstains', false, null, 'that answer contract abstains')
+  ) as k (kind, is_frozen, property, meaning);
+end;
+comment on function ragdb.assertion_kinds() is
+  'Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second one, the properties each takes and when it passes.';
+
+-- `metric=`: as written in a contract, as stored, and the default depth of those at k
+create or replace function ragdb._eval_metric(metric text) returns text
+language sql immutable parallel safe
+return (
+  select case
+    when m.name in ('hit_rate', 'citation_coverage', 'min_relevance', 'grounding', 'faithfulness', 'mrr', 'map')
+      and m.k is null then m.name
+    when m.name in ('recall', 'precision', 'ndcg', 'judged')
+      and coalesce(m.k, '10') ~ '^([1-9][0-9]{0,2}|1000)$' then m.name || '@' || coalesce(m.k, '10')
+  end
+  from (select pg_catalog.lower(pg_catalog.regexp_replace(pg_catalog.replace(
+      pg_catalog.split_part(_eval_metric.metric, '@', 1), 'DCG', 'dcg'), '([a-z])([A-Z])', '\1_\2', 'g') collate "C") as name,
+    nullif(pg_catalog.split_part(_eval_metric.metric, '@', 2), '') as k) m);
+comment on function ragdb._eval_metric(text) is
+  'Returns the stored name of a metric, in camel or snake case, with @k (10 unless given); null for an unknown one.';
+
+-- ── reading a contract ──────────────────────────────────────────────────────────────────────────────
+
+-- Levenshtein over lower case; only for what is not known, and for short words.
+create or replace function ragdb._edit_distance(a text, b text) returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_row integer[] := array(select generate_series(0, length(b)));
+  v_diagonal integer;
+  v_above integer;
+begin
+  for i in 1 .. length(a) loop
+    v_diagonal := v_row[1];
+    v_row[1] := i;
+    for j in 1 .. length(b) loop
+      v_above := v_row[j + 1];
+      v_row[j + 1] := least(v_above + 1, v_row[j] + 1,
+        v_diagonal + (lower(substr(a, i, 1)) <> lower(substr(b, j, 1)))::integer);
+      v_diagonal := v_above;
+    end loop;
+  end loop;
+  return v_row[length(b) + 1];
+end $$;
+comment on function ragdb._edit_distance(text, text) is 'Returns the Levenshtein distance of two words, case left aside.';
+
+create or replace function ragdb._nearest_name(word text, names text[]) returns text
+language sql immutable parallel safe
+return (
+  select n.name from pg_catalog.unnest(_nearest_name.names) n (name)
+  order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), n.name), n.name collate "C" limit 1);
+comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none.';
+
+create or replace function ragdb._contract_slug(name text) returns text
+language sql immutable parallel safe
+return pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(_contract_slug.name collate "C"), '[^a-z0-9-]+', '-', 'g'), 64);
+comment on function ragdb._contract_slug(text) is
+  'Returns the stored name of a contract''s corpus: lower case, every other run of characters a hyphen.';
+
+create or replace function ragdb._list(value text) returns text[]
+language sql immutable parallel safe
+return array(select pg_catalog.btrim(i.item, E' \t') from pg_catalog.unnest(pg_catalog.string_to_array(_list.value, ',')) with ordinality i (item, n)
+  where i.item ~ '\S' order by i.n);
+comment on function ragdb._list(text) is 'Returns the items of a list separated by commas, trimmed, without empty ones.';
+
+create or replace function ragdb._number(value text, low float8, high float8) returns float8
+language sql immutable parallel safe
+return case when _number.value ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?$'
+    and _number.value::float8 between coalesce(_number.low, '-infinity') and coalesce(_number.high, 'infinity')
+  then _number.value::float8 end;
+comment on function ragdb._number(text, float8, float8) is 'Returns a decimal number in a range; null for any other text.';
+
+create or replace function ragdb._whole(value text, low float8, high float8) returns bigint
+language sql immutable parallel safe
+return case when _whole.value ~ '^[+-]?[0-9]{1,15}$'
+    and _whole.value::bigint between coalesce(_whole.low, '-infinity') and coalesce(_whole.high, 'infinity')
+  then _whole.value::bigint end;
+comment on function ragdb._whole(text, float8, float8) is 'Returns a whole number in a range; null for any other text.';
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.contract_item') is null then
+    create type ragdb.contract_item as (
+      node_no integer, parent_no integer, node text, name text, corpus text, rag text, keys jsonb, columns jsonb,
+      prompt_sha256 text, line integer, "column" integer, parent_node text, parent_name text, grandparent_node text, depth integer, is_sound boolean);
+  end if;
+end $$;
+comment on type ragdb.contract_item is
+  'A node of a contract being read: what it is, what it is in, and whether it has the form of a node.';
+
+-- A position is a message's only, so a wrong one is none
+create or replace function ragdb._contract_items(contract jsonb) returns setof ragdb.contract_item
+language sql immutable parallel safe
+begin atomic
+  with recursive walk as (
+    select array[n.ord] as path, n.v, 1 as depth
+    from pg_catalog.jsonb_array_elements(case pg_catalog.jsonb_typeof(contract -> 'nodes')
+      when 'array' then contract -> 'nodes' else '[]' end) with ordinality n (v, ord)
+    union all
+    select w.path || c.ord, c.v, w.depth + 1
+    from walk w cross join lateral pg_catalog.jsonb_array_elements(case pg_catalog.jsonb_typeof(w.v -> 'children')
+      when 'array' then w.v -> 'children' else '[]' end) with ordinality c (v, ord)
+    where w.depth < 17
+  ), numbered as materialized (
+    select w.path, w.depth, pg_catalog.row_number() over (order by w.path)::integer as node_no,
+      w.v ->> 'node' as node,
+      case pg_catalog.jsonb_typeof(w.v -> 'keys') when 'object' then w.v -> 'keys' else '{}' end as keys,
+      case pg_catalog.jsonb_typeof(w.v -> 'columns') when 'object' then w.v -> 'columns' else '{}' end as columns,
+      w.v ->> 'prompt_sha256' as prompt_sha256,
+      ragdb._whole(w.v ->> 'line', 1, 10000000)::integer as line, ragdb._whole(w.v ->> 'column', 1, 10000000)::integer as "column",
+      pg_catalog.jsonb_typeof(w.v) = 'object' and pg_catalog.jsonb_typeof(w.v -> 'node') = 'string'
+        and coalesce(pg_catalog.jsonb_typeof(w.v -> 'keys'), 'object') = 'object'
+        and coalesce(pg_catalog.jsonb_typeof(w.v -> 'children'), 'array') in ('array', 'null')
+        and coalesce(pg_catalog.jsonb_typeof(w.v -> 'columns'), 'object') = 'object'
+        and coalesce(w.v ->> 'prompt_sha256', 'a') ~ '^(a|[0-9a-f]{64})$'
+        and not pg_catalog.jsonb_path_exists(w.v, 'strict $.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")', '{}', true)
+        as is_sound
+    from walk w
+  ), placed as materialized (
+    select n.*, p.node_no as parent_no, p.node as parent_node, p.keys ->> 'name' as parent_name
+    from numbered n left join numbered p on p.path = n.path[:pg_catalog.cardinality(n.path) - 1]
+  )
+  select n.node_no, n.parent_no, n.node, n.keys ->> 'name',
+    case
+      when n.node = 'corpus' then n.keys ->> 'name'
+      when n.node in ('source', 'chunking') then coalesce(n.keys ->> 'corpus', case n.parent_node when 'corpus' then n.parent_name end)
+      when n.node in ('embed', 'retriever') then n.keys ->> 'corpus'
+    end,
+    case
+      when n.node = 'rag' then n.keys ->> 'name'
+      when n.node in ('grounding', 'ragEval', 'ragAnswerContract')
+        then coalesce(n.keys ->> 'rag', case n.parent_node when 'rag' then n.parent_name end)
+      when n.node in ('ragCase', 'answerSpan') then coalesce(p.keys ->> 'rag', case p.parent_node when 'rag' then p.parent_name end)
+      when n.node = 'ragAssert' then coalesce(g.keys ->> 'rag', case g.parent_node when 'rag' then g.parent_name end)
+      when n.node = 'retrieve' then n.keys ->> 'rag'
+    end,
+    n.keys, n.columns, n.prompt_sha256, n.line, n."column", n.parent_node, n.parent_name, p.parent_node, n.depth, n.is_sound
+  from placed n
+    left join placed p on p.node_no = n.parent_no
+    left join placed g on g.node_no = p.parent_no;
+end;
+comment on function ragdb._contract_items(jsonb) is
+  'Returns the nodes of a contract in their order, with the corpus and the rag that each belongs to.';
+
+-- ── validation ──────────────────────────────────────────────────────────────────────────────────────
+
+-- Every rule is a branch; what another rule reports already is left out.
+create or replace function ragdb._contract_problems(items ragdb.contract_item[])
+returns table (rule text, severity text, node_no integer, key text, message text, hint text)
+language sql immutable parallel safe
+begin atomic
+  with n as materialized (
+    select i.*, i.node || case when i.name ~ '\S' then ' ' || ragdb._quote(i.name) else '' end as title
+    from pg_catalog.unnest(_contract_problems.items) i
+  ), corpora as materialized (select distinct n.name from n where n.node = 'corpus' and n.name is not null),
+  sources as materialized (select distinct n.corpus, n.name from n where n.node = 'source' and n.name is not null),
+  embeds as materialized (select n.name, pg_catalog.min(n.corpus) as corpus from n where n.node = 'embed' group by n.name),
+  retrievers as materialized (select distinct n.name from n where n.node = 'retriever'),
+  rags as materialized (select distinct n.name from n where n.node = 'rag'),
+  grounded as materialized (
+    select distinct n.rag from n where n.node = 'grounding' and n.keys ->> 'requireCitations' = 'true'
+  ), cited as materialized (
+    select g.rag from grounded g
+    union select n.name from n where n.node = 'rag' and n.keys ->> 'citations' = 'true'
+  ), known as materialized (select * from ragdb._contract_parents()),
+  kinds as materialized (select * from ragdb.assertion_kinds()),
+  keys as materialized (
+    select n.node_no, n.node, n.title, e.key, n.keys ->> e.key as value, k.key is not null as is_known,
+      k.type, k.low, k.high, k.choices, k.rule
+    from n cross join lateral pg_catalog.jsonb_object_keys(n.keys) e (key)
+      left join ragdb._contract_keys() k on k.node = n.node and k.key = e.key
+    where exists (select from known where known.node = n.node)
+  ), spans as materialized (
+    select n.node_no, n.parent_no, ragdb._whole(n.keys ->> 'start', 0, 1e8) as start,
+      ragdb._whole(n.keys ->> 'end', 0, 1e8) as stop, p.keys ->> 'answer' as answer
+    from n join n p on p.node_no = n.parent_no and p.node = 'ragAnswerContract' where n.node = 'answerSpan'
+  ), problems as (
+    -- form
+    select 'contract-malformed' as rule, 'error' as severity, n.node_no, null as key, 'a node is not {"node", "keys", "children"}' as message,
+      'keys is an object of texts, numbers and booleans' as hint
+    from n where not n.is_sound
+    union all select 'contract-too-deep', 'error', n.node_no, null, 'a node is more than 16 levels deep', 'the language has five'
+    from n where n.depth > 16
+    union all select 'contract-unknown-node', 'error', n.node_no, null, 'unknown node ' || ragdb._quote(n.node),
+      'did you mean ' || ragdb._nearest_name(n.node, array(select k.node from known k)) || '?'
+    from n where n.is_sound and not exists (select from known k where k.node = n.node)
+    union all select k.rule, 'error', n.node_no, null,
+      n.title || case n.parent_node is null when true then ' stands at the top' else ' stands in ' || ragdb._quote(n.parent_node) end,
+      'it belongs ' || (select pg_catalog.string_agg(case p when '' then 'at the top' else 'in ' || p end, ' or ') from pg_catalog.unnest(k.parents) p)
+    from n join known k on k.node = n.node where coalesce(n.parent_node, '') <> all (k.parents)
+    union all select 'rag-assert-missing-eval', 'error', n.node_no, null, n.title || ' belongs to no ragEval', 'indent its ragCase below one'
+    from n where n.node = 'ragAssert' and n.parent_node = 'ragCase' and coalesce(n.grandparent_node, '') <> 'ragEval'
+    union all select 'contract-unknown-key', 'error', k.node_no, k.key, k.title || ' has no key ' || ragdb._quote(k.key),
+      'did you mean ' || ragdb._nearest_name(k.key, array(select c.key from ragdb._contract_keys() c where c.node = k.node)) || '?'
+    from keys k where not k.is_known
+    -- values
+    union all select k.rule, 'error', k.node_no, k.key,
+      k.key || ' of ' || k.title || ' is ' || ragdb._quote(k.value) || ', not ' || case k.type
+        when 'integer' then 'a whole number from ' || k.low || ' to ' || k.high
+        when 'number' then 'a number from ' || k.low || ' to ' || k.high
+        when 'boolean' then 'true or false'
+        when 'list' then 'a list with an item'
+        when 'metric' then 'a metric'
+        when 'interval' then 'a length of time'
+        else pg_catalog.array_to_string(k.choices, ', ') end,
+      case k.type when 'choice' then 'did you mean ' || ragdb._nearest_name(k.value, k.choices) || '?'
+        when 'metric' then 'faithfulness, grounding, hitRate, citationCoverage, minRelevance, recall@k, precision@k, ndcg@k, judged@k, mrr or map'
+        when 'interval' then 'such as 24h, 7d, "30 minutes"'
+        when 'list' then 'separate items by commas' end
+    from keys k
+    where k.is_known and not (k.type <> 'text' and k.value = '' and k.type = 'list' and k.key = 'chunks') and not case k.type
+      when 'integer' then ragdb._whole(k.value, k.low, k.high) is not null
+      when 'number' then ragdb._number(k.value, k.low, k.high) is not null
+      when 'boolean' then k.value in ('true', 'false')
+      when 'choice' then k.value = any (k.choices)
+      when 'list' then ragdb._list(k.value) <> '{}'
+      when 'metric' then ragdb._eval_metric(k.value) is not null
+      when 'interval' then k.value ~ '^\s*[0-9]{1,6}\s*(s|m|h|d|w|second|minute|hour|day|week)s?\s*$'
+      else true end
+    union all select c.missing, 'error', n.node_no, c.key, n.title || ' has no ' || c.key, 'give ' || c.key || '='
+    from n join ragdb._contract_keys() c on c.node = n.node and c.missing is not null
+    where n.is_sound and (n.keys ->> c.key) ~ '\S' is not true
+      and not (c.type in ('integer', 'number', 'choice') and n.keys ? c.key)
+    -- names
+    union all select 'rag-duplicate-' || n.node || '-name', 'error', n.node_no, 'name', n.title || ' is declared twice',
+      'the first is ' || coalesce('in line ' || n.first_line, 'node ' || n.first_no)
+    from (select n.*, pg_catalog.first_value(n.line) over same as first_line, pg_catalog.first_value(n.node_no) over same as first_no,
+        pg_catalog.row_number() over same as nth
+      from n where n.node in ('corpus', 'embed', 'retriever', 'rag') and n.name is not null
+      window same as (partition by n.node, case n.node when 'corpus' then ragdb._contract_slug(n.name) else n.name end order by n.node_no)) n
+    where n.nth > 1
+    union all select case n.node when 'source' then 'rag-duplicate-source-name' when 'ragEval' then 'rag-duplicate-eval-name'
+        when 'ragCase' then 'rag-duplicate-case-name' when 'ragAnswerContract' then 'rag-duplicate-answer-contract-name'
+        when 'param' then 'mcp-duplicate-param-name' else 'mcp-duplicate-tool-name' end,
+      'error', n.node_no, 'name', n.title || ' is declared twice', 'names are unique per ' || case n.node when 'source' then 'corpus'
+        when 'ragEval' then 'rag' when 'ragCase' then 'ragEval' when 'ragAnswerContract' then 'rag' when 'param' then 'tool' else 'contract' end
+    from (select n.*, pg_catalog.row_number() over (partition by case when n.node in ('tool', 'prompt') then 'tool' else n.node end, case n.node when 'source' then n.corpus
+          when 'ragEval' then n.rag when 'ragCase' then n.parent_no::text when 'ragAnswerContract' then n.rag
+          when 'param' then n.parent_no::text end, n.name order by n.node_no) as nth
+      from n where n.node in ('source', 'ragEval', 'ragCase', 'ragAnswerContract', 'tool', 'prompt', 'param') and n.name is not null) n
+    where n.nth > 1
+    -- corpora, sources, chunking
+    union all select 'rag-corpus-name-invalid', 'error', n.node_no, 'name', n.title || ' has no letter or digit of ASCII', 'the corpus is stored under a-z, 0-9 and -'
+    from n where n.node = 'corpus' and n.name ~ '\S' and ragdb._contract_slug(n.name) !~ '[a-z0-9]'
+    union all select 'rag-' || n.node || '-missing-corpus', 'error', n.node_no, null, n.title || ' is of no corpus', 'indent it below a corpus, or give corpus='
+    from n where n.node in ('source', 'chunking') and n.corpus is null
+    union all select case n.node when 'source' then 'rag-source-missing-corpus' else 'rag-' || n.node || '-unknown-corpus' end, 'error', n.node_no, 'corpus',
+      'corpus ' || ragdb._quote(n.corpus) || ' of ' || n.title || ' is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.corpus, array(select c.name from corpora c)) || '?', 'declare it: corpus name=…')
+    from n where n.node in ('source', 'chunking', 'embed', 'retriever') and n.corpus ~ '\S' and not exists (select from corpora c where c.name = n.corpus)
+    union all select 'rag-source-uri-empty', 'error', n.node_no, 'uri', n.title || ' has no uri', 'give uri= with a path, a glob or an address'
+    from n where n.node = 'source' and coalesce(n.keys ->> 'kind', 'local') <> 'mcp' and (n.keys ->> 'uri') ~ '\S' is not true
+    union all select 'rag-source-uri-invalid', 'error', n.node_no, 'uri', 'uri of ' || n.title || ' is not of kind ' || (n.keys ->> 'kind'),
+      case n.keys ->> 'kind' when 's3' then 'such as s3://bucket/docs/*.md' when 'http' then 'such as https://host/page.html' else 'a path below the contract''s folder, such as ./docs/**/*.md' end
+    from n where n.node = 'source' and (n.keys ->> 'uri') ~ '\S' and not case coalesce(n.keys ->> 'kind', 'local')
+      when 's3' then n.keys ->> 'uri' ~ '^s3://[^/]+/' when 'http' then n.keys ->> 'uri' ~ '^https?://[^/]'
+      when 'local' then n.keys ->> 'uri' !~ '^([/~]|[a-z0-9]+://)' and n.keys ->> 'uri' !~ '(^|/)\.\.(/|$)' else true end
+    union all select 'rag-source-glob-invalid', 'error', n.node_no, 'uri', 'the glob of ' || n.title || ' is too long', 'a glob has at most 1024 characters and 16 stars'
+    from n where n.node = 'source' and (pg_catalog.length(n.keys ->> 'uri') > 1024
+      or pg_catalog.length(n.keys ->> 'uri') - pg_catalog.length(pg_catalog.replace(n.keys ->> 'uri', '*', '')) > 16)
+    union all select 'rag-source-mcp-resource-required', 'error', n.node_no, 'resource', n.title || ' is of kind mcp and has no resource', 'give resource= with the address of the resource'
+    from n where n.node = 'source' and n.keys ->> 'kind' = 'mcp' and (n.keys ->> 'resource') ~ '\S' is not true
+    union all select 'rag-source-resource-requires-mcp-kind', 'error', n.node_no, 'resource', n.title || ' has a resource and is not of kind mcp', 'give kind=mcp, or no resource'
+    from n where n.node = 'source' and n.keys ? 'resource' and coalesce(n.keys ->> 'kind', 'local') <> 'mcp'
+    union all select 'rag-source-acl-conflict', 'error', n.node_no, 'acl', n.title || ' has another acl than the corpus''s first source',
+      'a right is to a whole corpus: give every source of it the same acl, or put the source into a corpus of its own'
+    from (select n.*, pg_catalog.first_value(ragdb._list(n.keys ->> 'acl')) over (partition by n.corpus order by n.node_no) as first_acl from n where n.node = 'source') n
+    where ragdb._list(n.keys ->> 'acl') is distinct from n.first_acl
+    union all select 'rag-chunking-unknown-source', 'error', n.node_no, 'source', 'source ' || ragdb._quote(n.keys ->> 'source') || ' of a chunking is not in corpus ' || ragdb._quote(n.corpus),
+      coalesce('did you mean ' || ragdb._nearest_name(n.keys ->> 'source', array(select s.name from sources s where s.corpus = n.corpus)) || '?', 'declare it in that corpus')
+    from n where n.node = 'chunking' and n.keys ? 'source' and n.corpus is not null
+      and not exists (select from sources s where s.corpus = n.corpus and s.name = n.keys ->> 'source')
+    union all select 'rag-chunking-duplicate', 'error', n.node_no, 'source', 'a source has two chunkings', 'keep one'
+    from (select n.*, pg_catalog.row_number() over (partition by n.corpus, n.keys ->> 'source' order by n.node_no) as nth from n where n.node = 'chunking') n where n.nth > 1
+    union all select 'rag-chunking-overlap-invalid', 'error', n.node_no, 'overlap', 'overlap is ' || (n.keys ->> 'overlap') || ', not less than maxTokens', 'it must be below ' || coalesce(n.keys ->> 'maxTokens', '240')
+    from n where n.node = 'chunking' and ragdb._whole(n.keys ->> 'overlap', 0, 100000) >= coalesce(ragdb._whole(n.keys ->> 'maxTokens', 1, 100000), 240)
+    union all select 'rag-chunking-overlap-invalid', 'error', n.node_no, 'maxTokens', 'maxTokens is ' || (n.keys ->> 'maxTokens') || ', not more than the default overlap of 48', 'give overlap='
+    from n where n.node = 'chunking' and not n.keys ? 'overlap' and ragdb._whole(n.keys ->> 'maxTokens', 1, 100000) <= 48
+    -- embed, retriever
+    union all select 'rag-embed-duplicate-corpus', 'error', n.node_no, 'corpus', 'corpus ' || ragdb._quote(n.corpus) || ' is embedded by two models', 'a corpus has one; put the other into a corpus of its own'
+    from (select n.*, pg_catalog.row_number() over (partition by n.corpus order by n.node_no) as nth from n where n.node = 'embed' and n.corpus is not null) n where n.nth > 1
+    union all select 'rag-retriever-unknown-embed', 'error', n.node_no, 'embed', 'embed ' || ragdb._quote(n.keys ->> 'embed') || ' of ' || n.title || ' is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.keys ->> 'embed', array(select e.name from embeds e)) || '?', 'declare it: embed name=…')
+    from n where n.node = 'retriever' and n.keys ? 'embed' and not exists (select from embeds e where e.name = n.keys ->> 'embed')
+    union all select 'rag-retriever-embed-corpus-mismatch', 'error', n.node_no, 'embed', n.title || ' is of corpus ' || ragdb._quote(n.corpus) || ' and its embed of ' || ragdb._quote(e.corpus), 'both must be of one corpus'
+    from n join embeds e on e.name = n.keys ->> 'embed' where n.node = 'retriever' and e.corpus <> n.corpus
+    union all select 'rag-retriever-embed-required', 'error', n.node_no, 'mode', n.title || ' is ' || (n.keys ->> 'mode') || ' and has no embed', 'give embed=, or mode=lexical'
+    from n where n.node = 'retriever' and n.keys ->> 'mode' in ('semantic', 'hybrid') and not n.keys ? 'embed'
+    -- rag, grounding
+    union all select 'rag-unknown-retriever', 'error', n.node_no, 'retriever', 'retriever ' || ragdb._quote(n.keys ->> 'retriever') || ' of ' || n.title || ' is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.keys ->> 'retriever', array(select r.name from retrievers r where r.name is not null)) || '?', 'declare it: retriever name=…')
+    from n where n.node = 'rag' and (n.keys ->> 'retriever') ~ '\S' and not exists (select from retrievers r where r.name = n.keys ->> 'retriever')
+    union all select 'rag-citations-require-grounding', 'error', n.node_no, 'citations', n.title || ' has citations=true and no grounding with requireCitations=true', 'add: grounding requireCitations=true'
+    from n where n.node = 'rag' and n.keys ->> 'citations' = 'true' and not exists (select from grounded g where g.rag = n.name)
+    union all select case n.node when 'grounding' then 'rag-grounding' when 'ragEval' then 'rag-eval' else 'rag-answer-contract' end || '-missing-rag',
+      'error', n.node_no, null, n.title || ' is of no rag', 'indent it below a rag, or give rag='
+    from n where n.node in ('grounding', 'ragEval', 'ragAnswerContract') and n.rag is null
+    union all select case n.node when 'grounding' then 'rag-grounding' when 'ragEval' then 'rag-eval' else 'rag-answer-contract' end || '-unknown-rag',
+      'error', n.node_no, 'rag', 'rag ' || ragdb._quote(n.rag) || ' of ' || n.title || ' is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.rag, array(select r.name from rags r where r.name is not null)) || '?', 'declare it: rag name=…')
+    from n where n.node in ('grounding', 'ragEval', 'ragAnswerContract') and n.rag is not null and not exists (select from rags r where r.name = n.rag)
+    union all select 'rag-grounding-duplicate', 'error', n.node_no, null, 'rag ' || ragdb._quote(n.rag) || ' has two groundings', 'keep one'
+    from (select n.*, pg_catalog.row_number() over (partition by n.rag order by n.node_no) as nth from n where n.node = 'grounding' and n.rag is not null) n where n.nth > 1
+    -- eval, cases, assertions
+    union all select 'rag-eval-mode-required', 'error', n.node_no, 'mode', n.title || ' has cases and no mode', 'give mode=contract'
+    from n where n.node = 'ragEval' and not n.keys ? 'mode' and exists (select from n c where c.parent_no = n.node_no and c.node = 'ragCase')
+    union all select 'rag-eval-threshold-without-metric', 'error', n.node_no, 'threshold', n.title || ' has a threshold and no metric', 'give metric='
+    from n where n.node = 'ragEval' and n.keys ? 'threshold' and not n.keys ? 'metric'
+    union all select 'rag-eval-threshold-vacuous', 'warning', n.node_no, 'threshold', 'threshold 0 of ' || n.title || ' cannot be missed, so the gate fails', 'give a threshold above 0'
+    from n where n.node = 'ragEval' and ragdb._number(n.keys ->> 'threshold', 0, 1) = 0
+    union all select 'rag-case-sources-require-citations', 'error', n.node_no, 'sources', n.title || ' lists sources and its rag requires no citations', 'add to the rag: grounding requireCitations=true'
+    from n where n.node = 'ragCase' and n.keys ? 'sources' and n.rag is not null and not exists (select from cited c where c.rag = n.rag)
+    union all select 'rag-case-policy-requires-anchor', 'error', n.node_no, 'policy', n.title || ' has a policy and no anchor', 'a slice is built around a chunk: give anchor='
+    from n where n.node = 'ragCase' and n.keys ? 'policy' and not n.keys ? 'anchor'
+    union all select 'rag-assert-kind-invalid', 'error', n.node_no, 'kind', 'unknown kind of assertion ' || ragdb._quote(n.keys ->> 'kind'),
+      'did you mean ' || ragdb._nearest_name(n.keys ->> 'kind', array(select k.kind from kinds k)) || '?'
+    from n where n.node = 'ragAssert' and (n.keys ->> 'kind') ~ '\S' and not exists (select from kinds k where k.kind = n.keys ->> 'kind')
+    union all select 'rag-assert-citations-require-grounding', 'error', n.node_no, 'kind', 'citesRequired, and its rag requires no citations', 'add to the rag: grounding requireCitations=true'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' = 'citesRequired' and n.rag is not null and not exists (select from cited c where c.rag = n.rag)
+    union all select case p.property when 'value' then 'rag-assert-value-required' when 'threshold' then 'rag-assert-threshold-required'
+        when 'count' then 'rag-assert-count-invalid' else 'rag-assert-value-ms-invalid' end,
+      'error', n.node_no, p.property, (n.keys ->> 'kind') || ' needs ' || p.property, k.meaning
+    from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral pg_catalog.string_to_table(k.property, ' ') p (property)
+    where n.node = 'ragAssert' and (n.keys ->> p.property) ~ '\S' is not true
+    union all select 'rag-assert-property-unused', 'error', n.node_no, u.key, (n.keys ->> 'kind') || ' does not take ' || u.key, coalesce('it takes ' || k.property, 'it takes none')
+    from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral (values ('value'), ('threshold'), ('count'), ('valueMs'), ('quantifier')) u (key)
+    where n.node = 'ragAssert' and n.keys ? u.key and u.key <> all (pg_catalog.string_to_array(coalesce(k.property, ''), ' '))
+      and not (u.key = 'count' and n.keys ->> 'kind' in ('recallAtK', 'precisionAtK', 'ndcgAtK'))
+      and not (u.key = 'quantifier' and n.keys ->> 'kind' in ('scoreGte', 'scoreLte'))
+    union all select 'rag-assert-negate-invalid', 'error', n.node_no, 'negate', (n.keys ->> 'kind') || ' cannot be negated', 'the eleven kinds are as they are; the others take negate'
+    from n join kinds k on k.kind = n.keys ->> 'kind' where n.node = 'ragAssert' and n.keys ? 'negate' and k.is_frozen
+    union all select 'rag-assert-chunk-hash-invalid', 'error', n.node_no, 'value', 'chunkHash is not 32 to 128 hex digits', 'kern_chunk_hash has 32, content_hash 64'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' = 'chunkHash' and n.keys ->> 'value' ~ '\S' and n.keys ->> 'value' !~ '^[0-9a-fA-F]{32,128}$'
+    union all select 'rag-assert-glob-invalid', 'error', n.node_no, 'value', 'the glob is too long', 'a glob has at most 1024 characters and 16 stars'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore') and (pg_catalog.length(n.keys ->> 'value') > 1024
+      or pg_catalog.length(n.keys ->> 'value') - pg_catalog.length(pg_catalog.replace(n.keys ->> 'value', '*', '')) > 16)
+    union all select 'rag-assert-value-invalid', 'error', n.node_no, 'value', 'orderedBefore takes two ids or sources', 'separate them by a comma'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' = 'orderedBefore' and pg_catalog.cardinality(ragdb._list(n.keys ->> 'value')) <> 2
+    union all select 'rag-assert-vacuous', 'warning', n.node_no, null, (n.keys ->> 'kind') || ' cannot fail with this value', 'raise it'
+    from n where n.node = 'ragAssert' and ((n.keys ->> 'kind' in ('uniqueSourcesGte', 'chunkCountGte') and ragdb._whole(n.keys ->> 'count', 0, 1e6) = 0)
+      or (n.keys ->> 'kind' in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'groundingCoverageGte') and ragdb._number(n.keys ->> 'threshold', 0, 1) = 0))
+    -- answers
+    union all select 'rag-answer-contract-citations-require-grounding', 'error', n.node_no, 'requireCitations', n.title || ' requires citations and its rag does not', 'add to the rag: grounding requireCitations=true'
+    from n where n.node = 'ragAnswerContract' and n.keys ->> 'requireCitations' = 'true' and n.rag is not null and not exists (select from cited c where c.rag = n.rag)
+    union all select 'rag-answer-span-range-invalid', 'error', s.node_no, 'end', 'span ' || s.start || '..' || s.stop || ' is not in an answer of ' || pg_catalog.length(s.answer) || ' characters', '0 <= start < end <= length of the answer'
+    from spans s where s.start is not null and s.stop is not null and (s.start >= s.stop or s.stop > pg_catalog.length(s.answer))
+    union all select 'rag-answer-contract-grounding-coverage-insufficient', 'error', n.node_no, 'minGroundingCoverage',
+      pg_catalog.format('spans of %s cover %s of its %s characters, less than %s', n.title, c.covered, c.total, n.keys ->> 'minGroundingCoverage'), 'add spans, or lower minGroundingCoverage'
+    from n cross join lateral (
+      select pg_catalog.count(*) as total, pg_catalog.count(*) filter (where exists (
+          select from spans s where s.parent_no = n.node_no and a.ord - 1 >= s.start and a.ord - 1 < s.stop)) as covered
+      from pg_catalog.string_to_table(pg_catalog.left(n.keys ->> 'answer', 100000), null) with ordinality a (c, ord) where a.c ~ '\S') c
+    where n.node = 'ragAnswerContract' and n.keys ->> 'allowAbstain' is distinct from 'true'
+      and ragdb._number(n.keys ->> 'minGroundingCoverage', 0, 1) > c.covered::float8 / nullif(c.total, 0)
+    -- tools
+    union all select 'mcp-retrieve-duplicate', 'error', n.node_no, null, 'a tool has two retrieves', 'keep one'
+    from (select n.*, pg_catalog.row_number() over (partition by n.parent_no order by n.node_no) as nth from n where n.node = 'retrieve' and n.parent_no is not null) n where n.nth > 1
+    union all select 'mcp-retrieve-target-required', 'error', n.node_no, null, 'a retrieve has neither rag nor retriever', 'give one of them'
+    from n where n.node = 'retrieve' and not n.keys ? 'rag' and not n.keys ? 'retriever'
+    union all select 'mcp-retrieve-target-exclusive', 'error', n.node_no, 'retriever', 'a retrieve has both rag and retriever', 'give one of them'
+    from n where n.node = 'retrieve' and n.keys ? 'rag' and n.keys ? 'retriever'
+    union all select 'mcp-retrieve-unknown-retriever', 'error', n.node_no, 'retriever', 'retriever ' || ragdb._quote(n.keys ->> 'retriever') || ' of a retrieve is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.keys ->> 'retriever', array(select r.name from retrievers r where r.name is not null)) || '?', 'declare it: retriever name=…')
+    from n where n.node = 'retrieve' and n.keys ? 'retriever' and not exists (select from retrievers r where r.name = n.keys ->> 'retriever')
+    union all select 'mcp-retrieve-unknown-rag', 'error', n.node_no, 'rag', 'rag ' || ragdb._quote(n.rag) || ' of a retrieve is not declared',
+      coalesce('did you mean ' || ragdb._nearest_name(n.rag, array(select r.name from rags r where r.name is not null)) || '?', 'declare it: rag name=…')
+    from n where n.node = 'retrieve' and n.keys ? 'rag' and not exists (select from rags r where r.name = n.rag)
+    union all select 'mcp-retrieve-query-required', 'error', n.node_no, null, 'a retrieve has neither queryParam nor query', 'give one of them'
+    from n where n.node = 'retrieve' and not n.keys ? 'query' and not n.keys ? 'queryParam'
+    union all select 'mcp-retrieve-query-exclusive', 'error', n.node_no, 'query', 'a retrieve has both queryParam and query', 'give one of them'
+    from n where n.node = 'retrieve' and n.keys ? 'query' and n.keys ? 'queryParam'
+    union all select 'mcp-retrieve-query-param-unknown', 'error', n.node_no, 'queryParam', 'the tool has no param ' || ragdb._quote(n.keys ->> 'queryParam'),
+      coalesce('did you mean ' || ragdb._nearest_name(n.keys ->> 'queryParam', array(select p.name from n p where p.node = 'param' and p.parent_no = n.parent_no and p.name is not null)) || '?', 'declare it: param name=…')
+    from n where n.node = 'retrieve' and n.keys ? 'queryParam'
+      and not exists (select from n p where p.node = 'param' and p.parent_no = n.parent_no and p.name = n.keys ->> 'queryParam')
+    union all select 'mcp-retrieve-citations-require-grounding', 'error', n.node_no, 'requireCitations', 'a retrieve requires citations and its rag does not', 'add to the rag: grounding requireCitations=true'
+    from n where n.node = 'retrieve' and n.keys ->> 'requireCitations' = 'true' and n.rag is not null and exists (select from rags r where r.name = n.rag)
+      and not exists (select from cited c where c.rag = n.rag)
+    union all select 'mcp-retrieve-output-array-required', 'error', n.node_no, 'output', 'output RetrievedChunk is not an array', 'write output="RetrievedChunk[]"'
+    from n where n.node = 'retrieve' and n.keys ->> 'output' = 'RetrievedChunk'
+    union all select 'mcp-retrieve-output-unknown', 'error', n.node_no, 'output', 'unknown output ' || ragdb._quote(n.keys ->> 'output'), 'write output="RetrievedChunk[]"'
+    from n where n.node = 'retrieve' and n.keys ->> 'output' not in ('RetrievedChunk[]', 'RetrievedChunk')
+    union all select 'mcp-retrieve-output-field-without-output', 'error', n.node_no, f.key, f.key || ' without an output', 'give output="RetrievedChunk[]"'
+    from n cross join (values ('citationField'), ('sourceField'), ('scoreField'), ('provenance')) f (key)
+    where n.node = 'retrieve' and n.keys ? f.key and not n.keys ? 'output'
+    union all select 'mcp-retrieve-output-required', 'error', n.node_no, 'requireCitations', 'citations are required of no output', 'give output="RetrievedChunk[]"'
+    from n where n.node = 'retrieve' and n.keys ->> 'requireCitations' = 'true' and not n.keys ? 'output'
+    union all select 'mcp-retrieve-output-citations-cannot-weaken-rag', 'error', n.node_no, 'requireCitations', 'a retrieve may not do without the citations that its rag requires', 'leave requireCitations out'
+    from n where n.node = 'retrieve' and n.keys ->> 'requireCitations' = 'false' and exists (select from cited c where c.rag = n.rag)
+    union all select 'mcp-retrieve-output-citation-field-required', 'error', n.node_no, 'citationField', 'citations are required and no field carries them', 'give citationField='
+    from n where n.node = 'retrieve' and n.keys ? 'output' and not n.keys ? 'citationField'
+      and (n.keys ->> 'requireCitations' = 'true' or exists (select from cited c where c.rag = n.rag))
+    union all select 'mcp-retrieve-output-source-required', 'error', n.node_no, 'sourceField', 'provenance=source and no field carries the source', 'give sourceField='
+    from n where n.node = 'retrieve' and n.keys ->> 'provenance' = 'source' and not n.keys ? 'sourceField'
+  )
+  select p.rule, p.severity, p.node_no, p.key, p.message, p.hint from problems p;
+end;
+comment on function ragdb._contract_problems(ragdb.contract_item[]) is
+  'Returns everything that is wrong with the nodes of a contract, in no order.';
+
+-- Scores of what ranked first in this corpus lately: what a threshold has to be compared with.
+create or replace function ragdb._top_scores(corpus_id integer, mode text) returns float8[]
+language sql stable parallel safe
+return array(
+  select h.score from (
+    select t.id, t.created_at from ragdb.retrieval_traces t
+    where t.corpus_id = _top_scores.corpus_id and t.retrieval_mode = 'global' and t.rank_mode = _top_scores.mode and t.error_code is null
+    order by t.id desc limit 1000) t
+  join ragdb.retrieval_hits h on h.corpus_id = _top_scores.corpus_id and h.trace_id = t.id and h.created_at = t.created_at and h.rank = 1);
+comment on function ragdb._top_scores(integer, text) is
+  'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode.';
+
+create or replace function ragdb._is_contract(contract jsonb) returns boolean
+language sql immutable parallel safe
+return pg_catalog.jsonb_typeof(_is_contract.contract) = 'object' and coalesce(pg_catalog.jsonb_typeof(_is_contract.contract -> 'nodes') = 'array', false)
+  and coalesce(_is_contract.contract ->> 'contract', 'contract') ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
+comment on function ragdb._is_contract(jsonb) is 'Whether a value has the form {"contract": name, "nodes": […]}.';
+
+-- Definer: it looks at corpora and their recorded scores, of those only that the caller may read.
+create or replace function ragdb.validate_contract(contract jsonb)
+returns table (rule text, severity text, node text, line integer, "column" integer, message text, hint text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_items ragdb.contract_item[];
+begin
+  if contract is null then
+    raise exception 'contract is null'
+      using errcode = 'RG400', detail = 'there is nothing to validate', hint = 'pass {"contract": name, "nodes": […]}';
+  end if;
+  if not ragdb._is_contract(contract) then
+    return query select 'contract-malformed', 'error', null::text, null::integer, null::integer,
+      'the contract is not {"contract": name, "nodes": […]}', 'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -';
+    return;
+  end if;
+  v_items := array(select i from ragdb._contract_items(contract) i);
+  if v_items = '{}' then
+    return query select 'contract-empty', 'error', null::text, null::integer, null::integer, 'the contract has no node', 'begin with: corpus name=…';
+  end if;
+  return query
+    select p.rule, p.severity, i.node,
+      i.line, coalesce(ragdb._whole(i.columns ->> p.key, 1, 10000000)::integer, i."column"), p.message, p.hint
+    from ragdb._contract_problems(v_items) p join unnest(v_items) i on i.node_no = p.node_no
+    union all
+    select 'rag-' || case i.node when 'ragCase' then 'case' else 'retriever' end || '-minscore-unreachable', 'warning', i.node, i.line,
+      coalesce(ragdb._whole(i.columns ->> 'minScore', 1, 10000000)::integer, i."column"),
+      format('minScore %s is above the 95th percentile of the best scores of corpus %s (%s)', i.keys ->> 'minScore',
+        ragdb._quote(c.name), round(q.p95::numeric, 3)),
+      'few queries reach it: the guide says how scores are distributed'
+    from unnest(v_items) i
+      left join unnest(v_items) e on e.node_no = i.parent_no
+      left join unnest(v_items) r on r.node = 'rag' and r.name = i.rag
+      join unnest(v_items) t on t.node = 'retriever' and t.name = case i.node when 'retriever' then i.name else r.keys ->> 'retriever' end
+      join ragdb.corpora c on c.name = ragdb._contract_slug(t.corpus)
+        and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
+        and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+      cross join lateral (select percentile_cont(0.95) within group (order by s.score) as p95, count(*) as n
+        from unnest(ragdb._top_scores(c.corpus_id, coalesce(t.keys ->> 'mode', case when t.keys ? 'embed' then 'hybrid' else 'lexical' end))) s (score)) q
+    where i.node in ('retriever', 'ragCase') and q.n >= 20 and ragdb._number(i.keys ->> 'minScore', 0, 1) > q.p95
+    order by 4 nulls first, 5, 2, 1, 6;
+end $$;
+comment on function ragdb.validate_contract(jsonb) is
+  'Returns everything that is wrong with a contract, {"contract": name, "nodes": [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the rule, error or warning, where, what and what to do. No row with severity error: it can be applied. Raises RG400.';
+
+-- ── storage ─────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._stored_keys(item ragdb.contract_item) returns jsonb
+language sql immutable parallel safe
+return case
+  when (item).node = 'source' and coalesce((item).keys ->> 'kind', 'local') = 'local' then (item).keys
+    || pg_catalog.jsonb_build_object('uri', pg_catalog.regexp_replace((item).keys ->> 'uri', '^(\./+)+', ''))
+  when (item).node = 'ragCase' and (item).keys ? 'sources' then (item).keys || pg_catalog.jsonb_build_object('sources',
+    pg_catalog.array_to_string(array(select pg_catalog.regexp_replace(s.source, '^(\./+)+', '')
+      from pg_catalog.unnest(ragdb._list((item).keys ->> 'sources')) with ordinality s (source, n) order by s.n), ','))
+  else (item).keys
+end;
+comment on function ragdb._stored_keys(ragdb.contract_item) is
+  'Returns the keys of a node as they are stored: sources relative to the contract, without a leading ./.';
+
+-- The corpus of a contract as its rows say it: made, titled, and its rights given.
+create or replace function ragdb._apply_corpus(
+  corpus text, title text, tenant text, readers text[], was_tenant text, was_readers text[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+  v_role text;
+  v_owner text := coalesce(tenant, case when readers <> '{}' then ragdb._caller() end);
+begin
+  if exists (select from ragdb.corpora c where c.name = _apply_corpus.corpus
+      and c.personal_of is not distinct from case when _apply_corpus.corpus = 'personal' then ragdb._caller() end) then
+    v_corpus := ragdb._open_corpus(corpus, 'write');
+  else
+    perform ragdb.create_corpus(corpus, title);
+    v_corpus := ragdb._open_corpus(corpus, 'write');
+  end if;
+  if title is not null then
+    update ragdb.corpora c set title = _apply_corpus.title
+      where c.corpus_id = v_corpus.corpus_id and c.title is distinct from _apply_corpus.title;
+  end if;
+  -- rights that the version before gave and this one does not
+  foreach v_role in array was_readers || was_tenant loop
+    if v_role is not null and v_role <> all (readers) and v_role is distinct from v_owner
+      and exists (select from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id and g.role = v_role)
+    then
+      perform ragdb.revoke_corpus(corpus, v_role);
+    end if;
+  end loop;
+  if v_owner is not null and not exists (select from ragdb.corpus_grants g
+      where g.corpus_id = v_corpus.corpus_id and g.role = v_owner and g.privilege = 'admin') then
+    perform ragdb.grant_corpus(corpus, v_owner, 'admin');
+  end if;
+  foreach v_role in array readers loop
+    if not exists (select from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id and g.role = v_role) then
+      perform ragdb.grant_corpus(corpus, v_role, 'read');
+    end if;
+  end loop;
+end $$;
+comment on function ragdb._apply_corpus(text, text, text, text[], text, text[]) is
+  'Makes a corpus of a contract, or brings its title and grants in line. Raises RG400, RG401.';
+
+-- A model is known by its own name, or by that of an embedder that promises it.
+create or replace function ragdb._apply_embedder(corpus text, model text, dims integer, metric text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders;
+begin
+  select e.* into v_embedder from ragdb.embedders e
+    where e.name = _apply_embedder.model or e.model = _apply_embedder.model
+    order by e.name = _apply_embedder.model desc, e.embedder_id limit 1;
+  if not found then
+    v_embedder := ragdb.create_embedder(model, dims, metric => metric);
+  elsif v_embedder.dims <> dims or v_embedder.metric <> metric then
+    raise exception 'model % has % dimensions and metric %', ragdb._quote(model), v_embedder.dims, v_embedder.metric
+      using errcode = 'RG417', detail = format('the contract says %s and %s', dims, metric),
+            hint = 'correct the contract, or name another model';
+  end if;
+  perform ragdb.embed_corpus(corpus, v_embedder.name);
+end $$;
+comment on function ragdb._apply_embedder(text, text, integer, text) is
+  'Has a corpus embedded by the model of a contract, creating its embedder. Raises RG400, RG417.';
+
+create or replace function ragdb.apply_contract(contract jsonb)
+returns table (name text, version integer, is_new boolean, corpora text[], nodes integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := coalesce(contract ->> 'contract', 'contract');
+  v_items ragdb.contract_item[];
+  v_old integer;
+  v_problem record;
+  v_errors integer;
+  v_corpus record;
+  v_hash bytea;
+begin
+  select count(*) over () as errors, p.* into v_problem
+    from ragdb.validate_contract(contract) p where p.severity = 'error' limit 1;
+  if found then
+    raise exception 'contract %: %', ragdb._quote(v_name), v_problem.message
+      using errcode = 'RG440',
+            detail = format('rule %s%s; %s error(s) in all', v_problem.rule, coalesce(' in line ' || v_problem.line, ''), v_problem.errors),
+            hint = coalesce(v_problem.hint || '; ', '') || 'ragdb.validate_contract() lists them all';
+  end if;
+  v_items := array(select i from ragdb._contract_items(contract) i);
+  perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
+  for v_problem in
+    select i.node, i.name, o.contract from unnest(v_items) i
+      join ragdb.contract_nodes o on o.node = i.node and o.name = i.name and o.contract <> v_name
+      join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
+    where i.node in ('retriever', 'rag', 'tool') limit 1
+  loop
+    raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
+      using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
+            hint = 'give it another name';
+  end loop;
+  -- whoever may not write a corpus of the version in force may not put another in its place
+  select k.version into v_old from ragdb.contracts k where k.contract = v_name and k.is_current;
+  perform ragdb._open_corpus(o.corpus, 'write')
+    from ragdb.contract_nodes o where o.contract = v_name and o.version = v_old and o.node = 'corpus'
+      and exists (select from ragdb.corpora c where c.name = o.corpus);
+  for v_corpus in
+    select ragdb._contract_slug(i.name) as slug, i.keys ->> 'title' as title, nullif(i.keys ->> 'tenant', '') as tenant,
+      (select coalesce(min(ragdb._list(s.keys ->> 'acl')), '{}') from unnest(v_items) s where s.node = 'source' and s.corpus = i.name) as readers,
+      (select o.keys ->> 'tenant' from ragdb.contract_nodes o where o.contract = v_name and o.version = v_old
+        and o.node = 'corpus' and o.corpus = ragdb._contract_slug(i.name)) as was_tenant,
+      (select coalesce(min(ragdb._list(o.keys ->> 'acl')), '{}') from ragdb.contract_nodes o where o.contract = v_name and o.version = v_old
+        and o.node = 'source' and o.corpus = ragdb._contract_slug(i.name)) as was_readers
+    from unnest(v_items) i where i.node = 'corpus' order by 1
+  loop
+    perform ragdb._apply_corpus(v_corpus.slug, v_corpus.title, v_corpus.tenant, v_corpus.readers, v_corpus.was_tenant, v_corpus.was_readers);
+  end loop;
+  perform ragdb._apply_embedder(ragdb._contract_slug(i.corpus), i.keys ->> 'model', (i.keys ->> 'dims')::integer, coalesce(i.keys ->> 'metric', 'cosine'))
+    from unnest(v_items) i where i.node = 'embed';
+  select sha256(ragdb._utf8(jsonb_agg(jsonb_build_array(i.node, i.parent_no, ragdb._stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
+    into v_hash from unnest(v_items) i;
+  name := v_name;
+  corpora := array(select ragdb._contract_slug(i.name) from unnest(v_items) i where i.node = 'corpus' order by 1);
+  nodes := cardinality(v_items);
+  is_new := not exists (select from ragdb.contracts k where k.contract = v_name and k.version = v_old and k.nodes_hash = v_hash);
+  version := v_old;
+  if is_new then
+    version := coalesce((select max(k.version) from ragdb.contracts k where k.contract = v_name), 0) + 1;
+    update ragdb.contracts k set is_current = false where k.contract = v_name and k.is_current;
+    insert into ragdb.contracts (contract, version, is_current, nodes_hash, applied_at, applied_by)
+      values (v_name, apply_contract.version, true, v_hash, ragdb._now(), ragdb._caller());
+    insert into ragdb.contract_nodes (contract, version, node_no, parent_no, node, name, corpus, rag, keys, columns, prompt_sha256, line, "column")
+      select v_name, apply_contract.version, i.node_no, i.parent_no, i.node, i.name, ragdb._contract_slug(i.corpus), i.rag,
+        ragdb._stored_keys(i), i.columns, i.prompt_sha256, i.line, i."column"
+      from unnest(v_items) i;
+  end if;
+  return next;
+end $$;
+comment on function ragdb.apply_contract(jsonb) is
+  'Puts a contract in force, in one transaction: makes its corpora, their grants (tenant: admin, acl: read) and embedders, and stores it as a new version unless nothing changed. Raises RG400, RG401, RG409, RG417, RG440.';
+
+-- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
+
+-- Who may read a corpus of a contract may read the contract.
+create or replace function ragdb._may_read_contract(contract text, version integer) returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.contract_nodes n
+    join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
+  where n.contract = _may_read_contract.contract and n.version = _may_read_contract.version and n.node = 'corpus'
+    and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0)
+  or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage');
+comment on function ragdb._may_read_contract(text, integer) is
+  'Whether the caller may read a corpus of a contract, or is an admin.';
+
+create or replace function ragdb._contract_children(contract text, version integer, parent_no integer) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys, 'columns', n.columns,
+        'children', ragdb._contract_children(n.contract, n.version, n.node_no))
+      || case when n.prompt_sha256 is null then '{}' else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no), '[]')
+    from ragdb.contract_nodes n
+    where n.contract = _contract_children.contract and n.version = _contract_children.version
+      and n.parent_no is not distinct from _contract_children.parent_no);
+end $$;
+comment on function ragdb._contract_children(text, integer, integer) is
+  'Returns the children of a node of a contract, or its top nodes, as JSON.';
+
+create or replace function ragdb.export_contract(contract text, version integer default null) returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_version integer;
+begin
+  select k.version into v_version from ragdb.contracts k
+    where k.contract = export_contract.contract
+      and case when export_contract.version is null then k.is_current else k.version = export_contract.version end
+      and ragdb._may_read_contract(k.contract, k.version);
+  if not found then
+    raise exception 'contract % does not exist', ragdb._quote(contract)
+      using errcode = 'RG441', detail = coalesce('there is no version ' || version || ' of it that', 'none of that name')
+              || ' is visible to role ' || ragdb._quote(ragdb._caller()),
+            hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
+  end if;
+  return jsonb_build_object('contract', contract, 'version', v_version,
+    'nodes', ragdb._contract_children(contract, v_version, null));
+end $$;
+comment on function ragdb.export_contract(text, integer) is
+  'Returns an applied contract (the version in force unless another is named) in the form that ragdb.apply_contract takes. Raises RG441.';
+
+create or replace function ragdb.list_contracts()
+returns table (name text, version integer, is_current boolean, corpora text[], rags text[], applied_at timestamptz, applied_by text)
+language sql stable parallel safe security definer
+begin atomic
+  select k.contract, k.version, k.is_current,
+    array(select n.corpus from ragdb.contract_nodes n where n.contract = k.contract and n.version = k.version and n.node = 'corpus' order by 1),
+    array(select n.name from ragdb.contract_nodes n where n.contract = k.contract and n.version = k.version and n.node = 'rag' order by n.node_no),
+    k.applied_at, k.applied_by
+  from ragdb.contracts k where ragdb._may_read_contract(k.contract, k.version)
+  order by k.contract, k.version desc;
+end;
+comment on function ragdb.list_contracts() is
+  'Lists every version of the contracts that the caller may read, the newest of each first.';
+
+create or replace function ragdb._contract_node(node text, name text) returns ragdb.contract_nodes
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_node ragdb.contract_nodes;
+begin
+  select n.* into v_node from ragdb.contract_nodes n
+    join ragdb.contracts k on k.contract = n.contract and k.version = n.version and k.is_current
+    where n.node = _contract_node.node and n.name = _contract_node.name and ragdb._may_read_contract(k.contract, k.version);
+  if not found then
+    raise exception '% % does not exist', node, ragdb._quote(name)
+      using errcode = 'RG441', detail = 'no contract in force that is visible to role ' || ragdb._quote(ragdb._caller()) || ' declares it',
+            hint = coalesce('did you mean ' || ragdb._nearest_name(name, array(
+                select n.name from ragdb.contract_nodes n
+                  join ragdb.contracts k on k.contract = n.contract and k.version = n.version and k.is_current
+                where n.node = _contract_node.node and n.name is not null and ragdb._may_read_contract(k.contract, k.version))) || '?',
+              'ragdb apply FILE puts a contract in force');
+  end if;
+  return v_node;
+end $$;
+comment on function ragdb._contract_node(text, text) is
+  'Returns a retriever, rag or tool of the contracts in force by its name. Raises RG441.';
+
+-- ── retrieval ───────────────────────────────────────────────────────────────────────────────────────
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.retriever_settings') is null then
+    create type ragdb.retriever_settings as (corpus text, mode text, k integer, min_score float8, embedding_model text);
+  end if;
+end $$;
+comment on type ragdb.retriever_settings is 'How a retriever of a contract searches when nothing else is asked.';
+
+create or replace function ragdb._retriever_settings(retriever ragdb.contract_nodes) returns ragdb.retriever_settings
+language sql stable parallel safe
+return row((retriever).corpus,
+  coalesce((retriever).keys ->> 'mode', case when (retriever).keys ? 'embed' then 'hybrid' else 'lexical' end),
+  coalesce(((retriever).keys ->> 'topK')::integer, 5), coalesce(((retriever).keys ->> 'minScore')::float8, 0),
+  (select e.keys ->> 'model' from ragdb.contract_nodes e where e.contract = (retriever).contract and e.version = (retriever).version
+    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'))::ragdb.retriever_settings;
+comment on function ragdb._retriever_settings(ragdb.contract_nodes) is
+  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5 and minScore 0 unless declared.';
+
+create or replace function ragdb._open_retriever(retriever ragdb.contract_nodes, mode text) returns ragdb.retriever_settings
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings ragdb.retriever_settings := ragdb._retriever_settings(retriever);
+  v_corpus ragdb.corpora := ragdb._open_corpus(v_settings.corpus, 'read');
+  v_embedder ragdb.embedders;
+begin
+  v_settings.mode := coalesce(mode, v_settings.mode);
+  if v_settings.mode in ('semantic', 'hybrid') then
+    select e.* into v_embedder from ragdb.embedding_spaces s join ragdb.embedders e on e.embedder_id = s.embedder_id
+      where s.corpus_id = v_corpus.corpus_id and s.state = 'current';
+    if v_embedder.name is distinct from v_settings.embedding_model and v_embedder.model is distinct from v_settings.embedding_model then
+      raise exception 'retriever % is declared for model %', ragdb._quote(retriever.name), ragdb._quote(v_settings.embedding_model)
+        using errcode = 'RG417', detail = 'corpus ' || ragdb._quote(v_settings.corpus) || ' is embedded by ' || ragdb._quote(v_embedder.name),
+              hint = 'change the embed node and apply the contract, or reembed the corpus';
+    end if;
+  end if;
+  return v_settings;
+end $$;
+comment on function ragdb._open_retriever(ragdb.contract_nodes, text) is
+  'Returns the settings of a retriever whose corpus the caller may read and is embedded by the declared model. Raises RG404, RG417.';
+
+create or replace function ragdb.retrieve_with(
+  retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
+  query_embedding float8[] default null, rag text default null, client text default null,
+  otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.traced_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rag ragdb.contract_nodes;
+  v_retriever ragdb.contract_nodes;
+  v_settings ragdb.retriever_settings;
+begin
+  if (retriever is null) = (rag is null) then
+    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
+      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
+  end if;
+  if rag is not null then
+    v_rag := ragdb._contract_node('rag', rag);
+  end if;
+  v_retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
+  v_settings := ragdb._open_retriever(v_retriever, null);
+  return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
+    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
+    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => v_retriever.name, rag => v_rag.name) h;
+end $$;
+comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
+  'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';
+
+---- sql/62_assertions.sql
+
+-- Assertions: what each kind asks of the chunks of a case, and the answer. Set-based: all cases of a batch at once.
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.eval_hit') is null then
+    create type ragdb.eval_hit as (
+      case_no integer, rank integer, chunk_id text, source text, text text, citation jsonb, score float8,
+      content_hash text, token_count integer, doc_cid text, start_offset integer, end_offset integer);
+    create type ragdb.eval_case as (
+      case_no integer, fact_id text, query text, elapsed_ms float8, trace_id uuid, error_code text, error text,
+      answer jsonb);
+    create type ragdb.eval_assertion as (
+      case_no integer, assert_no integer, kind text, property text, value text, number float8, count bigint,
+      required boolean, negate boolean, quantifier text, expected jsonb);
+    create type ragdb.eval_item as (case_no integer, rank integer, item text, grade integer, label_nos integer[]);
+    create type ragdb.eval_assert_result as (
+      case_no integer, assert_no integer, kind text, required boolean, passed boolean, code text, message text,
+      expected jsonb, actual jsonb);
+  end if;
+end $$;
+comment on type ragdb.eval_hit is 'A retrieved chunk of a case.';
+comment on type ragdb.eval_case is 'A case as it was retrieved: its fact id, its trace, what went wrong, and the outcome of an answer contract of the same query.';
+comment on type ragdb.eval_assertion is 'An assertion of a case; kinds that begin with expected. are its own fields.';
+comment on type ragdb.eval_item is 'What stands at a rank for labels: a document or a labelled span, once, with its grade; null when nobody judged it.';
+comment on type ragdb.eval_assert_result is 'The outcome of an assertion: its code, what it expected and what was there.';
+
+-- Lower case of only those letters that a text can be found by: all of Unicode's for every chunk costs milliseconds each.
+create or replace function ragdb._case_map(needle text) returns text[]
+language sql immutable parallel safe
+return case when pg_catalog.octet_length(needle) = pg_catalog.length(needle) then array['', ''] else (
+  select array[coalesce(pg_catalog.string_agg(u.capital, '' order by u.n), ''), coalesce(pg_catalog.string_agg(l.small, '' order by u.n), '')]
+  from pg_catalog.string_to_table(ragdb._capitals(), null) with ordinality u (capital, n)
+    join pg_catalog.string_to_table(ragdb._smalls(), null) with ordinality l (small, n) on l.n = u.n
+  where pg_catalog.strpos(needle, u.capital) > 0 or pg_catalog.strpos(needle, l.small) > 0) end;
+comment on function ragdb._case_map(text) is
+  'Returns the capitals that matter for finding a text in any case, and their small letters (Unicode 15.0, beyond ASCII).';
+
+create or replace function ragdb._any_case(text text, map text[]) returns text
+language sql immutable parallel safe
+return pg_catalog.translate(pg_catalog.lower(_any_case.text collate "C"), _any_case.map[1], _any_case.map[2]);
+comment on function ragdb._any_case(text, text[]) is 'Returns a text in lower case: ASCII, and the letters of a map.';
+
+create or replace function ragdb._is_cited(citation jsonb) returns boolean
+language sql immutable parallel safe
+return coalesce((_is_cited.citation ->> 'uri') ~ '\S', false) or coalesce((_is_cited.citation ->> 'locator') ~ '\S', false);
+comment on function ragdb._is_cited(jsonb) is 'Whether a citation has a uri or locator that is not blank.';
+
+-- What is written in a contract or in JSON, as typed assertions. The fields of the case come first.
+create or replace function ragdb._typed_assertions(case_no integer, expected jsonb, asserts jsonb)
+returns setof ragdb.eval_assertion
+language sql stable parallel safe
+begin atomic
+  select _typed_assertions.case_no, pg_catalog.row_number() over (order by x.ord, x.n)::integer, x.kind, k.property,
+    case when x.json_type in ('string', 'number') then coalesce(x.a ->> 'value', x.value) end,
+    ragdb._number(coalesce(case k.property when 'valueMs' then x.a ->> 'valueMs' else x.a ->> 'threshold' end, x.a ->> 'value', x.value), null, null),
+    ragdb._whole(coalesce(x.a ->> 'count', x.a ->> 'value', x.value), null, null),
+    x.required, coalesce(x.a ->> 'negate' = 'true', false), coalesce(x.a ->> 'quantifier', 'any'),
+    x.expected
+  from (
+    select 0 as ord, e.n, e.kind, null::jsonb as a, expected ->> e.key as value, 'string' as json_type, true as required, expected -> e.key as expected
+    from (values (1, 'topK', 'expected.topK'), (2, 'minScore', 'expected.minScore'), (3, 'chunkCount', 'expected.chunkCount'),
+      (4, 'sources', 'expected.sources')) e (n, key, kind)
+    where pg_catalog.jsonb_typeof(expected -> e.key) <> 'null' and not (e.key = 'sources' and expected -> e.key = '[]')
+    union all
+    select 1, j.n, coalesce(j.a ->> 'kind', ''), j.a, null, pg_catalog.jsonb_typeof(coalesce(j.a -> 'value', '""')),
+      coalesce(j.a ->> 'required' = 'true', false),
+      coalesce(j.a -> 'value', j.a -> 'threshold', j.a -> 'count', j.a -> 'valueMs')
+    from pg_catalog.jsonb_array_elements(coalesce(asserts, '[]')) with ordinality j (a, n)
+  ) x left join ragdb.assertion_kinds() k on k.kind = x.kind;
+end;
+comment on function ragdb._typed_assertions(integer, jsonb, jsonb) is
+  'Returns the assertions of a case: its own fields topK, minScore, chunkCount and sources first, then the listed ones.';
+
+-- ── ranking against labels ──────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._dcg(gain float8, rank integer) returns float8
+language sql immutable parallel safe
+return _dcg.gain / (pg_catalog.ln(_dcg.rank + 1::float8) / pg_catalog.ln(2::float8));
+comment on function ragdb._dcg(float8, integer) is 'Returns a gain at a rank, discounted by log2(rank + 1).';
+
+-- The definitions of trec_eval: the gain is the grade, and what nobody judged counts 0. grades are those of all
+-- labels, best first.
+create or replace function ragdb._rank_metric(metric text, k integer, items ragdb.eval_item[], grades integer[]) returns float8
+language sql immutable parallel safe
+return (
+  select case metric
+    when 'recall' then r.found::float8 / r.relevant
+    when 'precision' then r.found::float8 / k
+    when 'hit' then least(r.found, 1)::float8
+    when 'mrr' then coalesce(1::float8 / r.first, 0)
+    when 'judged' then coalesce(r.judged::float8 / nullif(r.shown, 0), 0)
+    when 'map' then coalesce(r.precisions / r.relevant, 0)
+    when 'ndcg' then coalesce(r.dcg / (
+      select pg_catalog.sum(ragdb._dcg(g.grade, g.n::integer) order by g.n)
+      from pg_catalog.unnest(grades) with ordinality g (grade, n) where g.n <= k and g.grade > 0), 0)
+  end
+  from (
+    select (select pg_catalog.count(*) from pg_catalog.unnest(grades) g where g > 0) as relevant,
+      pg_catalog.count(*) as shown, pg_catalog.count(i.grade) as judged,
+      pg_catalog.count(*) filter (where i.grade > 0) as found, pg_catalog.min(i.rank) filter (where i.grade > 0) as first,
+      pg_catalog.sum(ragdb._dcg(i.grade, i.rank) order by i.rank) filter (where i.grade > 0) as dcg,
+      pg_catalog.sum(i.nth::float8 / i.rank order by i.rank) filter (where i.grade > 0) as precisions
+    from (select u.*, pg_catalog.count(*) filter (where u.grade > 0) over (order by u.rank) as nth from pg_catalog.unnest(items) u) i
+    where i.rank <= k
+  ) r
+  where r.relevant > 0);
+comment on function ragdb._rank_metric(text, integer, ragdb.eval_item[], integer[]) is
+  'Returns recall, precision, hit, mrr, judged, map or ndcg of the first k items, given the grades of all labels, best first; null without a label over 0.';
+
+-- ── traces and answers ──────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._assert_trace(kind text, value text, trace_id uuid, chunk_ids text[], out passed boolean, out actual jsonb)
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces;
+begin
+  if trace_id is null or kind not in ('withinSlice', 'admissible', 'tokenValid', 'policyEq', 'noShortfall', 'embeddingModelEq',
+      'resultHashEq', 'replayMatches') then
+    return;
+  end if;
+  v_trace := ragdb._open_trace(trace_id);
+  case kind
+    when 'withinSlice' then
+      passed := chunk_ids <> '{}' and exists (select from ragdb.slices s
+        where s.corpus_id = v_trace.corpus_id and s.slice_id = _assert_trace.value and _assert_trace.chunk_ids <@ s.chunk_ids);
+      actual := to_jsonb(v_trace.slice_id);
+    when 'admissible' then
+      passed := v_trace.is_admissible;
+      actual := to_jsonb(v_trace.is_admissible);
+    when 'tokenValid' then
+      passed := v_trace.admissibility_token is not null
+        and (select v.valid from ragdb.verify_token(v_trace.corpus, v_trace.admissibility_token, v_trace.slice_id,
+          v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash, v_trace.graph_snapshot_hash,
+          v_trace.schema_version) v);
+      actual := to_jsonb(case when v_trace.admissibility_token is null then 'no token' else 'a token' end);
+    when 'policyEq' then
+      passed := v_trace.policy_id = value;
+      actual := to_jsonb(v_trace.policy_id);
+    when 'noShortfall' then
+      passed := not v_trace.admissibility_shortfall;
+      actual := to_jsonb(coalesce(v_trace.shortfall_reason, 'none'));
+    when 'embeddingModelEq' then
+      passed := v_trace.embedding_model = value;
+      actual := to_jsonb(v_trace.embedding_model);
+    when 'resultHashEq' then
+      passed := v_trace.result_hash = value;
+      actual := to_jsonb(v_trace.result_hash);
+    when 'replayMatches' then
+      select r.verdict = 'exact', to_jsonb(r.verdict) into passed, actual from ragdb.replay(trace_id) r;
+  end case;
+  passed := coalesce(passed, false);
+end $$;
+comment on function ragdb._assert_trace(text, text, uuid, text[]) is
+  'Whether a trace has what an assertion about traces asks for, and what it has; null for other assertions.';
+
+-- ── the verdicts ────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._shown(number float8) returns text
+language sql stable parallel safe
+return pg_catalog.to_jsonb(_shown.number)::text;
+comment on function ragdb._shown(float8) is 'Returns a number as a message shows it, the same under every setting.';
+
+-- Callers have checked the right to the corpus of the hits. Whatever is asked of single chunks is one join of
+-- assertions and hits, so that a thousand cases cost no more than their chunks.
+create or replace function ragdb._assert_results(
+  cases ragdb.eval_case[], hits ragdb.eval_hit[], items ragdb.eval_item[], grades jsonb, assertions ragdb.eval_assertion[])
+returns setof ragdb.eval_assert_result
+language sql stable parallel restricted
+begin atomic
+  with h as materialized (
+    select h.*, ragdb._is_cited(h.citation) as is_cited, pg_catalog.lower(h.text collate "C") as lower_text from pg_catalog.unnest(hits) h
+  ), summary as materialized (
+    select h.case_no, pg_catalog.count(*) as n, pg_catalog.min(h.score) as low, pg_catalog.max(h.score) as high,
+      pg_catalog.count(distinct h.source) as sources, pg_catalog.count(*) filter (where h.is_cited) as cited,
+      pg_catalog.sum(h.token_count) as tokens,
+      pg_catalog.max(h.score) filter (where h.rank = 1) as first, pg_catalog.max(h.score) filter (where h.rank = 2) as second,
+      pg_catalog.max(h.source) filter (where h.rank = 1) as first_source,
+      pg_catalog.array_agg(distinct h.source) as source_list, pg_catalog.array_agg(h.chunk_id) as chunk_ids
+    from h group by h.case_no
+  ), most as materialized (
+    select m.case_no, pg_catalog.max(m.n) as n from (
+      select h.case_no, pg_catalog.count(*) as n from h group by h.case_no, h.source) m group by m.case_no
+  ), a as materialized (
+    select a.*, k.kind is not null or a.kind like 'expected.%' as is_known,
+      case when a.kind in ('contains', 'containsAny', 'containsAll', 'sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
+        then ragdb._case_map(a.value) end as map
+    from pg_catalog.unnest(assertions) a left join ragdb.assertion_kinds() k on k.kind = a.kind
+  ), parts as materialized (
+    -- what is looked for in single chunks, one row a text
+    select a.case_no, a.assert_no, a.kind, a.map, p.n, p.part, ragdb._any_case(p.part, a.map) as folded,
+      ragdb._glob_pattern(ragdb._any_case(p.part, a.map)) as pattern
+    from a cross join lateral pg_catalog.unnest(case when a.kind in ('containsAny', 'containsAll', 'orderedBefore')
+      then ragdb._list(a.value) else array[a.value] end) with ordinality p (part, n)
+    where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob', 'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
+      and a.value <> ''
+  ), found as materialized (
+    select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits, pg_catalog.min(h.rank) as first_rank
+    from parts p join h on h.case_no = p.case_no
+    where case
+      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(
+          case p.map[1] when '' then h.lower_text else ragdb._any_case(h.text, p.map) end, p.folded) > 0
+      when p.kind = 'sourceEq' then h.source = p.part
+      when p.kind = 'sourceGlob' then ragdb._any_case(h.source, p.map) like p.pattern
+      when p.kind = 'chunkHash' then h.content_hash = p.part
+        or (pg_catalog.length(p.part) = 32 and ragdb.kern_chunk_hash(h.text) = p.part)
+      else h.chunk_id = p.part or ragdb._any_case(h.source, p.map) like p.pattern end
+    group by p.case_no, p.assert_no, p.n
+  ), texts as materialized (
+    select p.case_no, p.assert_no, coalesce(pg_catalog.sum(f.hits), 0) as hits, pg_catalog.min(f.first_rank) as first_rank,
+      pg_catalog.bool_and(f.hits is not null) as all_found,
+      pg_catalog.min(f.first_rank) filter (where p.n = 1) as rank1, pg_catalog.min(f.first_rank) filter (where p.n = 2) as rank2
+    from parts p left join found f on f.case_no = p.case_no and f.assert_no = p.assert_no and f.n = p.n
+    group by p.case_no, p.assert_no
+  ), ranked as materialized (
+    select i.case_no, pg_catalog.array_agg(i order by i.rank) as items from pg_catalog.unnest(items) i group by i.case_no
+  ), judged as (
+    select a.*, c.fact_id, c.elapsed_ms, c.trace_id, c.answer,
+      coalesce(s.n, 0) as n, s.low, s.high, coalesce(s.sources, 0) as sources, coalesce(s.cited, 0) as cited, coalesce(s.tokens, 0) as tokens,
+      s.first, s.second, s.first_source, s.source_list, coalesce(s.chunk_ids, '{}') as chunk_ids, coalesce(m.n, 0) as most,
+      coalesce(t.hits, 0) as hits, t.first_rank, coalesce(t.all_found, false) as all_found, t.rank1, t.rank2,
+      case when a.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') then ragdb._rank_metric(
+        case a.kind when 'recallAtK' then 'recall' when 'precisionAtK' then 'precision' when 'ndcgAtK' then 'ndcg'
+          when 'reciprocalRank' then 'mrr' when 'averagePrecision' then 'map' else 'hit' end,
+        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000 else coalesce(a.count, 10)::integer end,
+        coalesce(r.items, '{}'), array(select g.v::integer from pg_catalog.jsonb_array_elements_text(grades -> a.case_no::text) with ordinality g (v, n) order by g.n)) end as metric,
+      ragdb._list(a.value) as listed
+    from a join pg_catalog.unnest(cases) c on c.case_no = a.case_no
+      left join summary s on s.case_no = a.case_no
+      left join most m on m.case_no = a.case_no
+      left join texts t on t.case_no = a.case_no and t.assert_no = a.assert_no
+      left join ranked r on r.case_no = a.case_no
+    where c.error is null
+  ), verdicts as (
+    select j.*,
+      case
+        when not j.is_known then 'Unsupported RAG eval assertion kind ''' || j.kind || '''.'
+        when j.property = 'value' and coalesce(j.value, '') = '' then 'RAG eval assertion kind=' || j.kind || ' requires '
+          || case when j.kind in ('factId', 'chunkHash') then 'string' else 'non-empty string' end || ' value.'
+        when j.property = 'value count' and (coalesce(j.value, '') = '' or j.count is null) then 'RAG eval assertion kind=' || j.kind || ' requires value and count.'
+        when j.property in ('threshold', 'valueMs') and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
+        when (j.property = 'count' or j.kind in ('expected.topK', 'expected.chunkCount')) and j.count is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
+        when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
+        when j.kind = 'expected.sources' and pg_catalog.jsonb_typeof(j.expected) <> 'array' then 'RAG eval assertion kind=' || j.kind || ' requires a list.'
+        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') and j.metric is null then
+          'RAG eval assertion kind=' || j.kind || ' has no label to measure by.'
+        when j.kind in ('groundingCoverageGte', 'citationsResolve', 'numbersGrounded', 'abstains') and j.answer is null then
+          'RAG eval assertion kind=' || j.kind || ' needs an answer contract with the query of the case.'
+        when j.kind in ('withinSlice', 'admissible', 'tokenValid', 'policyEq', 'noShortfall', 'embeddingModelEq', 'resultHashEq', 'replayMatches')
+          and j.trace_id is null then 'RAG eval assertion kind=' || j.kind || ' needs a recorded retrieval.'
+      end as invalid,
+      case
+        when not j.is_known then null
+        when j.kind = 'expected.topK' then j.n <= j.count
+        when j.kind = 'expected.minScore' then j.n > 0 and j.low >= j.number
+        when j.kind in ('expected.chunkCount', 'chunkCountEq') then j.n = j.count
+        when j.kind = 'expected.sources' then case pg_catalog.jsonb_typeof(j.expected) when 'array' then j.n > 0
+          and j.source_list <@ array(select e from pg_catalog.jsonb_array_elements_text(j.expected) e)
+          and j.source_list @> array(select e from pg_catalog.jsonb_array_elements_text(j.expected) e) end
+        when j.kind = 'scoreGte' then j.n > 0 and case j.quantifier when 'all' then j.low else j.high end >= j.number
+        when j.kind = 'scoreLte' then j.n > 0 and case j.quantifier when 'all' then j.high else j.low end <= j.number
+        when j.kind in ('contains', 'sourceEq', 'sourceGlob', 'chunkHash', 'containsAny') then j.hits > 0
+        when j.kind = 'containsAll' then j.all_found
+        when j.kind = 'uniqueSourcesGte' then j.sources >= j.count
+        when j.kind = 'citesRequired' then j.n > 0 and j.cited = j.n
+        when j.kind = 'factId' then j.value = j.fact_id
+        when j.kind = 'latencyLte' then j.elapsed_ms <= j.number
+        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision') then j.metric >= j.number
+        when j.kind = 'hitAtK' then j.metric = 1
+        when j.kind = 'rankLte' then j.first_rank <= j.count
+        when j.kind = 'topSourceEq' then j.first_source = j.value
+        when j.kind = 'notRetrieved' then j.hits = 0
+        when j.kind = 'orderedBefore' then j.rank1 < j.rank2 or (j.rank1 is not null and j.rank2 is null)
+        when j.kind = 'chunkCountGte' then j.n >= j.count
+        when j.kind = 'chunkCountLte' then j.n <= j.count
+        when j.kind = 'maxChunksPerSourceLte' then j.most <= j.count
+        when j.kind = 'contextTokensLte' then j.tokens <= j.count
+        when j.kind = 'topScoreGte' then j.first >= j.number
+        when j.kind = 'scoreMarginGte' then j.first - coalesce(j.second, 0) >= j.number
+        when j.kind = 'groundingCoverageGte' then (j.answer ->> 'groundingCoverage')::float8 >= j.number
+        when j.kind = 'citationsResolve' then (j.answer ->> 'citationsResolve')::boolean
+        when j.kind = 'numbersGrounded' then (j.answer ->> 'numbersGrounded')::boolean
+        when j.kind = 'abstains' then (j.answer ->> 'abstained')::boolean
+        else t.passed
+      end as holds,
+      case j.kind
+        when 'expected.minScore' then pg_catalog.to_jsonb(coalesce(j.low, 0))
+        when 'expected.sources' then pg_catalog.to_jsonb(coalesce(j.source_list, '{}'))
+        when 'scoreGte' then pg_catalog.to_jsonb(case j.quantifier when 'all' then j.low else j.high end)
+        when 'scoreLte' then pg_catalog.to_jsonb(case j.quantifier when 'all' then j.high else j.low end)
+        when 'sourceEq' then pg_catalog.to_jsonb(coalesce(j.source_list, '{}'))
+        when 'sourceGlob' then pg_catalog.to_jsonb(coalesce(j.source_list, '{}'))
+        when 'uniqueSourcesGte' then pg_catalog.to_jsonb(j.sources)
+        when 'citesRequired' then pg_catalog.to_jsonb(j.cited || ' of ' || j.n)
+        when 'factId' then pg_catalog.to_jsonb(j.fact_id)
+        when 'latencyLte' then pg_catalog.to_jsonb(pg_catalog.round(j.elapsed_ms::numeric, 3))
+        when 'rankLte' then pg_catalog.to_jsonb(j.first_rank)
+        when 'topSourceEq' then pg_catalog.to_jsonb(j.first_source)
+        when 'orderedBefore' then pg_catalog.jsonb_build_array(j.rank1, j.rank2)
+        when 'maxChunksPerSourceLte' then pg_catalog.to_jsonb(j.most)
+        when 'contextTokensLte' then pg_catalog.to_jsonb(j.tokens)
+        when 'topScoreGte' then pg_catalog.to_jsonb(j.first)
+        when 'scoreMarginGte' then pg_catalog.to_jsonb(j.first - coalesce(j.second, 0))
+        when 'groundingCoverageGte' then j.answer -> 'groundingCoverage'
+        when 'abstains' then j.answer -> 'abstained'
+        when 'citationsResolve' then j.answer -> 'codes'
+        when 'numbersGrounded' then j.answer -> 'codes'
+        else case when j.metric is not null then pg_catalog.to_jsonb(j.metric)
+          when j.kind in ('contains', 'chunkHash', 'containsAny', 'containsAll', 'notRetrieved') then pg_catalog.to_jsonb(j.hits)
+          when t.passed is not null then t.actual else pg_catalog.to_jsonb(j.n) end
+      end as actual
+    from judged j cross join lateral ragdb._assert_trace(j.kind, j.value, j.trace_id, j.chunk_ids) t
+  )
+  select v.case_no, v.assert_no, v.kind, v.required, v.is_known and v.invalid is null and coalesce(v.holds, false) <> v.negate,
+    case when not v.is_known then 'UNSUPPORTED_ASSERTION' when v.invalid is not null then 'INVALID_ASSERTION'
+      when coalesce(v.holds, false) <> v.negate then 'PASS' else 'ASSERTION_FAIL' end,
+    coalesce(v.invalid, case when v.negate then 'not: ' else '' end || case v.kind
+      when 'expected.topK' then 'expected at most ' || v.count || ' chunks'
+      when 'expected.minScore' then 'expected all retrieved chunks to score >= ' || ragdb._shown(v.number)
+      when 'expected.chunkCount' then 'expected ' || v.count || ' chunks'
+      when 'expected.sources' then 'expected retrieved chunks to cover only sources ' || (
+        select pg_catalog.string_agg(e.v, ', ' order by e.n) from pg_catalog.jsonb_array_elements_text(v.expected) with ordinality e (v, n))
+      when 'scoreGte' then 'expected ' || case v.quantifier when 'all' then 'every' else 'a' end || ' retrieved chunk score >= ' || ragdb._shown(v.number)
+      when 'scoreLte' then 'expected ' || case v.quantifier when 'all' then 'every' else 'a' end || ' retrieved chunk score <= ' || ragdb._shown(v.number)
+      when 'contains' then 'expected a retrieved chunk text contains ' || v.value
+      when 'sourceEq' then 'expected a retrieved chunk source equals ' || v.value
+      when 'sourceGlob' then 'expected a retrieved chunk source matches ' || v.value
+      when 'uniqueSourcesGte' then 'expected at least ' || v.count || ' unique sources'
+      when 'chunkCountEq' then 'expected exactly ' || v.count || ' chunks'
+      when 'citesRequired' then 'expected every chunk to carry citation data'
+      when 'factId' then 'expected fact id ' || v.value
+      when 'chunkHash' then 'expected retrieved chunk hash ' || v.value
+      when 'latencyLte' then 'expected retrieval latency <= ' || ragdb._shown(v.number) || 'ms'
+      when 'rankLte' then 'expected ' || v.value || ' among the first ' || v.count
+      when 'topSourceEq' then 'expected the first chunk source equals ' || v.value
+      when 'notRetrieved' then 'expected no retrieved chunk ' || v.value
+      when 'orderedBefore' then 'expected ' || v.listed[1] || ' before ' || v.listed[2]
+      when 'containsAny' then 'expected a retrieved chunk text contains one of ' || v.value
+      when 'containsAll' then 'expected retrieved chunk texts contain each of ' || v.value
+      when 'chunkCountGte' then 'expected at least ' || v.count || ' chunks'
+      when 'chunkCountLte' then 'expected at most ' || v.count || ' chunks'
+      when 'maxChunksPerSourceLte' then 'expected at most ' || v.count || ' chunks of a source'
+      when 'contextTokensLte' then 'expected at most ' || v.count || ' tokens'
+      when 'topScoreGte' then 'expected the first chunk score >= ' || ragdb._shown(v.number)
+      when 'scoreMarginGte' then 'expected the first chunk to lead by ' || ragdb._shown(v.number)
+      when 'hitAtK' then 'expected a labelled item among the first ' || v.count
+      when 'withinSlice' then 'expected every retrieved chunk in slice ' || v.value
+      when 'policyEq' then 'expected slice policy ' || v.value
+      when 'embeddingModelEq' then 'expected embedding model ' || v.value
+      when 'resultHashEq' then 'expected result hash ' || v.value
+      when 'admissible' then 'expected an admissible retrieval'
+      when 'tokenValid' then 'expected a valid admissibility token'
+      when 'noShortfall' then 'expected no admissibility shortfall'
+      when 'replayMatches' then 'expected a replay to match exactly'
+      when 'groundingCoverageGte' then 'expected grounding coverage >= ' || ragdb._shown(v.number)
+      when 'citationsResolve' then 'expected every citation to resolve'
+      when 'numbersGrounded' then 'expected every number to be grounded'
+      when 'abstains' then 'expected the answer to abstain'
+      else 'expected ' || v.kind || ' >= ' || ragdb._shown(v.number) || coalesce(' at ' || v.count, '') end),
+    v.expected, v.actual
+  from verdicts v
+  union all
+  select c.case_no, 1, 'retriever', true, false, 'RETRIEVER_ERROR', c.error, null, pg_catalog.to_jsonb(c.error_code)
+  from pg_catalog.unnest(cases) c where c.error is not null
+  order by 1, 2;
+end;
+comment on function ragdb._assert_results(ragdb.eval_case[], ragdb.eval_hit[], ragdb.eval_item[], jsonb, ragdb.eval_assertion[]) is
+  'Returns the outcome of every assertion of some cases; grades are those of all labels of a case, best first, under its number. A case whose retrieval failed has one, RETRIEVER_ERROR.';
+
+create or replace function ragdb._fails_case(result ragdb.eval_assert_result) returns boolean
+language sql immutable parallel safe
+return not (result).passed and ((result).required or (result).code <> 'ASSERTION_FAIL');
+comment on function ragdb._fails_case(ragdb.eval_assert_result) is
+  'Whether an outcome fails its case: a failed assertion that is not required is advisory.';
+
+create or replace function ragdb._retrieval_problem(case_name text, retrieval jsonb) returns text
+language sql immutable parallel safe
+return 'RAG eval case ''' || coalesce(case_name, '') || ''' retriever failed: ' || coalesce(retrieval ->> 'error', case
+  when pg_catalog.jsonb_typeof(retrieval) is distinct from 'object' or pg_catalog.jsonb_typeof(retrieval -> 'query') is distinct from 'string'
+    or pg_catalog.jsonb_typeof(retrieval -> 'chunks') is distinct from 'array' then 'retriever returned no query and chunks'
+  else (
+    select case p.problem when 'duplicate' then pg_catalog.format('retriever chunk at index %s duplicates chunk id ''%s''', p.i, p.id)
+      when 'score' then pg_catalog.format('retriever chunk at index %s score must be between 0 and 1', p.i)
+      else pg_catalog.format('retriever chunk at index %s is not a RetrievedChunk', p.i) end
+    from (
+      select c.ord - 1 as i, c.v ->> 'id' as id, case
+        when pg_catalog.jsonb_typeof(c.v) <> 'object' or pg_catalog.jsonb_typeof(c.v -> 'id') is distinct from 'string'
+          or pg_catalog.jsonb_typeof(c.v -> 'text') is distinct from 'string' or pg_catalog.jsonb_typeof(c.v -> 'source') is distinct from 'string'
+          or pg_catalog.jsonb_typeof(coalesce(c.v -> 'citation', '{}')) <> 'object'
+          or pg_catalog.jsonb_typeof(coalesce(c.v #> '{citation,uri}', '""')) <> 'string'
+          or pg_catalog.jsonb_typeof(coalesce(c.v #> '{citation,locator}', '""')) <> 'string' then 'shape'
+        when case pg_catalog.jsonb_typeof(c.v -> 'score') when 'number' then not (c.v ->> 'score')::numeric between 0 and 1 else true end then 'score'
+        when pg_catalog.row_number() over (partition by c.v ->> 'id' order by c.ord) > 1 then 'duplicate' end as problem
+      from pg_catalog.jsonb_array_elements(retrieval -> 'chunks') with ordinality c (v, ord)) p
+    where p.problem is not null order by p.i limit 1) end) || '.';
+comment on function ragdb._retrieval_problem(text, jsonb) is
+  'Returns what is wrong with a retrieval given as JSON; null for one that can be evaluated.';
+
+-- For what a retriever outside the database returned.
+create or replace function ragdb.evaluate_case("case" jsonb, retrieval jsonb)
+returns table (assert_no integer, kind text, required boolean, passed boolean, code text, message text,
+  expected jsonb, actual jsonb, fails_case boolean)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hits ragdb.eval_hit[] := '{}';
+  v_case ragdb.eval_case;
+begin
+  if jsonb_typeof("case") is distinct from 'object' or jsonb_typeof(coalesce("case" -> 'asserts', '[]')) <> 'array'
+    or jsonb_typeof(coalesce("case" -> 'expected', '{}')) <> 'object'
+    or jsonb_path_exists(coalesce("case" -> 'asserts', '[]'), '$[*] ? (@.type() != "object")')
+  then
+    raise exception 'case is no object with a list of asserts'
+      using errcode = 'RG442', detail = 'it is ' || ragdb._quote("case"::text),
+            hint = '{"name", "query", "rag", "eval", "expected": {"topK", "minScore", "chunkCount", "sources"}, "asserts": [{"kind", "value", "required"}]}';
+  end if;
+  v_case.case_no := 1;
+  v_case.fact_id := concat_ws(':', nullif("case" ->> 'rag', ''), nullif("case" ->> 'eval', ''), nullif("case" ->> 'name', ''));
+  v_case.query := "case" ->> 'query';
+  v_case.elapsed_ms := coalesce(ragdb._number(retrieval ->> 'durationMs', 0, null), 0);
+  v_case.error := ragdb._retrieval_problem("case" ->> 'name', coalesce(retrieval, 'null'));
+  v_case.error_code := case when v_case.error is not null then 'RETRIEVER_ERROR' end;
+  if v_case.error is null then
+    v_hits := array(
+      select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text', coalesce(c.v -> 'citation', '{}'), (c.v ->> 'score')::float8,
+        encode(sha256(ragdb._utf8(c.v ->> 'text')), 'hex'), (length(c.v ->> 'text') + 3) / 4, null, null, null)::ragdb.eval_hit
+      from jsonb_array_elements(retrieval -> 'chunks') with ordinality c (v, ord));
+  end if;
+  return query
+    select r.assert_no, r.kind, r.required, r.passed, r.code, r.message, r.expected, r.actual, ragdb._fails_case(r)
+    from ragdb._assert_results(array[v_case], v_hits, '{}', '{}', array(
+      select a from ragdb._typed_assertions(1, "case" -> 'expected', "case" -> 'asserts') a)) r;
+end $$;
+comment on function ragdb.evaluate_case(jsonb, jsonb) is
+  'Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected", "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source", "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and whether it fails the case. Raises RG442.';
+
+---- sql/64_answers.sql
+
+-- Answer contracts: which parts of an answer rest on which retrieved chunks. What is proved is reference, location
+-- and lexical support, never that the chunk implies the sentence.
+
+-- White space as JavaScript has it, beyond ASCII too.
+create or replace function ragdb._without_space(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(_without_space.text, U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", '', 'g');
+comment on function ragdb._without_space(text) is 'Returns a text without its white space, Unicode''s included.';
+
+create or replace function ragdb._support_form(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+  ragdb._fold(normalize(pg_catalog.replace(_support_form.text, U&'\00AD', ''), nfkc)), '[.,;:!?]+', ' ', 'g'),
+  U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", ' ', 'g'));
+comment on function ragdb._support_form(text) is
+  'Returns a text as lexical support compares it: NFKC, case folded, punctuation and white space one space.';
+
+-- Offsets arrive in the unit of whoever made them; here they are code points. Null is no boundary of a character.
+create or replace function ragdb._code_point_offset(text text, "offset" bigint, unit text) returns integer
+language sql immutable parallel safe
+return case
+  when _code_point_offset."offset" = 0 then 0
+  when unit = 'codepoint' then case when _code_point_offset."offset" between 0 and pg_catalog.length(text) then _code_point_offset."offset"::integer end
+  else (
+    select u.n::integer from (
+      select c.n, pg_catalog.sum(case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
+        else pg_catalog.octet_length(c.c) end) over (order by c.n) as units
+      from pg_catalog.string_to_table(text, null) with ordinality c (c, n)) u
+    where u.units = _code_point_offset."offset")
+end;
+comment on function ragdb._code_point_offset(text, bigint, text) is
+  'Returns an offset in code points given one in the unit codepoint, utf16 or byte; null outside the text or inside a character.';
+
+create or replace function ragdb._diagnostic(code text, message text, span_index integer default null, chunk_id text default null)
+returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+  'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
+comment on function ragdb._diagnostic(text, text, integer, text) is 'Returns a diagnostic of an answer.';
+
+create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_answer text := case jsonb_typeof(contract -> 'answer') when 'string' then contract ->> 'answer' end;
+  v_unit text := coalesce(contract ->> 'unit', 'codepoint');
+  v_minimum float8 := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_cites boolean := coalesce((contract ->> 'requireCitations')::boolean, false);
+  v_supports boolean := coalesce((contract ->> 'lexicalSupport')::boolean, true);
+  v_abstained boolean := coalesce((contract ->> 'abstained')::boolean, false);
+  v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
+  v_diagnostics jsonb[] := '{}';
+  v_chunks jsonb;
+  v_span record;
+  v_id text;
+  v_ids text[];
+  v_cited text[] := '{}';
+  v_sources text[] := '{}';
+  v_start integer;
+  v_end integer;
+  v_form text;
+  v_accepted int4multirange := '{}';
+  v_total integer := 0;
+  v_grounded integer := 0;
+  v_coverage float8;
+  v_weak boolean;
+  v_numbers boolean := true;
+  v_number text;
+begin
+  if jsonb_typeof(contract) is distinct from 'object' or v_unit not in ('codepoint', 'utf16', 'byte') or not v_minimum between 0 and 1 then
+    raise exception 'contract is no answer contract'
+      using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
+            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage": 0 to 1, "unit": "codepoint", "utf16" or "byte"}';
+  end if;
+  if ragdb._retrieval_problem('', coalesce(retrieval, 'null')) is not null then
+    return jsonb_build_object('query', contract -> 'query', 'passed', false, 'status', 'invalid', 'groundingCoverage', 0, 'groundedChars', 0, 'answerChars', 0,
+      'evidenceSufficient', false, 'abstained', v_abstained, 'citedChunkIds', '[]'::jsonb, 'sources', '[]'::jsonb,
+      'citationsResolve', false, 'numbersGrounded', false, 'codes', '["RETRIEVER_ERROR"]'::jsonb,
+      'diagnostics', jsonb_build_array(ragdb._diagnostic('RETRIEVER_ERROR',
+        coalesce(retrieval ->> 'error', 'the retrieval is no {"query", "chunks"} with sound chunks'))));
+  end if;
+  v_chunks := retrieval -> 'chunks';
+  if v_answer is null or ragdb._without_space(v_answer) = '' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('ANSWER_EMPTY', 'the answer is empty');
+  end if;
+  v_total := length(ragdb._without_space(coalesce(v_answer, '')));
+  if contract -> 'query' is distinct from retrieval -> 'query' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('QUERY_MISMATCH', 'the retrieval is of another query');
+  end if;
+  if contract ? 'provenance' and (contract #> '{provenance,query}' is distinct from retrieval -> 'query'
+    or contract #> '{provenance,chunkCount}' is distinct from to_jsonb(jsonb_array_length(v_chunks))
+    or contract #> '{provenance,chunkHashes}' is distinct from (
+      select coalesce(jsonb_agg(ragdb.kern_chunk_hash(c.v ->> 'text') order by c.n), '[]') from jsonb_array_elements(v_chunks) with ordinality c (v, n))
+    or contract #> '{provenance,sources}' is distinct from (
+      select coalesce(jsonb_agg(s.source order by s.n), '[]') from (
+        select c.v ->> 'source' as source, min(c.n) as n from jsonb_array_elements(v_chunks) with ordinality c (v, n) group by 1) s))
+  then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('PROVENANCE_MISMATCH', 'the provenance is of another retrieval');
+  end if;
+  if jsonb_typeof(coalesce(contract -> 'groundingSpans', '[]')) <> 'array' then
+    v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID', 'groundingSpans is no list');
+  else
+    for v_span in
+      select s.n::integer - 1 as i, s.v, coalesce((s.v ->> 'required') = 'true', false) as required
+      from jsonb_array_elements(coalesce(contract -> 'groundingSpans', '[]')) with ordinality s (v, n) order by s.n
+    loop
+      v_start := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'start', 0, 1e9), v_unit);
+      v_end := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'end', 0, 1e9), v_unit);
+      if v_start is null or v_end is null or v_start >= v_end or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
+        or jsonb_path_exists(v_span.v, '$.chunkIds[*] ? (@.type() != "string")')
+      then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID',
+          'a span needs 0 <= start < end <= length of the answer, and chunk ids', v_span.i);
+        continue;
+      end if;
+      v_ids := '{}';
+      for v_id in select c.v from jsonb_array_elements_text(v_span.v -> 'chunkIds') with ordinality c (v, n) order by c.n loop
+        if exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = v_id) then
+          v_ids := v_ids || v_id;
+        else
+          v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
+        end if;
+      end loop;
+      if v_ids = '{}' then
+        v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
+          else ragdb._diagnostic('SPAN_UNGROUNDED', 'a span has no retrieved chunk', v_span.i) end;
+        continue;
+      end if;
+      v_cited := v_cited || array(select i from unnest(v_ids) i where i <> all (v_cited));
+      if v_cites and not exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_ids) and ragdb._is_cited(c -> 'citation')) then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'no chunk of a span has a uri or locator', v_span.i);
+        continue;
+      end if;
+      if v_supports then
+        v_form := ragdb._support_form(substr(v_answer, v_start + 1, v_end - v_start));
+        if v_form = '' or not exists (select from jsonb_array_elements(v_chunks) c
+            where c ->> 'id' = any (v_ids) and strpos(ragdb._support_form(c ->> 'text'), v_form) > 0) then
+          v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_TEXT_UNSUPPORTED', 'the text of a span is in none of its chunks', v_span.i);
+          continue;
+        end if;
+      end if;
+      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
+        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
+          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+      end loop;
+      v_accepted := v_accepted + int4multirange(int4range(v_start, v_end));
+    end loop;
+  end if;
+  select coalesce(sum(length(ragdb._without_space(substr(v_answer, lower(r) + 1, upper(r) - lower(r))))), 0)
+    into v_grounded from unnest(v_accepted) r;
+  v_coverage := coalesce(v_grounded / nullif(v_total, 0)::float8, 0);
+  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0)
+    or coalesce((select max((c ->> 'score')::float8) from jsonb_array_elements(v_chunks) c), 0) < coalesce((v_policy ->> 'minTopScore')::float8, 0);
+  if v_abstained then
+    if coalesce((contract ->> 'allowAbstain')::boolean, false) is false then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_NOT_ALLOWED', 'the contract allows no abstention');
+    end if;
+    if coalesce(contract ->> 'abstainAnswer', '') !~ '\S' or btrim(contract ->> 'abstainAnswer', E' \t\n\r') is distinct from btrim(v_answer, E' \t\n\r') then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_ANSWER_MISMATCH', 'the answer is not the one for abstaining');
+    end if;
+    if coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0) = 0 and coalesce((v_policy ->> 'minTopScore')::float8, 0) = 0 then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_EVIDENCE_POLICY_REQUIRED', 'abstaining needs a policy of what evidence is enough');
+    elsif not v_weak then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_WITH_SUFFICIENT_EVIDENCE', 'the evidence was enough to answer');
+    end if;
+  else
+    if v_weak then
+      v_diagnostics := v_diagnostics || ragdb._diagnostic('EVIDENCE_INSUFFICIENT', 'too few chunks, or none that scores enough');
+    end if;
+    if v_total > 0 then
+      if v_cites and coalesce(jsonb_array_length(nullif(contract -> 'groundingSpans', 'null')), 0) = 0 then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
+      end if;
+      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('CITED_CHUNKS_BELOW_MINIMUM',
+          format('%s chunks are cited, fewer than %s', cardinality(v_cited), contract ->> 'minCitedChunks'));
+      end if;
+      if v_coverage < v_minimum then
+        v_diagnostics := v_diagnostics || ragdb._diagnostic('GROUNDING_BELOW_THRESHOLD',
+          format('coverage %s is below required threshold %s.', to_char(v_coverage, 'FM0.000'), to_char(v_minimum, 'FM0.000')));
+      end if;
+    end if;
+  end if;
+  select coalesce(array_agg(s.source order by s.n), '{}') into v_sources from (
+    select c ->> 'source' as source, min(array_position(v_cited, c ->> 'id')) as n
+    from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_cited) group by 1) s;
+  return jsonb_build_object(
+    'query', contract -> 'query', 'passed', v_diagnostics = '{}',
+    'status', case
+      when v_diagnostics = '{}' then case when v_abstained then 'abstained' else 'grounded' end
+      when exists (select from unnest(v_diagnostics) d where d ->> 'code' not in ('SPAN_UNGROUNDED', 'GROUNDING_BELOW_THRESHOLD')) then 'invalid'
+      when v_grounded = 0 then 'ungrounded' else 'partially_grounded' end,
+    'groundingCoverage', v_coverage, 'groundedChars', v_grounded, 'answerChars', v_total,
+    'evidenceSufficient', not v_weak, 'abstained', v_abstained,
+    'citedChunkIds', to_jsonb(array(select c collate "C" from unnest(v_cited) c order by 1)), 'sources', to_jsonb(v_sources),
+    'citationsResolve', not exists (select from unnest(v_diagnostics) d where d ->> 'code' in ('CHUNK_REF_UNKNOWN', 'CITATION_REQUIRED', 'SPAN_UNGROUNDED', 'SPAN_INVALID')),
+    'numbersGrounded', v_numbers,
+    'codes', (select coalesce(jsonb_agg(d -> 'code'), '[]') from unnest(v_diagnostics) d),
+    'diagnostics', to_jsonb(v_diagnostics));
+end $$;
+comment on function ragdb.evaluate_answer(jsonb, jsonb) is
+  'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
+
+-- Each marker grounds the text since the marker before it.
+create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker record;
+  v_from integer := 0;
+  v_at integer := 0;
+  v_gap text;
+  v_start integer;
+  v_end integer;
+  v_spans jsonb := '[]';
+  v_ids jsonb;
+begin
+  if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
+    raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
+      using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
+  end if;
+  for v_marker in
+    select m.part[1] as before, m.part[2] as numbers
+    from regexp_matches(answer, '(.*?)\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]', 'g') with ordinality m (part, n) order by m.n
+  loop
+    v_gap := v_marker.before;
+    v_at := v_from + length(v_gap);
+    select jsonb_agg(chunk_ids[n.v::integer] order by n.n) into v_ids from (
+      select min(x.n) as n, x.v from string_to_table(regexp_replace(v_marker.numbers, '\s', '', 'g'), ',') with ordinality x (v, n) group by x.v) n;
+    if jsonb_path_exists(v_ids, '$[*] ? (@ == null)') then
+      raise exception 'marker [%] names no chunk', ragdb._quote(v_marker.numbers)
+        using errcode = 'RG442', detail = format('there are %s chunks, from 1', cardinality(chunk_ids)), hint = 'correct the marker, or pass all chunk ids';
+    end if;
+    if v_spans <> '[]' and v_gap ~ '^[ \t.,;:!?]*$' then
+      v_spans := jsonb_set(v_spans, array['-1', 'chunkIds'], (
+        select jsonb_agg(i.v order by i.n) from (select e.v, min(e.n) as n
+          from jsonb_array_elements((v_spans -> -1 -> 'chunkIds') || v_ids) with ordinality e (v, n) group by e.v) i));
+    else
+      v_start := v_from + length(v_gap) - length(regexp_replace(v_gap, '^[\s.!?]+', ''));
+      v_end := v_from + length(regexp_replace(v_gap, '\s+$', ''));
+      if v_start >= v_end then
+        raise exception 'marker [%] has no text before it', ragdb._quote(v_marker.numbers)
+          using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
+      end if;
+      v_spans := v_spans || jsonb_build_object('start', v_start, 'end', v_end, 'chunkIds', v_ids, 'required', true);
+    end if;
+    v_from := v_at + length(v_marker.numbers) + 2;
+  end loop;
+  return v_spans;
+end $$;
+comment on function ragdb.inline_spans(text, text[]) is
+  'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.';
+
+-- A contract's answer node as ragdb.evaluate_answer takes it. Strict, which is the default, asks for lexical support and
+-- full coverage; lenient for neither unless it is declared.
+create or replace function ragdb._answer_contract(declared ragdb.contract_nodes, answer text) returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+    'query', (declared).keys -> 'query', 'answer', coalesce(answer, (declared).keys ->> 'answer'),
+    'requireCitations', coalesce((declared).keys ->> 'requireCitations', r.citations)::boolean,
+    'minGroundingCoverage', coalesce(((declared).keys ->> 'minGroundingCoverage')::float8, case r.policy when 'lenient' then 0 else 1 end),
+    'lexicalSupport', coalesce(((declared).keys ->> 'lexicalSupport')::boolean, r.policy is distinct from 'lenient'),
+    'minCitedChunks', ((declared).keys ->> 'minCitedChunks')::integer,
+    'evidencePolicy', pg_catalog.jsonb_build_object('minRetrievedChunks', ((declared).keys ->> 'minRetrievedChunks')::integer, 'minTopScore', ((declared).keys ->> 'minTopScore')::float8),
+    'allowAbstain', ((declared).keys ->> 'allowAbstain')::boolean, 'abstainAnswer', (declared).keys -> 'abstainAnswer',
+    'abstained', (declared).keys ? 'abstainAnswer' and coalesce(answer, (declared).keys ->> 'answer') = (declared).keys ->> 'abstainAnswer',
+    'groundingSpans', coalesce((
+      select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('start', (s.keys ->> 'start')::integer, 'end', (s.keys ->> 'end')::integer,
+        'chunkIds', pg_catalog.to_jsonb(ragdb._list(s.keys ->> 'chunks')), 'required', coalesce((s.keys ->> 'required')::boolean, false)) order by s.node_no)
+      from ragdb.contract_nodes s where s.contract = (declared).contract and s.version = (declared).version and s.parent_no = (declared).node_no and s.node = 'answerSpan'), '[]')))
+  from (select pg_catalog.max(g.keys ->> 'policy') as policy,
+      case when pg_catalog.bool_or(coalesce(g.keys ->> 'requireCitations', g.keys ->> 'citations') = 'true') then 'true' end as citations
+    from ragdb.contract_nodes g where g.contract = (declared).contract and g.version = (declared).version
+      and g.node in ('rag', 'grounding') and g.rag = (declared).rag) r);
+comment on function ragdb._answer_contract(ragdb.contract_nodes, text) is
+  'Returns a ragAnswerContract of a contract, for its own answer or another, as ragdb.evaluate_answer takes it.';
+
+-- What a rag may use of what was retrieved: whole chunks in rank order while they fit its maxContext (code points), the
+-- next one cut, none after it.
+create or replace function ragdb._rag_context(query text, hits ragdb.eval_hit[], max_context integer) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object('query', query, 'chunks', coalesce((
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', h.chunk_id, 'source', h.source, 'score', h.score,
+    'citation', coalesce(h.citation, '{}'), 'text', pg_catalog.left(h.text, coalesce(max_context, 2147483647) - h.before::integer)) order by h.rank)
+  from (select u.*, coalesce(pg_catalog.sum(pg_catalog.length(u.text)) over (order by u.rank rows between unbounded preceding and 1 preceding), 0) as before
+    from pg_catalog.unnest(hits) u) h
+  where h.before < coalesce(max_context, 2147483647)), '[]'));
+comment on function ragdb._rag_context(text, ragdb.eval_hit[], integer) is
+  'Returns retrieved chunks as JSON, cut to a rag''s maxContext in code points.';
+
+---- sql/65_evaluation.sql
+
+-- Evaluation: cases and labels, runs through the contract's retriever, metrics.
+
+comment on table ragdb.eval_cases is 'Cases of an eval that came from files, beside those that its contract declares.';
+comment on column ragdb.eval_cases.corpus_id is 'Corpus of the rag.';
+comment on column ragdb.eval_cases.rag is 'The rag.';
+comment on column ragdb.eval_cases.eval is 'The eval.';
+comment on column ragdb.eval_cases.name is 'Name of the case: the id of its query.';
+comment on column ragdb.eval_cases.ordinal is 'Place in the file, from 1.';
+comment on column ragdb.eval_cases.query is 'The query.';
+comment on column ragdb.eval_cases.tags is 'Tags to choose it by.';
+comment on table ragdb.eval_labels is 'What a case should find: a document, or a span of one however it is cut into chunks.';
+comment on column ragdb.eval_labels.corpus_id is 'Corpus of the case.';
+comment on column ragdb.eval_labels.rag is 'Rag of the case.';
+comment on column ragdb.eval_labels.eval is 'Eval of the case.';
+comment on column ragdb.eval_labels.name is 'The case.';
+comment on column ragdb.eval_labels.label_no is 'Number of the label in its case, from 1.';
+comment on column ragdb.eval_labels.source is 'Uri or external id of the document.';
+comment on column ragdb.eval_labels.start_offset is 'First character of the span, from 0; null for the whole document.';
+comment on column ragdb.eval_labels.end_offset is 'Character behind the span.';
+comment on column ragdb.eval_labels.grade is 'How relevant; 0 and less is judged and not relevant.';
+comment on column ragdb.eval_labels.span_hash is 'Sha256 of the characters of the span that are no white space, when it was labelled.';
+comment on table ragdb.eval_runs is 'One row per run of an eval, with all that decides whether two of them can be compared.';
+comment on column ragdb.eval_runs.corpus_id is 'Corpus that was searched.';
+comment on column ragdb.eval_runs.run_id is 'UUID of version 7.';
+comment on column ragdb.eval_runs.created_at is 'When it began.';
+comment on column ragdb.eval_runs.corpus is 'Name of the corpus.';
+comment on column ragdb.eval_runs.corpus_version is 'Version of the corpus.';
+comment on column ragdb.eval_runs.documents_hash is 'Sha256 (hex) of the cids of its documents in order: the same however they are cut.';
+comment on column ragdb.eval_runs.contract is 'The contract.';
+comment on column ragdb.eval_runs.contract_version is 'Version of the contract that was in force.';
+comment on column ragdb.eval_runs.rag is 'The rag.';
+comment on column ragdb.eval_runs.eval is 'The eval.';
+comment on column ragdb.eval_runs.retriever is 'Retriever of the rag.';
+comment on column ragdb.eval_runs.rank_mode is 'How it ranked: lexical, semantic, hybrid or reference.';
+comment on column ragdb.eval_runs.top_k is 'Its topK.';
+comment on column ragdb.eval_runs.min_score is 'Its minScore.';
+comment on column ragdb.eval_runs.embedding_model is 'Model of its embed; null without one.';
+comment on column ragdb.eval_runs.ranking_hash is 'Hash of how the corpus ranked.';
+comment on column ragdb.eval_runs.semantics_version is 'Version of what assertions and metrics mean.';
+comment on column ragdb.eval_runs.label is 'What the caller called the run.';
+comment on column ragdb.eval_runs.tags is 'Tags that chose its cases; null for all.';
+comment on column ragdb.eval_runs.metric is 'Metric of the eval; null without one.';
+comment on column ragdb.eval_runs.threshold is 'What the metric has to reach.';
+comment on column ragdb.eval_runs.metric_value is 'What it was; null when nothing could be measured.';
+comment on column ragdb.eval_runs.cases is 'Cases and answer contracts that ran.';
+comment on column ragdb.eval_runs.passed_cases is 'Those that passed.';
+comment on column ragdb.eval_runs.assertions is 'Assertions evaluated.';
+comment on column ragdb.eval_runs.passed_assertions is 'Those that passed.';
+comment on column ragdb.eval_runs.stale_labels is 'Labels that no longer resolve.';
+comment on column ragdb.eval_runs.status is 'passed, failed, or empty when no case was chosen.';
+comment on column ragdb.eval_runs.reasons is 'Why it failed beyond its cases.';
+comment on column ragdb.eval_runs.elapsed_ms is 'Milliseconds of the whole run.';
+comment on column ragdb.eval_runs.caller is 'Role that ran it.';
+comment on table ragdb.eval_case_results is 'What became of the cases of a run.';
+comment on column ragdb.eval_case_results.corpus_id is 'Corpus of the run.';
+comment on column ragdb.eval_case_results.run_id is 'The run.';
+comment on column ragdb.eval_case_results.case_no is 'Place in the run, from 1.';
+comment on column ragdb.eval_case_results.kind is 'case, or answer for an answer contract.';
+comment on column ragdb.eval_case_results.name is 'Name of the case.';
+comment on column ragdb.eval_case_results.query is 'Its query.';
+comment on column ragdb.eval_case_results.tags is 'Its tags.';
+comment on column ragdb.eval_case_results.status is 'passed, failed, or error when something of it could not be evaluated.';
+comment on column ragdb.eval_case_results.trace_id is 'Trace of the retrieval; null when that failed.';
+comment on column ragdb.eval_case_results.elapsed_ms is 'Milliseconds of the retrieval.';
+comment on column ragdb.eval_case_results.error_code is 'SQLSTATE of a retrieval that failed.';
+comment on column ragdb.eval_case_results.hits is 'Chunks retrieved.';
+comment on column ragdb.eval_case_results.labels is 'Labels of the case.';
+comment on column ragdb.eval_case_results.stale_labels is 'Those of them that no longer resolve.';
+comment on table ragdb.eval_assert_results is 'Outcome of every assertion of a run.';
+comment on column ragdb.eval_assert_results.corpus_id is 'Corpus of the run.';
+comment on column ragdb.eval_assert_results.run_id is 'The run.';
+comment on column ragdb.eval_assert_results.case_no is 'The case.';
+comment on column ragdb.eval_assert_results.assert_no is 'Place in the case, from 1.';
+comment on column ragdb.eval_assert_results.kind is 'Kind of assertion; expected.… is a field of the case, label a label, a code of a diagnostic for an answer.';
+comment on column ragdb.eval_assert_results.required is 'Whether its failure fails the case.';
+comment on column ragdb.eval_assert_results.passed is 'Whether it passed.';
+comment on column ragdb.eval_assert_results.code is 'PASS, ASSERTION_FAIL, INVALID_ASSERTION, UNSUPPORTED_ASSERTION, RETRIEVER_ERROR or STALE_LABEL.';
+comment on column ragdb.eval_assert_results.message is 'What was expected, or why it could not be evaluated.';
+comment on column ragdb.eval_assert_results.expected is 'The value expected.';
+comment on column ragdb.eval_assert_results.actual is 'The value found.';
+comment on table ragdb.eval_metrics is 'Metrics of a run and of each of its cases.';
+comment on column ragdb.eval_metrics.corpus_id is 'Corpus of the run.';
+comment on column ragdb.eval_metrics.run_id is 'The run.';
+comment on column ragdb.eval_metrics.case_no is 'The case; 0 for the run as a whole.';
+comment on column ragdb.eval_metrics.metric is 'Name, such as ndcg@10.';
+comment on column ragdb.eval_metrics.value is 'Value, 0 to 1.';
+comment on table ragdb.eval_items is 'What was ranked, as labels see it: a document, or a labelled span, once.';
+comment on column ragdb.eval_items.corpus_id is 'Corpus of the run.';
+comment on column ragdb.eval_items.run_id is 'The run.';
+comment on column ragdb.eval_items.case_no is 'The case.';
+comment on column ragdb.eval_items.rank is 'Place among the items, from 1.';
+comment on column ragdb.eval_items.item is 'Document, span or chunk.';
+comment on column ragdb.eval_items.grade is 'Grade of its label; null when nobody judged it.';
+comment on table ragdb.eval_baselines is 'Runs that later ones are compared with.';
+comment on column ragdb.eval_baselines.corpus_id is 'Corpus of the run.';
+comment on column ragdb.eval_baselines.rag is 'The rag.';
+comment on column ragdb.eval_baselines.eval is 'The eval.';
+comment on column ragdb.eval_baselines.name is 'Name of the baseline.';
+comment on column ragdb.eval_baselines.run_id is 'The run.';
+comment on column ragdb.eval_baselines.blessed_at is 'When it was blessed.';
+comment on column ragdb.eval_baselines.blessed_by is 'Role that blessed it.';
+comment on column ragdb.eval_baselines.reason is 'Why.';
+
+-- ── labels ──────────────────────────────────────────────────────────────────────────────────────────
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.eval_label') is null then
+    create type ragdb.eval_label as (
+      case_no integer, label_no integer, source text, start_offset integer, end_offset integer, grade integer,
+      span_hash bytea, doc_no integer, is_stale boolean);
+  end if;
+end $$;
+comment on type ragdb.eval_label is 'A label of a case, and the document that it is of now.';
+
+-- Chunks overlap, and leave white space between them out: neither may matter.
+create or replace function ragdb._span_hash(corpus_id integer, doc_no integer, start_offset integer, end_offset integer) returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(ragdb._utf8(ragdb._without_space(pg_catalog.string_agg(
+    pg_catalog.substr(c.text, greatest(c.start_offset, _span_hash.start_offset, c.covered) - c.start_offset + 1,
+      greatest(0, least(c.end_offset, _span_hash.end_offset) - greatest(c.start_offset, _span_hash.start_offset, c.covered))), '' order by c.start_offset, c.end_offset))))
+  from (
+    select k.*, coalesce(pg_catalog.max(k.end_offset) over (order by k.start_offset, k.end_offset, k.ordinal
+      rows between unbounded preceding and 1 preceding), 0) as covered
+    from ragdb.chunks k where k.corpus_id = _span_hash.corpus_id and k.doc_no = _span_hash.doc_no
+      and k.start_offset < _span_hash.end_offset and k.end_offset > _span_hash.start_offset) c);
+comment on function ragdb._span_hash(integer, integer, integer, integer) is
+  'Returns the sha256 of the characters, white space left out, that the chunks of a document have in a span; null when they have none.';
+
+create or replace function ragdb._document_of(corpus_id integer, source text) returns integer
+language sql stable parallel safe
+return coalesce(
+  (select s.doc_no from ragdb.document_sources s where s.corpus_id = _document_of.corpus_id and s.uri = _document_of.source),
+  (select d.doc_no from ragdb.documents d where d.corpus_id = _document_of.corpus_id and d.external_id = _document_of.source order by d.doc_no limit 1));
+comment on function ragdb._document_of(integer, text) is 'Returns the document of a uri or external id; null when there is none.';
+
+create or replace function ragdb._resolved_labels(corpus_id integer, labels ragdb.eval_label[]) returns ragdb.eval_label[]
+language sql stable parallel safe
+return array(
+  select row(l.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, l.doc_no,
+    l.doc_no is null or l.span_hash is distinct from case when l.start_offset is not null
+      then ragdb._span_hash(_resolved_labels.corpus_id, l.doc_no, l.start_offset, l.end_offset) end)::ragdb.eval_label
+  from (select u.case_no, u.label_no, u.source, u.start_offset, u.end_offset, u.grade, u.span_hash, d.doc_no
+    from pg_catalog.unnest(_resolved_labels.labels) u
+      left join (select n.source, ragdb._document_of(_resolved_labels.corpus_id, n.source) as doc_no
+        from (select distinct x.source from pg_catalog.unnest(_resolved_labels.labels) x) n) d on d.source = u.source) l);
+comment on function ragdb._resolved_labels(integer, ragdb.eval_label[]) is
+  'Returns labels with their documents; is_stale where that is gone or the text of the span is another.';
+
+-- A document counts once, and so does a labelled span; what nobody judged is a document too, or a chunk where the case
+-- labels spans.
+create or replace function ragdb._label_items(corpus_id integer, hits ragdb.eval_hit[], labels ragdb.eval_label[])
+returns setof ragdb.eval_item
+language sql stable parallel safe
+begin atomic
+  with h as materialized (
+    select u.case_no, u.rank, u.chunk_id, u.source, u.start_offset, u.end_offset, d.doc_no, d.external_id
+    from pg_catalog.unnest(hits) u
+      left join ragdb.documents d on d.corpus_id = _label_items.corpus_id and d.doc_cid = u.doc_cid
+  ), l as materialized (
+    select u.* from pg_catalog.unnest(labels) u where not u.is_stale
+  ), spans as materialized (select distinct l.case_no from l where l.start_offset is not null
+  ), pairs as materialized (
+    select h.case_no, h.rank, h.chunk_id, l.label_no, l.grade, l.source
+      || case when l.start_offset is null then '' else '#' || l.start_offset || '-' || l.end_offset end as item
+    from h join l on l.case_no = h.case_no and l.doc_no = h.doc_no
+    where l.start_offset is null or (l.start_offset < h.end_offset and h.start_offset < l.end_offset)
+  ), found as (
+    select p.case_no, pg_catalog.min(p.rank) as rank, p.label_no, p.item, p.grade from pairs p group by p.case_no, p.label_no, p.item, p.grade
+    union all
+    select x.case_no, pg_catalog.min(x.rank), 0, x.item, null
+    from (select h.case_no, h.rank, case when s.case_no is not null then h.chunk_id else coalesce(h.external_id, h.source) end as item
+      from h left join spans s on s.case_no = h.case_no
+      where not exists (select from pairs p where p.case_no = h.case_no and p.rank = h.rank)) x
+    group by x.case_no, x.item
+  )
+  select f.case_no, (pg_catalog.row_number() over (partition by f.case_no order by f.rank, f.label_no))::integer, f.item, f.grade, array[f.label_no]
+  from found f;
+end;
+comment on function ragdb._label_items(integer, ragdb.eval_hit[], ragdb.eval_label[]) is
+  'Returns the ranking of some cases as their labels see it.';
+
+create or replace function ragdb._label_grades(labels ragdb.eval_label[]) returns jsonb
+language sql immutable parallel safe
+return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') from (
+  select l.case_no, pg_catalog.jsonb_agg(l.grade order by l.grade desc) as grades
+  from pg_catalog.unnest(_label_grades.labels) l where not l.is_stale group by l.case_no) g);
+comment on function ragdb._label_grades(ragdb.eval_label[]) is
+  'Returns the grades of the labels of each case that are not stale, best first, under its number.';
+
+-- ── cases ───────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._eval_node(rag text, eval text) returns ragdb.contract_nodes
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rag ragdb.contract_nodes := ragdb._contract_node('rag', rag);
+  v_names text[];
+  v_eval ragdb.contract_nodes;
+begin
+  v_names := array(select n.name from ragdb.contract_nodes n
+    where n.contract = v_rag.contract and n.version = v_rag.version and n.node = 'ragEval' and n.rag = v_rag.name order by n.node_no);
+  if eval is null and cardinality(v_names) <> 1 then
+    raise exception 'rag % has % evals', ragdb._quote(rag), cardinality(v_names)
+      using errcode = 'RG441', detail = 'one has to be named' || coalesce(': ' || nullif(array_to_string(v_names, ', '), ''), ''),
+            hint = 'pass eval, or declare a ragEval in the contract';
+  end if;
+  select n.* into v_eval from ragdb.contract_nodes n
+    where n.contract = v_rag.contract and n.version = v_rag.version and n.node = 'ragEval' and n.rag = v_rag.name
+      and n.name = coalesce(eval, v_names[1]);
+  if not found then
+    raise exception 'rag % has no eval %', ragdb._quote(rag), ragdb._quote(eval)
+      using errcode = 'RG441', detail = 'its evals are ' || coalesce(nullif(array_to_string(v_names, ', '), ''), 'none'),
+            hint = coalesce('did you mean ' || ragdb._nearest_name(eval, v_names) || '?', 'declare a ragEval in the contract');
+  end if;
+  return v_eval;
+end $$;
+comment on function ragdb._eval_node(text, text) is
+  'Returns an eval of a rag; its only one when none is named. Raises RG441.';
+
+create or replace function ragdb._eval_cases(declared ragdb.contract_nodes, corpus_id integer, tags text[])
+returns table (case_no integer, name text, query text, tags text[], k integer, min_score float8, anchor text, policy text,
+  expected jsonb, asserts jsonb, is_imported boolean)
+language sql stable parallel safe
+begin atomic
+  -- once, not for each case
+  with a as materialized (
+    select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts from ragdb.contract_nodes n
+    where n.contract = (declared).contract and n.version = (declared).version and n.node = 'ragAssert' group by n.parent_no)
+  select pg_catalog.row_number() over (order by x.is_imported, x.ordinal)::integer, x.name, x.query, x.tags, x.k, x.min_score, x.anchor, x.policy,
+    x.expected, x.asserts, x.is_imported
+  from (
+    select false as is_imported, c.node_no as ordinal, c.name, c.keys ->> 'query' as query, ragdb._list(coalesce(c.keys ->> 'tags', '')) as tags,
+      (c.keys ->> 'topK')::integer as k, (c.keys ->> 'minScore')::float8 as min_score, c.keys ->> 'anchor' as anchor, c.keys ->> 'policy' as policy,
+      pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('topK', (c.keys ->> 'topK')::integer, 'minScore', (c.keys ->> 'minScore')::float8,
+        'chunkCount', (c.keys ->> 'chunkCount')::integer, 'sources', case when c.keys ? 'sources' then pg_catalog.to_jsonb(ragdb._list(c.keys ->> 'sources')) end)) as expected,
+      coalesce(a.asserts, '[]') as asserts
+    from ragdb.contract_nodes c
+      left join a on a.parent_no = c.node_no
+    where c.contract = (declared).contract and c.version = (declared).version and c.parent_no = (declared).node_no and c.node = 'ragCase'
+    union all
+    select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', '[]'
+    from ragdb.eval_cases i where i.corpus_id = _eval_cases.corpus_id and i.rag = (declared).rag and i.eval = (declared).name
+  ) x
+  where _eval_cases.tags is null or x.tags && _eval_cases.tags;
+end;
+comment on function ragdb._eval_cases(ragdb.contract_nodes, integer, text[]) is
+  'Returns the cases of an eval, declared and imported, that have one of the tags (null: all).';
+
+create or replace function ragdb._case_labels(declared ragdb.contract_nodes, corpus_id integer, case_no integer, name text, expected jsonb, is_imported boolean)
+returns setof ragdb.eval_label
+language sql stable parallel safe
+begin atomic
+  select _case_labels.case_no, s.n::integer, s.source, null::integer, null::integer, 1, null::bytea, null::integer, null::boolean
+  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]')) with ordinality s (source, n)
+  union all
+  select _case_labels.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null, null
+  from ragdb.eval_labels l where _case_labels.is_imported and l.corpus_id = _case_labels.corpus_id
+    and l.rag = (declared).rag and l.eval = (declared).name and l.name = _case_labels.name;
+end;
+comment on function ragdb._case_labels(ragdb.contract_nodes, integer, integer, text, jsonb, boolean) is
+  'Returns the labels of a case: its sources, or those that were imported.';
+
+create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
+returns table (case_count integer, label_count integer, stale_labels integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_eval ragdb.contract_nodes := ragdb._eval_node(rag, eval);
+  v_rag ragdb.contract_nodes := ragdb._contract_node('rag', rag);
+  v_settings ragdb.retriever_settings := ragdb._retriever_settings(ragdb._contract_node('retriever', v_rag.keys ->> 'retriever'));
+  v_corpus ragdb.corpora := ragdb._open_corpus(v_settings.corpus, 'write');
+  v_wrong record;
+begin
+  if jsonb_typeof(cases) is distinct from 'array' then
+    raise exception 'cases is no list'
+      using errcode = 'RG442', detail = 'it is ' || coalesce(jsonb_typeof(cases), 'null'),
+            hint = '[{"name", "query", "tags": […], "labels": [{"source", "start", "end", "grade"}]}]';
+  end if;
+  for v_wrong in
+    select c.n, case
+      when jsonb_typeof(c.v) <> 'object' then 'is no object'
+      when coalesce(c.v ->> 'name', '') !~ '\S' then 'has no name'
+      when coalesce(c.v ->> 'query', '') !~ '\S' then 'has no query'
+      when jsonb_typeof(coalesce(c.v -> 'tags', '[]')) <> 'array' or jsonb_typeof(coalesce(c.v -> 'labels', '[]')) <> 'array' then 'has tags or labels that are no list'
+      when row_number() over (partition by c.v ->> 'name' order by c.n) > 1 then 'has the name of another'
+      when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
+        where jsonb_typeof(l) <> 'object' or coalesce(l ->> 'source', '') !~ '\S' or ragdb._whole(coalesce(l ->> 'grade', '1'), -1000, 1000) is null
+          or (l ->> 'start' is null) <> (l ->> 'end' is null)
+          or (l ->> 'start' is not null and coalesce(ragdb._whole(l ->> 'start', 0, 1e9) >= ragdb._whole(l ->> 'end', 0, 1e9), true)))
+        then 'has a label without a source, a whole grade, or a span 0 <= start < end'
+    end as why
+    from jsonb_array_elements(cases) with ordinality c (v, n) order by c.n
+  loop
+    continue when v_wrong.why is null;
+    raise exception 'case % %', v_wrong.n, v_wrong.why
+      using errcode = 'RG442', detail = 'nothing was imported', hint = '[{"name", "query", "tags": […], "labels": [{"source", "start", "end", "grade"}]}]';
+  end loop;
+  -- what is imported takes the place of what was
+  delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
+  insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags)
+    select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', c.n, c.v ->> 'query',
+      array(select t from jsonb_array_elements_text(coalesce(c.v -> 'tags', '[]')) t)
+    from jsonb_array_elements(cases) with ordinality c (v, n);
+  get diagnostics case_count = row_count;
+  insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, start_offset, end_offset, grade, span_hash)
+    select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', l.n, l.v ->> 'source', (l.v ->> 'start')::integer, (l.v ->> 'end')::integer,
+      coalesce((l.v ->> 'grade')::integer, 1),
+      -- a span that cannot be found has no text, and is stale until it has
+      case when l.v ->> 'start' is not null then coalesce(ragdb._span_hash(v_corpus.corpus_id,
+        ragdb._document_of(v_corpus.corpus_id, l.v ->> 'source'), (l.v ->> 'start')::integer, (l.v ->> 'end')::integer), '') end
+    from jsonb_array_elements(cases) c (v) cross join lateral jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) with ordinality l (v, n);
+  get diagnostics label_count = row_count;
+  select count(*) filter (where l.is_stale) into stale_labels
+    from unnest(ragdb._resolved_labels(v_corpus.corpus_id, array(
+      select row(0, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null, null)::ragdb.eval_label
+      from ragdb.eval_labels l where l.corpus_id = v_corpus.corpus_id and l.rag = v_eval.rag and l.eval = v_eval.name))) l;
+  return next;
+end $$;
+comment on function ragdb.import_eval(text, text, jsonb) is
+  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri or external id) or of a span of its characters, and survives another chunking. Raises RG400, RG401, RG441, RG442.';
+
+-- ── a run ───────────────────────────────────────────────────────────────────────────────────────────
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.eval_setting') is null then
+    create type ragdb.eval_setting as (
+      rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes, settings ragdb.retriever_settings,
+      corpus ragdb.corpora, metric text, threshold float8, max_context integer);
+    create type ragdb.eval_retrieval as (outcome ragdb.eval_case, hits ragdb.eval_hit[]);
+    create type ragdb.eval_measure as (case_no integer, metric text, value float8);
+  end if;
+end $$;
+comment on type ragdb.eval_setting is 'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus.';
+comment on type ragdb.eval_retrieval is 'A case with what was retrieved for it.';
+comment on type ragdb.eval_measure is 'A metric of a case; case 0 is the run.';
+
+create or replace function ragdb._eval_setting(rag text, eval text) returns ragdb.eval_setting
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting ragdb.eval_setting;
+begin
+  v_setting.rag := ragdb._contract_node('rag', rag);
+  v_setting.eval := ragdb._eval_node(rag, eval);
+  v_setting.retriever := ragdb._contract_node('retriever', (v_setting.rag).keys ->> 'retriever');
+  v_setting.settings := ragdb._open_retriever(v_setting.retriever, null);
+  v_setting.corpus := ragdb._open_corpus((v_setting.settings).corpus, 'read');
+  v_setting.metric := ragdb._eval_metric((v_setting.eval).keys ->> 'metric');
+  v_setting.threshold := ((v_setting.eval).keys ->> 'threshold')::float8;
+  select (g.keys ->> 'maxContext')::integer into v_setting.max_context from ragdb.contract_nodes g
+    where g.contract = (v_setting.rag).contract and g.version = (v_setting.rag).version and g.node = 'grounding' and g.rag = (v_setting.rag).name;
+  return v_setting;
+end $$;
+comment on function ragdb._eval_setting(text, text) is
+  'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
+
+-- Named conditions only: a deadlock or a full disk is no verdict on a retriever.
+create or replace function ragdb._retrieve_case(
+  setting ragdb.eval_setting, case_no integer, name text, query text, k integer, min_score float8, anchor text, policy text)
+returns ragdb.eval_retrieval
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcome ragdb.eval_case;
+  v_hits ragdb.eval_hit[] := '{}';
+begin
+  v_outcome.case_no := case_no;
+  v_outcome.query := query;
+  v_outcome.fact_id := concat_ws(':', (setting.rag).name, (setting.eval).name, name);
+  begin
+    if anchor is null then
+      select coalesce(array_agg(row(_retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
+          h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit order by h.rank), '{}')
+        into v_hits
+        from ragdb._retrieve((setting.settings).corpus, query, coalesce(k, (setting.settings).k), (setting.settings).mode,
+            coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval',
+            retriever => (setting.retriever).name, rag => (setting.rag).name) h
+          left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id;
+    else
+      select coalesce(array_agg(row(_retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
+          h.score, h.content_hash, c.token_count, d.doc_cid, c.start_offset, c.end_offset)::ragdb.eval_hit order by h.rank), '{}')
+        into v_hits
+        from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
+            policy => case when policy is not null then jsonb_build_object('policy_id', policy) end,
+            k => coalesce(k, (setting.settings).k), mode => (setting.settings).mode,
+            min_score => coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval') h
+          left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
+          left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+    end if;
+    v_outcome.trace_id := ragdb.last_trace_id();
+    v_outcome.elapsed_ms := (ragdb._open_trace(v_outcome.trace_id)).elapsed_ms;
+  exception when sqlstate 'RG000' or data_exception then
+    v_hits := '{}';
+    v_outcome.trace_id := null;
+    v_outcome.error_code := sqlstate;
+    v_outcome.error := format('RAG eval case ''%s'' retriever failed: %s.', name, sqlerrm);
+  end;
+  return row(v_outcome, v_hits)::ragdb.eval_retrieval;
+end $$;
+comment on function ragdb._retrieve_case(ragdb.eval_setting, integer, text, text, integer, float8, text, text) is
+  'Retrieves for a case through the retriever of a run, leaving a trace; a retriever that raises is noted, not raised.';
+
+-- Case 0 is the run. The hit rate and the grounding are KERN's; the rank metrics those of trec_eval.
+create or replace function ragdb._case_measures(
+  cases ragdb.eval_case[], hits ragdb.eval_hit[], items ragdb.eval_item[], grades jsonb, results ragdb.eval_assert_result[], depth integer)
+returns setof ragdb.eval_measure
+language sql stable parallel safe
+begin atomic
+  with r as materialized (select u.* from pg_catalog.unnest(results) u),
+  h as materialized (select u.case_no, u.score, ragdb._is_cited(u.citation) as is_cited from pg_catalog.unnest(hits) u),
+  ranked as materialized (
+    select c.case_no, array(select g.v::integer from pg_catalog.jsonb_array_elements_text(grades -> c.case_no::text) with ordinality g (v, n) order by g.n) as grades,
+      coalesce(i.items, '{}') as items
+    from pg_catalog.unnest(cases) c
+      left join (select u.case_no, pg_catalog.array_agg(u order by u.rank) as items from pg_catalog.unnest(items) u group by u.case_no) i on i.case_no = c.case_no
+    where c.error is null and grades ? c.case_no::text
+  )
+  select r.case_no, 'hit_rate', pg_catalog.avg(r.passed::integer)::float8 from r
+    where r.code in ('PASS', 'ASSERTION_FAIL')
+      and r.kind in ('expected.minScore', 'expected.chunkCount', 'expected.sources', 'scoreGte', 'scoreLte', 'contains', 'sourceEq', 'sourceGlob',
+        'uniqueSourcesGte', 'chunkCountEq', 'chunkHash')
+      and not (r.kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte') and r.expected #>> '{}' = '0')
+    group by r.case_no
+  union all select h.case_no, 'citation_coverage', pg_catalog.avg(h.is_cited::integer)::float8 from h group by h.case_no
+  union all select h.case_no, 'min_relevance', pg_catalog.min(h.score) from h group by h.case_no
+  union all select r.case_no, 'grounding', pg_catalog.bool_and(r.passed)::integer::float8 from r where r.kind = 'citesRequired' group by r.case_no
+  union all
+  select k.case_no, m.metric || case when m.k < 1000000 then '@' || m.k else '' end, ragdb._rank_metric(m.metric, m.k, k.items, k.grades)
+  from ranked k cross join (
+    select x.metric, d.k from pg_catalog.unnest(array['recall', 'precision', 'ndcg', 'judged']) x (metric)
+      cross join (select distinct v.k from (values (5), (10), (coalesce(_case_measures.depth, 10))) v (k)) d
+    union all select x.metric, 1000000 from pg_catalog.unnest(array['mrr', 'map']) x (metric)) m
+  where pg_catalog.jsonb_path_exists(pg_catalog.to_jsonb(k.grades), '$[*] ? (@ > 0)');
+end;
+comment on function ragdb._case_measures(ragdb.eval_case[], ragdb.eval_hit[], ragdb.eval_item[], jsonb, ragdb.eval_assert_result[], integer) is
+  'Returns the metrics of some cases; the rank metrics at 5, 10 and depth where a case has a label.';
+
+create or replace function ragdb._label_results(labels ragdb.eval_label[]) returns setof ragdb.eval_assert_result
+language sql immutable parallel safe
+begin atomic
+  select l.case_no, 0, 'label', true, false, 'STALE_LABEL',
+    'label ' || ragdb._quote(l.source) || case when l.start_offset is null then '' else ' ' || l.start_offset || '..' || l.end_offset end
+      || case when l.doc_no is null then ' is of no document of the corpus' else ' has another text than when it was labelled' end,
+    pg_catalog.to_jsonb(l.source), null::jsonb
+  from pg_catalog.unnest(labels) l where l.is_stale;
+end;
+comment on function ragdb._label_results(ragdb.eval_label[]) is 'Returns an outcome, STALE_LABEL, for each label that no longer resolves.';
+
+create or replace function ragdb._documents_hash(corpus_id integer) returns text
+language sql stable parallel safe
+return (select pg_catalog.encode(pg_catalog.sha256(ragdb._utf8(coalesce(pg_catalog.string_agg(d.doc_cid, E'\n' order by d.doc_cid), ''))), 'hex')
+  from ragdb.documents d where d.corpus_id = _documents_hash.corpus_id);
+comment on function ragdb._documents_hash(integer) is 'Returns the sha256 (hex) of the cids of a corpus''s documents, in order.';
+
+-- Writes what a batch of cases amounts to: outcomes, items, metrics.
+create or replace function ragdb._write_cases(
+  run ragdb.eval_runs, retrieved ragdb.eval_retrieval[], assertions ragdb.eval_assertion[], labels ragdb.eval_label[], names text[], tags jsonb, depth integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_cases ragdb.eval_case[] := array(select (r).outcome from unnest(retrieved) r);
+  v_hits ragdb.eval_hit[] := array(select h from unnest(retrieved) r cross join lateral unnest((r).hits) h);
+  v_labels ragdb.eval_label[] := ragdb._resolved_labels(run.corpus_id, labels);
+  v_items ragdb.eval_item[] := array(select i from ragdb._label_items(run.corpus_id, v_hits, v_labels) i);
+  v_grades jsonb := ragdb._label_grades(v_labels);
+  v_results ragdb.eval_assert_result[] := array(select r from ragdb._assert_results(v_cases, v_hits, v_items, v_grades, assertions) r)
+    || array(select r from ragdb._label_results(v_labels) r);
+begin
+  insert into ragdb.eval_case_results (corpus_id, run_id, case_no, kind, name, query, tags, status, trace_id, elapsed_ms, error_code, hits, labels, stale_labels)
+    select run.corpus_id, run.run_id, c.case_no, 'case', names[c.n], c.query, array(select t from jsonb_array_elements_text(tags -> c.n::integer - 1) t),
+      case when o.is_error then 'error' when o.fails then 'failed' else 'passed' end, c.trace_id, c.elapsed_ms, c.error_code,
+      coalesce(h.n, 0), coalesce(l.n, 0), coalesce(l.stale, 0)
+    from unnest(v_cases) with ordinality c (case_no, fact_id, query, elapsed_ms, trace_id, error_code, error, answer, n)
+      left join (select r.case_no, bool_or(r.code not in ('PASS', 'ASSERTION_FAIL')) as is_error, bool_or(ragdb._fails_case(r)) as fails
+        from unnest(v_results) r group by 1) o on o.case_no = c.case_no
+      left join (select x.case_no, count(*) as n from unnest(v_hits) x group by 1) h on h.case_no = c.case_no
+      left join (select x.case_no, count(*) as n, count(*) filter (where x.is_stale) as stale from unnest(v_labels) x group by 1) l on l.case_no = c.case_no;
+  insert into ragdb.eval_assert_results (corpus_id, run_id, case_no, assert_no, kind, required, passed, code, message, expected, actual)
+    select run.corpus_id, run.run_id, r.case_no, row_number() over (partition by r.case_no order by r.n), r.kind, r.required, r.passed, r.code, r.message, r.expected, r.actual
+    from unnest(v_results) with ordinality r (case_no, assert_no, kind, required, passed, code, message, expected, actual, n);
+  insert into ragdb.eval_items (corpus_id, run_id, case_no, rank, item, grade)
+    select run.corpus_id, run.run_id, i.case_no, i.rank, i.item, i.grade from unnest(v_items) i;
+  insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
+    select run.corpus_id, run.run_id, m.case_no, m.metric, m.value
+    from ragdb._case_measures(v_cases, v_hits, v_items, v_grades, v_results, depth) m where m.value is not null;
+end $$;
+comment on function ragdb._write_cases(ragdb.eval_runs, ragdb.eval_retrieval[], ragdb.eval_assertion[], ragdb.eval_label[], text[], jsonb, integer) is
+  'Evaluates some retrieved cases of a run and writes their outcomes.';
+
+-- The run as a whole: sums and means of what its cases have, and the gate.
+create or replace function ragdb._close_run(run ragdb.eval_runs, started timestamptz) returns ragdb.eval_runs
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_failed integer;
+begin
+  insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
+    select run.corpus_id, run.run_id, 0, 'hit_rate', avg(r.passed::integer) from ragdb.eval_assert_results r
+      where r.corpus_id = run.corpus_id and r.run_id = run.run_id and r.code in ('PASS', 'ASSERTION_FAIL')
+        and r.kind in ('expected.minScore', 'expected.chunkCount', 'expected.sources', 'scoreGte', 'scoreLte', 'contains', 'sourceEq', 'sourceGlob',
+          'uniqueSourcesGte', 'chunkCountEq', 'chunkHash')
+        and not (r.kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte') and r.expected #>> '{}' = '0')
+      having count(*) > 0
+    union all
+    select run.corpus_id, run.run_id, 0, 'citation_coverage', coalesce(sum(m.value * c.hits) / nullif(sum(c.hits), 0), 0)
+      from ragdb.eval_case_results c left join ragdb.eval_metrics m on m.corpus_id = c.corpus_id and m.run_id = c.run_id and m.case_no = c.case_no and m.metric = 'citation_coverage'
+      where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.kind = 'case'
+    union all
+    select run.corpus_id, run.run_id, 0, m.metric, case m.metric when 'min_relevance' then min(m.value) else avg(m.value order by m.case_no) end
+      from ragdb.eval_metrics m where m.corpus_id = run.corpus_id and m.run_id = run.run_id and m.case_no > 0
+        and m.metric not in ('hit_rate', 'citation_coverage')
+      group by m.metric;
+  select count(*), count(*) filter (where c.status = 'passed'), coalesce(sum(c.stale_labels), 0)
+    into run.cases, run.passed_cases, run.stale_labels
+    from ragdb.eval_case_results c where c.corpus_id = run.corpus_id and c.run_id = run.run_id;
+  select count(*), count(*) filter (where r.passed) into run.assertions, run.passed_assertions
+    from ragdb.eval_assert_results r where r.corpus_id = run.corpus_id and r.run_id = run.run_id;
+  select m.value into run.metric_value from ragdb.eval_metrics m
+    where m.corpus_id = run.corpus_id and m.run_id = run.run_id and m.case_no = 0 and m.metric = run.metric;
+  if run.cases = 0 or not exists (select from ragdb.eval_case_results c where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.kind = 'case') then
+    run.reasons := run.reasons || case when run.tags is null then 'the eval has no case' else 'no case has the tag ' || array_to_string(run.tags, ' or ') end;
+    run.status := 'empty';
+  else
+    if run.threshold is not null and run.threshold <= 0 then
+      run.reasons := run.reasons || 'threshold 0 cannot be missed'::text;
+    elsif run.threshold is not null and run.metric_value is null then
+      run.reasons := run.reasons || format('%s could not be measured', run.metric);
+    elsif run.metric_value < run.threshold then
+      run.reasons := run.reasons || format('%s is %s, below %s', run.metric, round(run.metric_value::numeric, 4), ragdb._shown(run.threshold));
+    end if;
+    if run.assertions = 0 and run.threshold is null then
+      run.reasons := run.reasons || 'nothing is asserted: no case has an assertion, and no metric a threshold'::text;
+    end if;
+    if run.stale_labels > 0 and not exists (select from ragdb.eval_case_results c
+        where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.labels > c.stale_labels) then
+      run.reasons := run.reasons || 'all labels are stale'::text;
+    end if;
+    run.status := case when run.passed_cases = run.cases and run.reasons = '{}' then 'passed' else 'failed' end;
+  end if;
+  run.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - started)::float8;
+  update ragdb.eval_runs r set (metric_value, cases, passed_cases, assertions, passed_assertions, stale_labels, status, reasons, elapsed_ms)
+    = (run.metric_value, run.cases, run.passed_cases, run.assertions, run.passed_assertions, run.stale_labels, run.status, run.reasons, run.elapsed_ms)
+    where r.corpus_id = run.corpus_id and r.run_id = run.run_id;
+  return run;
+end $$;
+comment on function ragdb._close_run(ragdb.eval_runs, timestamptz) is
+  'Writes the metrics and the verdict of a run whose cases are written: what is vacuous fails.';
+
+create or replace function ragdb._new_run(setting ragdb.eval_setting, tags text[], label text) returns ragdb.eval_runs
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs;
+begin
+  v_run.corpus_id := (setting.corpus).corpus_id;
+  v_run.run_id := ragdb._uuid7(ragdb._now());
+  v_run.created_at := ragdb._uuid_time(v_run.run_id);
+  v_run.corpus := (setting.corpus).name;
+  v_run.corpus_version := (setting.corpus).version;
+  v_run.documents_hash := ragdb._documents_hash(v_run.corpus_id);
+  v_run.contract := (setting.rag).contract;
+  v_run.contract_version := (setting.rag).version;
+  v_run.rag := (setting.rag).name;
+  v_run.eval := (setting.eval).name;
+  v_run.retriever := (setting.retriever).name;
+  v_run.rank_mode := (setting.settings).mode;
+  v_run.top_k := (setting.settings).k;
+  v_run.min_score := (setting.settings).min_score;
+  v_run.embedding_model := case when v_run.rank_mode in ('semantic', 'hybrid') then (setting.settings).embedding_model end;
+  v_run.ranking_hash := ragdb._ranking_hash(setting.corpus);
+  v_run.semantics_version := 1;
+  v_run.label := label;
+  v_run.tags := tags;
+  v_run.metric := setting.metric;
+  v_run.threshold := setting.threshold;
+  v_run.cases := 0;
+  v_run.passed_cases := 0;
+  v_run.assertions := 0;
+  v_run.passed_assertions := 0;
+  v_run.stale_labels := 0;
+  v_run.status := 'empty';
+  v_run.reasons := '{}';
+  v_run.elapsed_ms := 0;
+  v_run.caller := ragdb._caller();
+  return v_run;
+end $$;
+comment on function ragdb._new_run(ragdb.eval_setting, text[], text) is 'Returns a run that begins now and has nothing yet.';
+
+create or replace function ragdb.run_eval(rag text, eval text default null, tags text[] default null, label text default null)
+returns ragdb.eval_runs
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_started constant timestamptz := clock_timestamp();
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_run ragdb.eval_runs := ragdb._new_run(v_setting, tags, label);
+  v_depth integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
+  v_case record;
+  v_answer ragdb.contract_nodes;
+  v_answers jsonb := '{}';
+  v_retrieved ragdb.eval_retrieval;
+  v_batch ragdb.eval_retrieval[] := '{}';
+  v_nos integer[] := '{}';
+  v_expected jsonb[] := '{}';
+  v_asserts jsonb[] := '{}';
+  v_imported boolean[] := '{}';
+  v_names text[] := '{}';
+  v_tags jsonb := '[]';
+  v_case_no integer := 0;
+  v_result jsonb;
+begin
+  insert into ragdb.eval_runs select v_run.*;
+  -- answers first: cases of the same query may assert something of them
+  for v_answer in
+    select n.* from ragdb.contract_nodes n
+    where n.contract = v_run.contract and n.version = v_run.contract_version and n.node = 'ragAnswerContract' and n.rag = v_run.rag order by n.node_no
+  loop
+    v_case_no := v_case_no + 1;
+    v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_answer.name, v_answer.keys ->> 'query', null, null, null, null);
+    v_result := ragdb.evaluate_answer(ragdb._answer_contract(v_answer, null), case when (v_retrieved.outcome).error is null
+      then ragdb._rag_context(v_answer.keys ->> 'query', v_retrieved.hits, v_setting.max_context) else jsonb_build_object('error', (v_retrieved.outcome).error) end);
+    v_answers := v_answers || jsonb_build_object(v_answer.keys ->> 'query', v_result);
+    insert into ragdb.eval_case_results (corpus_id, run_id, case_no, kind, name, query, tags, status, trace_id, elapsed_ms, error_code, hits, labels, stale_labels)
+      values (v_run.corpus_id, v_run.run_id, v_case_no, 'answer', v_answer.name, v_answer.keys ->> 'query', '{}',
+        case when (v_result ->> 'passed')::boolean then 'passed' when (v_retrieved.outcome).error is not null then 'error' else 'failed' end,
+        (v_retrieved.outcome).trace_id, (v_retrieved.outcome).elapsed_ms, (v_retrieved.outcome).error_code, cardinality(v_retrieved.hits), 0, 0);
+    insert into ragdb.eval_assert_results (corpus_id, run_id, case_no, assert_no, kind, required, passed, code, message, expected, actual)
+      select v_run.corpus_id, v_run.run_id, v_case_no, d.n, d.kind, true, d.code = 'PASS', d.code, d.message, v_answer.keys -> 'minGroundingCoverage', v_result -> 'groundingCoverage'
+      from (
+        select 1 as n, 'answer' as kind, 'PASS' as code, format('answer is %s', v_result ->> 'status') as message where (v_result ->> 'passed')::boolean
+        union all
+        select x.n, x.d ->> 'code', case x.d ->> 'code' when 'RETRIEVER_ERROR' then 'RETRIEVER_ERROR' else 'ASSERTION_FAIL' end,
+          (x.d ->> 'message') || coalesce(' (span ' || (x.d ->> 'spanIndex') || ')', '')
+        from jsonb_array_elements(v_result -> 'diagnostics') with ordinality x (d, n)) d;
+    insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
+      values (v_run.corpus_id, v_run.run_id, v_case_no, 'faithfulness', (v_result ->> 'groundingCoverage')::float8);
+  end loop;
+  for v_case in
+    select c.*, count(*) over () as total from ragdb._eval_cases(v_setting.eval, v_run.corpus_id, tags) c order by c.case_no
+  loop
+    v_case_no := v_case_no + 1;
+    v_retrieved := ragdb._retrieve_case(v_setting, v_case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
+    v_retrieved.outcome.answer := v_answers -> v_case.query;
+    v_batch := v_batch || v_retrieved;
+    v_nos := v_nos || v_case_no;
+    v_expected := v_expected || v_case.expected;
+    v_asserts := v_asserts || v_case.asserts;
+    v_imported := v_imported || v_case.is_imported;
+    v_names := v_names || v_case.name;
+    v_tags := v_tags || jsonb_build_array(to_jsonb(v_case.tags));
+    -- appending copies the array
+    if cardinality(v_batch) = 100 or v_case.case_no = v_case.total then
+      perform ragdb._write_cases(v_run, v_batch,
+        array(select a from unnest(v_nos, v_expected, v_asserts) c (case_no, expected, asserts)
+          cross join lateral ragdb._typed_assertions(c.case_no, c.expected, c.asserts) a),
+        array(select l from unnest(v_nos, v_names, v_expected, v_imported) c (case_no, name, expected, is_imported)
+          cross join lateral ragdb._case_labels(v_setting.eval, v_run.corpus_id, c.case_no, c.name, c.expected, c.is_imported) l),
+        v_names, v_tags, v_depth);
+      v_batch := '{}';
+      v_nos := '{}';
+      v_expected := '{}';
+      v_asserts := '{}';
+      v_imported := '{}';
+      v_names := '{}';
+      v_tags := '[]';
+    end if;
+  end loop;
+  return ragdb._close_run(v_run, v_started);
+end $$;
+comment on function ragdb.run_eval(text, text, text[], text) is
+  'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval recorded, and returns the run with its verdict. A case whose retriever raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.';
+
+-- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.get_eval_run(run_id uuid) returns ragdb.eval_runs
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs;
+begin
+  select r.* into v_run from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
+    where r.run_id = get_eval_run.run_id and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0;
+  if not found then
+    raise exception 'run % does not exist', ragdb._quote(run_id::text)
+      using errcode = 'RG443', detail = 'no run of that id is visible to role ' || ragdb._quote(ragdb._caller()),
+            hint = 'ragdb.list_eval_runs() lists the latest';
+  end if;
+  return v_run;
+end $$;
+comment on function ragdb.get_eval_run(uuid) is 'Returns a run of an eval whose corpus the caller may read. Raises RG443.';
+
+create or replace function ragdb.list_eval_runs(rag text default null, eval text default null, count integer default 50)
+returns setof ragdb.eval_runs
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'count is the number of runs returned at most', hint = 'give 1 to 10000';
+  end if;
+  return query
+    select r.* from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
+    where ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and (list_eval_runs.rag is null or r.rag = list_eval_runs.rag) and (list_eval_runs.eval is null or r.eval = list_eval_runs.eval)
+    order by r.run_id desc limit list_eval_runs.count;
+end $$;
+comment on function ragdb.list_eval_runs(text, text, integer) is
+  'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see; count is 1 to 10000. Raises RG400.';
+
+create or replace function ragdb.eval_case_results(run_id uuid) returns setof ragdb.eval_case_results
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  return query select c.* from ragdb.eval_case_results c
+    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id order by c.case_no;
+end $$;
+comment on function ragdb.eval_case_results(uuid) is 'Returns the cases of a run in their order. Raises RG443.';
+
+create or replace function ragdb.eval_assert_results(run_id uuid) returns setof ragdb.eval_assert_results
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  return query select a.* from ragdb.eval_assert_results a
+    where a.corpus_id = v_run.corpus_id and a.run_id = v_run.run_id order by a.case_no, a.assert_no;
+end $$;
+comment on function ragdb.eval_assert_results(uuid) is 'Returns the outcome of every assertion of a run in their order. Raises RG443.';
+
+create or replace function ragdb.eval_metrics(run_id uuid) returns setof ragdb.eval_metrics
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  return query select m.* from ragdb.eval_metrics m
+    where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id order by m.case_no, m.metric;
+end $$;
+comment on function ragdb.eval_metrics(uuid) is 'Returns the metrics of a run (case 0) and of its cases. Raises RG443.';
+
+-- What has to be embedded before a run by meaning.
+create or replace function ragdb.eval_queries(rag text, eval text default null, tags text[] default null)
+returns table (corpus text, query text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+begin
+  if (v_setting.settings).mode not in ('semantic', 'hybrid') then
+    return;
+  end if;
+  return query
+    select (v_setting.corpus).name, q.query from (
+      select c.query from ragdb._eval_cases(v_setting.eval, (v_setting.corpus).corpus_id, tags) c
+      union
+      select n.keys ->> 'query' from ragdb.contract_nodes n
+      where n.contract = (v_setting.rag).contract and n.version = (v_setting.rag).version and n.node = 'ragAnswerContract' and n.rag = (v_setting.rag).name) q
+    order by q.query collate "C";
+end $$;
+comment on function ragdb.eval_queries(text, text, text[]) is
+  'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words. Raises RG404, RG417, RG441.';
+
+---- sql/66_compare.sql
+
+-- Comparing runs: baselines, a paired test whose every bit is fixed by its seed, verdicts.
+
+create or replace function ragdb.bless_run(run_id uuid, name text default 'main', reason text default null) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  if name is null or length(name) not between 1 and 64 then
+    raise exception 'name is %', ragdb._quote(name)
+      using errcode = 'RG400', detail = 'a baseline has a name of 1 to 64 characters', hint = 'leave it out for main';
+  end if;
+  if v_run.status = 'empty' then
+    raise exception 'run % has no case', ragdb._quote(run_id::text)
+      using errcode = 'RG442', detail = 'nothing can be compared with it', hint = 'bless a run that ran something';
+  end if;
+  perform ragdb._open_corpus(v_run.corpus, 'write');
+  insert into ragdb.eval_baselines (corpus_id, rag, eval, name, run_id, blessed_at, blessed_by, reason)
+    values (v_run.corpus_id, v_run.rag, v_run.eval, bless_run.name, v_run.run_id, ragdb._now(), ragdb._caller(), bless_run.reason)
+    on conflict on constraint eval_baselines_name_is_unique_per_eval do update
+      set run_id = excluded.run_id, blessed_at = excluded.blessed_at, blessed_by = excluded.blessed_by, reason = excluded.reason;
+end $$;
+comment on function ragdb.bless_run(uuid, text, text) is
+  'Makes a run a baseline of its eval, in place of the one of that name. Raises RG400, RG401, RG442, RG443.';
+
+create or replace function ragdb.baseline_run(rag text, eval text, name text default 'main') returns uuid
+language sql stable parallel safe security definer
+begin atomic
+  select b.run_id from ragdb.eval_baselines b join ragdb.corpora c on c.corpus_id = b.corpus_id
+  where b.rag = baseline_run.rag and b.eval = baseline_run.eval and b.name = baseline_run.name
+    and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0;
+end;
+comment on function ragdb.baseline_run(text, text, text) is
+  'Returns the run that is the baseline of that name of an eval; null when there is none that the caller may see.';
+
+-- ── statistics ──────────────────────────────────────────────────────────────────────────────────────
+
+-- Values are whole billionths: sums of whole numbers do not depend on their order. The table has, for every eight
+-- differences and every byte, the sum with the signs that the bits of the byte say.
+create or replace function ragdb._sign_table(differences bigint[]) returns bigint[]
+language sql immutable parallel safe
+return array(
+  select (select coalesce(pg_catalog.sum(case when (b >> i) & 1 = 1 then _sign_table.differences[8 * g + i + 1] else -_sign_table.differences[8 * g + i + 1] end), 0)::bigint
+    from pg_catalog.generate_series(0, 7) i where 8 * g + i < pg_catalog.cardinality(_sign_table.differences))
+  from pg_catalog.generate_series(0, (pg_catalog.cardinality(_sign_table.differences) - 1) / 8) g cross join pg_catalog.generate_series(0, 255) b
+  order by g, b);
+comment on function ragdb._sign_table(bigint[]) is
+  'Returns, for each eight differences and each byte, their sum with the signs of its bits.';
+
+create or replace function ragdb._random_blocks(seed text, resamples integer, blocks integer)
+returns table (replicate integer, block integer, bytes bytea)
+language sql immutable parallel safe
+begin atomic
+  select r, b, pg_catalog.sha512(s.key || pg_catalog.int4send(r) || pg_catalog.int4send(b))
+  from pg_catalog.generate_series(1, _random_blocks.resamples) r cross join pg_catalog.generate_series(0, _random_blocks.blocks - 1) b
+    cross join (select pg_catalog.sha256(pg_catalog.convert_to(_random_blocks.seed, 'UTF8')) as key offset 0) s
+  offset 0;
+end;
+comment on function ragdb._random_blocks(text, integer, integer) is
+  'Returns blocks of 64 random bytes for each replicate that a seed decides: sha512 of the seed''s sha256 and the two numbers.';
+
+-- Exact for up to 16 pairs, where all signs are tried.
+create or replace function ragdb._sign_flip_p(differences bigint[], seed text, resamples integer) returns float8
+language sql immutable parallel safe
+return (
+  with t as materialized (
+    select ragdb._sign_table(_sign_flip_p.differences) as sums, (pg_catalog.cardinality(_sign_flip_p.differences) + 7) / 8 as groups,
+      abs((select pg_catalog.sum(d) from pg_catalog.unnest(_sign_flip_p.differences) d)) as observed
+  ), flips as (
+    select pg_catalog.sum(t.sums[256 * g + pg_catalog.get_byte(r.bytes, g % 64) + 1]) as total, pg_catalog.min(t.observed) as observed
+    from t cross join lateral (
+      select x.replicate, x.block, x.bytes
+      from ragdb._random_blocks(_sign_flip_p.seed, _sign_flip_p.resamples, (t.groups + 63) / 64) x
+      where pg_catalog.cardinality(_sign_flip_p.differences) > 16
+      union all
+      select i, 0, pg_catalog.substr(pg_catalog.int4send(i), 4, 1) || pg_catalog.substr(pg_catalog.int4send(i), 3, 1)
+      from pg_catalog.generate_series(0, (1 << pg_catalog.cardinality(_sign_flip_p.differences)) - 1) i
+      where pg_catalog.cardinality(_sign_flip_p.differences) <= 16) r
+      cross join lateral pg_catalog.generate_series(64 * r.block, least(64 * r.block + 63, t.groups - 1)) g
+    group by r.replicate
+  )
+  select case when pg_catalog.cardinality(_sign_flip_p.differences) <= 16
+    then pg_catalog.count(*) filter (where abs(f.total) >= f.observed) / pg_catalog.count(*)::float8
+    else (1 + pg_catalog.count(*) filter (where abs(f.total) >= f.observed)) / (1 + pg_catalog.count(*))::float8 end
+  from flips f);
+comment on function ragdb._sign_flip_p(bigint[], text, integer) is
+  'Returns the two-sided p of a paired sign-flip randomisation test of differences, in billionths; the same everywhere for the same seed.';
+
+create or replace function ragdb._bootstrap(differences bigint[], seed text, resamples integer, out low float8, out high float8)
+language sql immutable parallel safe
+begin atomic
+  select pg_catalog.percentile_disc(0.025) within group (order by m.total) / (1e9::float8 * pg_catalog.cardinality(_bootstrap.differences)),
+    pg_catalog.percentile_disc(0.975) within group (order by m.total) / (1e9::float8 * pg_catalog.cardinality(_bootstrap.differences))
+  from (
+    select pg_catalog.sum(_bootstrap.differences[1 + (256 * pg_catalog.get_byte(b.bytes, 2 * (i % 32)) + pg_catalog.get_byte(b.bytes, 2 * (i % 32) + 1))
+      % pg_catalog.cardinality(_bootstrap.differences)]) as total
+    from ragdb._random_blocks(_bootstrap.seed || ':bootstrap', _bootstrap.resamples, (pg_catalog.cardinality(_bootstrap.differences) + 31) / 32) b
+      cross join lateral pg_catalog.generate_series(32 * b.block, least(32 * b.block + 31, pg_catalog.cardinality(_bootstrap.differences) - 1)) i
+    group by b.replicate) m;
+end;
+comment on function ragdb._bootstrap(bigint[], text, integer) is
+  'Returns the percentile bootstrap interval (95 %) of the mean of differences, given in billionths; of up to 65,536 differences.';
+
+create or replace function ragdb._incomparable(a ragdb.eval_runs, b ragdb.eval_runs) returns text[]
+language sql stable parallel safe
+return array(
+  select k.what from (values
+    (1, 'corpus', (a).corpus_id::text, (b).corpus_id::text), (2, 'documents', (a).documents_hash, (b).documents_hash),
+    (3, 'embedding model', (a).embedding_model, (b).embedding_model),
+    (4, 'semantics', (a).semantics_version::text, (b).semantics_version::text), (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
+    (6, 'cases', (select pg_catalog.string_agg(pg_catalog.length(c.name) || ':' || c.name || c.query, E'\n' order by c.name, c.query) from ragdb.eval_case_results c where c.corpus_id = (a).corpus_id and c.run_id = (a).run_id and c.kind = 'case'),
+      (select pg_catalog.string_agg(pg_catalog.length(c.name) || ':' || c.name || c.query, E'\n' order by c.name, c.query) from ragdb.eval_case_results c where c.corpus_id = (b).corpus_id and c.run_id = (b).run_id and c.kind = 'case'))
+  ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
+comment on function ragdb._incomparable(ragdb.eval_runs, ragdb.eval_runs) is
+  'Returns what two runs differ in that makes their figures of different things: corpus, documents, embedding model, semantics, eval, cases.';
+
+create or replace function ragdb.compare_runs(
+  baseline uuid, run_id uuid, seed text default 'ragdb', resamples integer default 10000, tolerance float8 default 0.01)
+returns table (metric text, verdict text, baseline_mean float8, run_mean float8, difference float8, low float8, high float8,
+  p float8, p_holm float8, smallest_effect float8, cases integer, detail text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+  v_baseline ragdb.eval_runs;
+  v_differ text[];
+  v_broken text[];
+begin
+  if seed is null or resamples is null or resamples not between 100 and 100000 or tolerance is null or not tolerance between 0 and 1 then
+    raise exception 'seed, resamples or tolerance is null or out of range'
+      using errcode = 'RG400', detail = format('resamples %s, tolerance %s', resamples, tolerance), hint = 'resamples 100 to 100000, tolerance 0 to 1';
+  end if;
+  if baseline is null then
+    return query select null::text, 'no_baseline', null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8,
+      v_run.cases, 'bless a run with ragdb.bless_run()';
+    return;
+  end if;
+  v_baseline := ragdb.get_eval_run(baseline);
+  v_differ := ragdb._incomparable(v_baseline, v_run);
+  -- an assertion is the same when its case, kind and expectation are
+  v_broken := array(
+    select format('%s: %s', c.name, x.message)
+    from ragdb.eval_case_results c
+      join ragdb.eval_assert_results x on x.corpus_id = c.corpus_id and x.run_id = c.run_id and x.case_no = c.case_no and x.required and not x.passed
+      join ragdb.eval_case_results o on o.corpus_id = v_baseline.corpus_id and o.run_id = v_baseline.run_id and o.kind = c.kind and o.name = c.name
+    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id
+      and case when x.code in ('RETRIEVER_ERROR', 'STALE_LABEL') or c.kind = 'answer' then o.status = 'passed'
+        else exists (select from ragdb.eval_assert_results y where y.corpus_id = o.corpus_id and y.run_id = o.run_id and y.case_no = o.case_no
+          and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
+    order by c.case_no, x.assert_no);
+  return query
+    with pairs as materialized (
+      select m.metric, c.name, round(o.value * 1e9)::bigint as a, round(m.value * 1e9)::bigint as b
+      from ragdb.eval_metrics m
+        join ragdb.eval_case_results c on c.corpus_id = m.corpus_id and c.run_id = m.run_id and c.case_no = m.case_no
+        join ragdb.eval_case_results d on d.corpus_id = v_baseline.corpus_id and d.run_id = v_baseline.run_id and d.kind = c.kind and d.name = c.name
+        join ragdb.eval_metrics o on o.corpus_id = d.corpus_id and o.run_id = d.run_id and o.case_no = d.case_no and o.metric = m.metric
+      where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id and m.case_no > 0
+    ), metrics as materialized (
+      select x.metric, count(*)::integer as n, array_agg(x.b - x.a order by x.name collate "C") as differences,
+        (sum(x.a) / (1e9 * count(*)))::float8 as a, (sum(x.b) / (1e9 * count(*)))::float8 as b, (sum(x.b - x.a) / (1e9 * count(*)))::float8 as mean,
+        coalesce(sqrt(greatest(0, (sum(((x.b - x.a) / 1e9)::numeric ^ 2) - count(*) * (sum(x.b - x.a) / (1e9 * count(*))) ^ 2) / nullif(count(*) - 1, 0)))::float8, 0) as sd
+      from pairs x group by x.metric
+    ), tested as materialized (
+      select m.*, greatest(compare_runs.tolerance, 0.02 * abs(m.a)) as bound, 2.8 * m.sd / sqrt(m.n::float8) as mde,
+        case when m.sd = 0 and m.mean = 0 then 1 else ragdb._sign_flip_p(m.differences, compare_runs.seed || ':' || m.metric, compare_runs.resamples) end as p
+      from metrics m
+    ), holm as (
+      select t.*, least(1, max(t.p * (t.k - t.i + 1)) over (order by t.i)) as p_holm from (
+        select t.*, row_number() over (order by t.p, t.metric collate "C") as i, count(*) over () as k from tested t) t
+    ), judged as (
+      select h.metric, case
+          when v_differ <> '{}' then 'incomparable' when v_run.stale_labels > 0 or v_baseline.stale_labels > 0 then 'stale_labels'
+          when h.sd = 0 and h.mean = 0 then 'within_noise'
+          when h.p_holm <= 0.05 and h.mean > h.bound then 'improved' when h.p_holm <= 0.05 and h.mean < -h.bound then 'regressed'
+          when h.p_holm <= 0.05 or (abs(h.mean) <= h.bound and h.mde <= h.bound) then 'within_noise'
+          else 'inconclusive' end as verdict,
+        h.a, h.b, h.mean, s.low, h.p, h.p_holm, h.mde, h.n, s.high, h.bound
+      from holm h cross join lateral ragdb._bootstrap(h.differences, compare_runs.seed || ':' || h.metric, case when h.sd = 0 then 1 else compare_runs.resamples end) s
+    )
+    select null::text, case
+        when v_differ <> '{}' then 'incomparable' when v_run.stale_labels > 0 or v_baseline.stale_labels > 0 then 'stale_labels'
+        when v_broken <> '{}' or exists (select from judged j where j.verdict = 'regressed') then 'regressed'
+        when exists (select from judged j where j.verdict = 'improved') then 'improved'
+        when exists (select from judged j where j.verdict = 'inconclusive') then 'inconclusive' else 'within_noise' end,
+      null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, v_run.cases,
+      nullif(concat_ws('; ', 'differ in: ' || nullif(array_to_string(v_differ, ', '), ''), 'passed before and fails now: ' || nullif(array_to_string(v_broken[:5], ' | '), ''),
+        case when cardinality(v_broken) > 5 then format('and %s more', cardinality(v_broken) - 5) end), '')
+    union all
+    (select j.metric, j.verdict, j.a, j.b, j.mean, j.low, j.high, j.p, j.p_holm, j.mde, j.n,
+      case j.verdict when 'inconclusive' then format('effects below %s cannot be told from noise by %s cases', to_char(j.mde, 'FM0.0000'), j.n) end
+    from judged j order by j.metric collate "C");
+end $$;
+comment on function ragdb.compare_runs(uuid, uuid, text, integer, float8) is
+  'Compares a run with a baseline: the verdict of all (metric null) and of each metric, improved, regressed, within_noise, inconclusive, incomparable, stale_labels or no_baseline. A required assertion that passed and fails now is a regression; a metric is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises RG400, RG443.';
+
+-- ── can the eval fail? ──────────────────────────────────────────────────────────────────────────────
+
+-- What a broken retriever would have returned for the same case. `found` has more than the retriever gives, ranked on:
+-- what a retriever without its limits returns.
+create or replace function ragdb._broken(mutant text, found ragdb.eval_hit[], given ragdb.eval_hit[], k integer, seed text) returns ragdb.eval_hit[]
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.array_agg(row(x.case_no, x.n, x.chunk_id, x.source, x.text, x.citation, x.score, x.content_hash, x.token_count,
+      x.doc_cid, x.start_offset, x.end_offset)::ragdb.eval_hit order by x.n), '{}')
+  from (
+    select h.case_no, h.chunk_id || case when mutant = 'stale chunk' and h.rank = 1 then ':old' else '' end as chunk_id,
+      case when mutant = 'source lost' then '' else h.source end as source,
+      case when mutant = 'stale chunk' and h.rank = 1 then 'This text was replaced.' when mutant = 'text lost' then '' else h.text end as text,
+      case when mutant = 'citation stripped' then '{}' else h.citation end as citation,
+      case mutant when 'scores doubled' then least(1, 2 * h.score) when 'scores halved' then h.score / 2 when 'constant score' then 0.5 else h.score end as score,
+      case when mutant = 'stale chunk' and h.rank = 1 then pg_catalog.repeat('0', 64) else h.content_hash end as content_hash,
+      h.token_count, h.doc_cid, h.start_offset, h.end_offset,
+      pg_catalog.row_number() over (order by case mutant when 'reversed order' then -h.rank else h.rank end,
+        h.rank) as n
+    from (
+      select u.*, pg_catalog.row_number() over (order by case when mutant = 'random order'
+        then pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(seed || u.chunk_id, 'UTF8')), 'hex') end, u.rank) as place
+      from pg_catalog.unnest(case when mutant in ('one more than topK', 'threshold ignored', 'first result dropped', 'off by one page', 'wrong results') then found else given end) u) o
+      cross join lateral (select o.case_no, case when mutant = 'random order' then o.place::integer else o.rank end as rank, o.chunk_id, o.source, o.text, o.citation,
+        o.score, o.content_hash, o.token_count, o.doc_cid, o.start_offset, o.end_offset) h
+    where case mutant
+      when 'one more than topK' then h.rank <= k + 1
+      when 'threshold ignored' then h.rank <= k
+      when 'first result dropped' then h.rank between 2 and k + 1
+      when 'last result dropped' then h.rank < pg_catalog.cardinality(given)
+      when 'off by one page' then h.rank between k + 1 and 2 * k
+      when 'wrong results' then h.rank > pg_catalog.cardinality(found) - k and h.rank > pg_catalog.cardinality(given)
+      when 'only the first' then h.rank = 1
+      when 'empty' then false
+      when 'ASCII only' then h.text !~ '[^\x01-\x7f]'
+      else true end
+    union all
+    select h.case_no, h.chunk_id || ':again', h.source, h.text, h.citation, h.score, h.content_hash, h.token_count, h.doc_cid, h.start_offset, h.end_offset,
+      pg_catalog.cardinality(given) + h.rank
+    from pg_catalog.unnest(given) h where mutant = 'every chunk twice'
+  ) x);
+comment on function ragdb._broken(text, ragdb.eval_hit[], ragdb.eval_hit[], integer, text) is
+  'Returns what a broken retriever returns where a sound one gave `given`, the first of `found`.';
+
+create or replace function ragdb._mutants() returns text[]
+language sql immutable parallel safe
+return array['reversed order', 'random order', 'first result dropped', 'last result dropped', 'one more than topK', 'only the first', 'threshold ignored',
+  'off by one page', 'wrong results', 'citation stripped', 'source lost', 'text lost', 'stale chunk', 'scores doubled', 'scores halved', 'constant score',
+  'every chunk twice', 'ASCII only', 'empty'];
+comment on function ragdb._mutants() is 'Lists the broken retrievers that evals are challenged with.';
+
+create or replace function ragdb.challenge_eval(rag text, eval text default null, tags text[] default null)
+returns table (subject text, name text, applies boolean, caught boolean, count integer, caught_by text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_corpus_id integer := (v_setting.corpus).corpus_id;
+  v_case record;
+  v_given ragdb.eval_retrieval;
+  v_cases ragdb.eval_case[] := '{}';
+  v_names text[] := '{}';
+  v_given_hits ragdb.eval_hit[] := '{}';
+  v_found_hits ragdb.eval_hit[] := '{}';
+  v_found ragdb.eval_hit[];
+  v_assertions ragdb.eval_assertion[] := '{}';
+  v_labels ragdb.eval_label[] := '{}';
+  v_ks integer[] := '{}';
+  v_grades jsonb;
+  v_mutant text;
+  v_hits ragdb.eval_hit[];
+  v_sound integer[];
+  v_failing integer[];
+  v_changed integer;
+  v_catching integer[] := '{}';
+begin
+  for v_case in select c.* from ragdb._eval_cases(v_setting.eval, v_corpus_id, tags) c order by c.case_no limit 500 loop
+    v_given := ragdb._retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
+    v_cases := v_cases || v_given.outcome;
+    v_names := v_names || v_case.name;
+    v_ks := v_ks || coalesce(v_case.k, (v_setting.settings).k);
+    v_given_hits := v_given_hits || v_given.hits;
+    -- without limits; not recorded, because nobody was given it
+    v_found := array(
+      select row(v_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
+        c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit
+      from ragdb.search((v_setting.settings).corpus, v_case.query, least(1000, 3 * v_ks[v_case.case_no] + 1), (v_setting.settings).mode, 0) h
+        join ragdb.chunks c on c.corpus_id = v_corpus_id and c.chunk_id = h.chunk_id
+      where (v_given.outcome).error is null);
+    v_found_hits := v_found_hits || v_found;
+    v_assertions := v_assertions || array(select a from ragdb._typed_assertions(v_case.case_no, v_case.expected, v_case.asserts) a where a.kind <> 'latencyLte');
+    v_labels := v_labels || array(select l from ragdb._case_labels(v_setting.eval, v_corpus_id, v_case.case_no, v_case.name, v_case.expected, v_case.is_imported) l);
+  end loop;
+  v_labels := ragdb._resolved_labels(v_corpus_id, v_labels);
+  v_grades := ragdb._label_grades(v_labels);
+  -- only a case that passes can notice anything
+  v_sound := array(select c.case_no from unnest(v_cases) c except
+    select r.case_no from ragdb._assert_results(v_cases, v_given_hits, array(select i from ragdb._label_items(v_corpus_id, v_given_hits, v_labels) i), v_grades, v_assertions) r
+    where ragdb._fails_case(r));
+  foreach v_mutant in array ragdb._mutants() loop
+    select coalesce(array_agg(b order by b.case_no, b.rank), '{}') into v_hits
+      from unnest(v_cases) c
+        cross join lateral (select array_agg(f order by f.rank) as hits from unnest(v_found_hits) f where f.case_no = c.case_no) f
+        cross join lateral (select array_agg(g order by g.rank) as hits from unnest(v_given_hits) g where g.case_no = c.case_no) g
+        cross join lateral unnest(ragdb._broken(v_mutant, coalesce(f.hits, '{}'), coalesce(g.hits, '{}'), v_ks[c.case_no], c.query)) b;
+    select count(*) into v_changed from (
+      select h.case_no, array_agg(h order by h.rank) as hits from unnest(v_hits) h group by 1) a
+      full join (select h.case_no, array_agg(h order by h.rank) as hits from unnest(v_given_hits) h group by 1) b on b.case_no = a.case_no
+      where a.hits is distinct from b.hits and coalesce(a.case_no, b.case_no) = any (v_sound);
+    v_failing := array(
+      select distinct r.case_no from ragdb._assert_results(v_cases, v_hits, array(select i from ragdb._label_items(v_corpus_id, v_hits, v_labels) i), v_grades, v_assertions) r
+      where ragdb._fails_case(r) and r.case_no = any (v_sound));
+    v_catching := v_catching || v_failing;
+    subject := 'retriever';
+    name := v_mutant;
+    applies := v_changed > 0;
+    caught := v_failing <> '{}';
+    count := cardinality(v_failing);
+    caught_by := (select string_agg(v_names[n.case_no], ', ' order by n.case_no) from (select f.case_no from unnest(v_failing) f (case_no) order by 1 limit 5) n);
+    return next;
+  end loop;
+  return query
+    select 'case', v_names[c.case_no], c.case_no = any (v_sound), false, 0,
+      case when c.case_no = any (v_sound) then 'no broken retriever' else 'it fails with the sound one' end
+    from unnest(v_cases) c where c.case_no <> all (v_catching) order by c.case_no;
+end $$;
+comment on function ragdb.challenge_eval(text, text, text[]) is
+  'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it changes any result of a case that passes (applies) and whether cases fail then (caught, count), and a row for each case that catches none. Raises RG404, RG417, RG441.';
+
+---- sql/67_reports.sql
+
+-- Reports of runs, from the same rows in every format.
+
+-- One row a thing that was tested: every assertion, a case without any, the gate.
+create or replace function ragdb._report_rows(run ragdb.eval_runs)
+returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean, code text, message text,
+  expected jsonb, actual jsonb, elapsed_ms float8)
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.row_number() over (order by x.section, x.case_no, x.assert_no), x.case_no, x.name, x.kind, x.required, x.passed, x.code, x.message,
+    x.expected, x.actual, x.elapsed_ms
+  from (
+    select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name, coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
+      coalesce(a.passed, true) as passed, coalesce(a.code, 'PASS') as code, coalesce(a.message, 'nothing is asserted') as message,
+      a.expected, a.actual, case when coalesce(a.assert_no, 1) = 1 then c.elapsed_ms else 0 end as elapsed_ms
+    from ragdb.eval_case_results c left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
+    where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
+    union all
+    select 2, 0, 0, (run).eval, 'gate', true, (run).metric_value >= (run).threshold and (run).threshold > 0,
+      case when (run).metric_value >= (run).threshold and (run).threshold > 0 then 'PASS' else 'ASSERTION_FAIL' end,
+      (run).metric || ' >= ' || ragdb._shown((run).threshold), pg_catalog.to_jsonb((run).threshold), pg_catalog.to_jsonb((run).metric_value), 0
+    where (run).threshold is not null and (run).status <> 'empty' and (run).metric_value is not null
+    union all
+    select 3, 0, r.n::integer, (run).eval, 'run', true, false, 'ASSERTION_FAIL', r.reason, null, null, 0
+    from pg_catalog.unnest((run).reasons) with ordinality r (reason, n)
+    where not ((run).metric_value is not null and r.reason like (run).metric || ' is %')
+  ) x;
+end;
+comment on function ragdb._report_rows(ragdb.eval_runs) is
+  'Returns everything that a run tested, in order: assertions, cases without any, the gate, and why it failed beyond those.';
+
+create or replace function ragdb._run_title(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return (run).rag || ' / ' || (run).eval || coalesce(' (' || (run).label || ')', '');
+comment on function ragdb._run_title(ragdb.eval_runs) is 'Returns the name of a run for people.';
+
+create or replace function ragdb._one_line(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(_one_line.text, U&'[\0001-\001F\007F-\009F\2028\2029]+', ' ', 'g');
+comment on function ragdb._one_line(text) is 'Returns a text without line ends and control characters.';
+
+create or replace function ragdb._report_table(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return pg_catalog.format(E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s version %s\n',
+    ragdb._run_title(run), (run).status, (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions, (run).corpus, (run).corpus_version,
+    (run).rank_mode, (run).contract, (run).contract_version)
+  || coalesce((
+    select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(case when r.passed then 'ok' when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
+        when r.required then 'FAIL' else 'advisory' end, 10)
+      || ragdb._one_line(r.name || ': ' || r.message || case when r.passed then '' else ', was ' || coalesce(pg_catalog.left(r.actual::text, 200), 'nothing') end), E'\n' order by r.n) || E'\n'
+    from ragdb._report_rows(run) r), '')
+  || coalesce((
+    select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(m.metric, 20) || pg_catalog.to_char(m.value, 'FM990.0000'), E'\n' order by m.metric) || E'\n'
+    from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '');
+comment on function ragdb._report_table(ragdb.eval_runs) is 'Returns the report of a run for a terminal.';
+
+create or replace function ragdb._report_tap(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return (
+  select E'TAP version 13\n1..' || pg_catalog.count(*) || E'\n' || pg_catalog.string_agg(
+    case when r.passed then 'ok ' else 'not ok ' end || r.n || ' - '
+    || pg_catalog.replace(pg_catalog.replace(ragdb._one_line(r.name || ': ' || r.message), '\', '\\'), '#', '\#')
+    || case when not r.passed and not r.required and r.code = 'ASSERTION_FAIL' then ' # TODO advisory' else '' end
+    || case when r.passed then '' else pg_catalog.format(E'\n  ---\n  kind: %s\n  code: %s\n  expected: %s\n  actual: %s\n  ...',
+      pg_catalog.to_json(r.kind), r.code, coalesce(r.expected, 'null'), coalesce(r.actual, 'null')) end, E'\n' order by r.n) || E'\n'
+  from ragdb._report_rows(run) r);
+comment on function ragdb._report_tap(ragdb.eval_runs) is 'Returns the report of a run as TAP 14; what is advisory is TODO.';
+
+-- By hand: a server built without libxml has no xmlelement. XML 1.0 has no way to write most control characters.
+create or replace function ragdb._xml(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
+  pg_catalog.regexp_replace(_xml.text, U&'[\0001-\0008\000B\000C\000E-\001F\FFFE\FFFF]', U&'\FFFD', 'g'),
+  '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), E'\n', '&#10;'), E'\r', '&#13;'), E'\t', '&#9;');
+comment on function ragdb._xml(text) is 'Returns a text as it is written in XML, U+FFFD for what XML 1.0 does not allow.';
+
+create or replace function ragdb._report_junit(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return (
+  with r as materialized (
+    select x.*, case when x.passed then 'ok' when x.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when x.required then 'failure' else 'skipped' end as outcome
+    from ragdb._report_rows(run) x)
+  select pg_catalog.format(E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
+      ragdb._xml(ragdb._run_title(run)), pg_catalog.count(*), pg_catalog.count(*) filter (where r.outcome = 'failure'),
+      pg_catalog.count(*) filter (where r.outcome = 'error'), pg_catalog.count(*) filter (where r.outcome = 'skipped'),
+      pg_catalog.to_char((run).elapsed_ms / 1000, 'FM9999990.000'), pg_catalog.to_char((run).created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'))
+    || coalesce(pg_catalog.string_agg(pg_catalog.format('<testcase classname="%s" name="%s" time="%s"', ragdb._xml((run).rag || '.' || (run).eval || '.' || r.name),
+        ragdb._xml(r.n || ' ' || r.message), pg_catalog.to_char(r.elapsed_ms / 1000, 'FM9999990.000'))
+      || case r.outcome when 'ok' then '/>'
+        when 'skipped' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>', ragdb._xml(r.message))
+        else pg_catalog.format('><%1$s message="%2$s" type="%3$s">was %4$s</%1$s></testcase>', r.outcome, ragdb._xml(r.message), r.code,
+          ragdb._xml(coalesce(r.actual::text, 'nothing'))) end, E'\n' order by r.n) || E'\n', '')
+    || E'</testsuite>\n</testsuites>\n'
+  from r);
+comment on function ragdb._report_junit(ragdb.eval_runs) is
+  'Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not be evaluated an error, an advisory one skipped.';
+
+create or replace function ragdb._md(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(ragdb._one_line(_md.text), '([\\`*_<>|\[\]#])', '\\\1', 'g');
+comment on function ragdb._md(text) is 'Returns a text as it is written in a table of Markdown.';
+
+create or replace function ragdb._report_md(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return pg_catalog.format(E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version %s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
+    (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions, ragdb._md((run).corpus), (run).rank_mode, ragdb._md((run).contract), (run).contract_version)
+  || coalesce((
+    select E'\n| | case | expected | was |\n|---|---|---|---|\n' || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |',
+      case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed' else 'advisory' end,
+      ragdb._md(r.name), ragdb._md(r.message), ragdb._md(coalesce(pg_catalog.left(r.actual::text, 200), 'nothing'))), E'\n' order by r.n) || E'\n'
+    from ragdb._report_rows(run) r where not r.passed), '')
+  || coalesce((
+    select E'\n| metric | value |\n|---|---:|\n' || pg_catalog.string_agg(pg_catalog.format('| %s | %s |', ragdb._md(m.metric), pg_catalog.to_char(m.value, 'FM990.0000')), E'\n' order by m.metric) || E'\n'
+    from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '');
+comment on function ragdb._report_md(ragdb.eval_runs) is 'Returns the report of a run in Markdown: what did not pass, and the metrics.';
+
+-- A formula is a text for a spreadsheet only when it does not begin like one.
+create or replace function ragdb._csv(text text) returns text
+language sql immutable parallel safe
+return case when _csv.text is null then '' else '"' || pg_catalog.replace(
+  case when _csv.text ~ '^[=+@\t\r-]' and _csv.text !~ '^-?[0-9.]+$' then '''' else '' end || ragdb._one_line(_csv.text), '"', '""') || '"' end;
+comment on function ragdb._csv(text) is 'Returns a text as a field of CSV that no spreadsheet runs.';
+
+create or replace function ragdb._report_csv(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce((
+  select pg_catalog.string_agg(pg_catalog.concat_ws(',', r.n, ragdb._csv(r.name), ragdb._csv(r.kind), r.required::text, r.passed::text, r.code, ragdb._csv(r.message),
+    ragdb._csv(r.expected #>> '{}'), ragdb._csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
+  from ragdb._report_rows(run) r), '');
+comment on function ragdb._report_csv(ragdb.eval_runs) is 'Returns everything that a run tested as CSV.';
+
+create or replace function ragdb._report_json(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_build_object(
+  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) order by r.n) from ragdb._report_rows(run) r), '[]'),
+  'metrics', coalesce((select pg_catalog.jsonb_object_agg(m.metric, m.value) from ragdb.eval_metrics m
+    where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '{}'))) || E'\n';
+comment on function ragdb._report_json(ragdb.eval_runs) is 'Returns a run with all that it tested and its metrics as JSON.';
+
+create or replace function ragdb.eval_report(run_id uuid, format text default 'table') returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  case format
+    when 'table' then return ragdb._report_table(v_run);
+    when 'tap' then return ragdb._report_tap(v_run);
+    when 'junit' then return ragdb._report_junit(v_run);
+    when 'md' then return ragdb._report_md(v_run);
+    when 'csv' then return ragdb._report_csv(v_run);
+    when 'json' then return ragdb._report_json(v_run);
+    else
+      raise exception 'format is %', ragdb._quote(format)
+        using errcode = 'RG400', detail = 'a report is written in one of six formats', hint = 'table, tap, junit, md, csv or json';
+  end case;
+end $$;
+comment on function ragdb.eval_report(uuid, text) is
+  'Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises RG400, RG443.';
+
+create or replace function ragdb.assert_run_passed(run_id uuid) returns void
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  if v_run.status <> 'passed' then
+    raise exception 'run of % did not pass', ragdb._quote(ragdb._run_title(v_run))
+      using errcode = 'RG444',
+            detail = format('%s of %s cases passed%s', v_run.passed_cases, v_run.cases, coalesce('; ' || nullif(array_to_string(v_run.reasons, '; '), ''), '')),
+            hint = 'ragdb.eval_report() says what was expected';
+  end if;
+end $$;
+comment on function ragdb.assert_run_passed(uuid) is
+  'Does nothing for a run that passed: in a script that stops at errors it is the gate. Raises RG443, RG444.';
+
+-- Scores are made of the rank and strictly decrease: evaluators of TREC break ties each in their own way.
+create or replace function ragdb.export_trec(run_id uuid, what text default 'run') returns setof text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  if what is null or what not in ('run', 'qrels') then
+    raise exception 'what is %', ragdb._quote(what)
+      using errcode = 'RG400', detail = 'an export is of what was ranked, or of the labels', hint = 'run or qrels';
+  end if;
+  return query
+    select regexp_replace(c.name, '\s+', '_', 'g') || case what
+      when 'run' then ' Q0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.rank || ' ' || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
+      else ' 0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.grade end
+    from ragdb.eval_case_results c
+      cross join lateral (
+        select t.rank, t.item, t.grade from ragdb.eval_items t
+        where what = 'run' and t.corpus_id = c.corpus_id and t.run_id = c.run_id and t.case_no = c.case_no
+        union all
+        select l.label_no, l.source || case when l.start_offset is null then '' else '#' || l.start_offset || '-' || l.end_offset end, l.grade
+        from ragdb.eval_labels l
+        where what = 'qrels' and l.corpus_id = c.corpus_id and l.rag = v_run.rag and l.eval = v_run.eval and l.name = c.name) i
+    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id and c.kind = 'case'
+    order by c.case_no, i.rank;
+end $$;
+comment on function ragdb.export_trec(uuid, text) is
+  'Returns the lines of a TREC run file, or of the qrels of the labels that were imported for its eval. Raises RG400, RG443.';
+
+---- sql/70_evidence.sql
+
+-- Evidence packs: chunks as one text for a model, the same bytes for the same chunks, that no document can forge.
+
+-- The first lines of a text are ours, and what looks like one of them in a document gets a backslash. White space
+-- and line ends are listed: what \s means differs between databases. Normalisation of what Unicode 15.0 does not
+-- assign differs too, so it is left alone.
+create or replace function ragdb._evidence_text(text text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text text := replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n');
+begin
+  if octet_length(v_text) <> length(v_text) then
+    if v_text ~ ('[' || ragdb._unassigned() || ']') then
+      v_text := (
+        select string_agg(case when p.part[2] is null then normalize(p.part[1], nfc) else p.part[2] end, '' order by p.n)
+        from regexp_matches(v_text, '([^' || ragdb._unassigned() || ']+)|([' || ragdb._unassigned() || ']+)', 'g')
+          with ordinality p (part, n));
+    else
+      v_text := normalize(v_text, nfc);
+    end if;
+  end if;
+  if v_text ~* '(source|chunk)_id|\[truncated\]' then
+    v_text := regexp_replace(v_text,
+      '(^|[\n\v\f\u0085\u2028\u2029])([ \t\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff]*)'
+        '(?=[#\uff03]{2}[^\n\v\f\u0085\u2028\u2029]*(source|chunk)_id|\[truncated\])', '\1\2\\', 'gi');
+  end if;
+  return regexp_replace(v_text, '[ \t\v\f\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+(?=\n|$)|\n+$', '', 'g');
+end $$;
+comment on function ragdb._evidence_text(text) is
+  'Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank line at its own, and a backslash before lines that imitate the marks of a pack.';
+
+create or replace function ragdb._evidence_field(value text) returns text
+language sql immutable parallel safe
+return case
+  when _evidence_field.value !~ '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+    then _evidence_field.value
+  else (
+    select pg_catalog.string_agg(case
+      when c.letter = '\' then '\\'
+      when c.letter ~ '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+        then '\u' || pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
+      else c.letter end, '' order by c.n)
+    from pg_catalog.regexp_split_to_table(_evidence_field.value, '') with ordinality c (letter, n))
+end;
+comment on function ragdb._evidence_field(text) is
+  'Returns an id as it stands in the first line of a block: a backslash is doubled, and white space and what cannot be seen is written \uXXXX.';
+
+-- Items come best first. The one that no longer fits whole is cut, and nothing after it is taken: a smaller chunk
+-- never stands in for a better one.
+create or replace function ragdb._pack_evidence(corpus text, items jsonb, max_characters integer) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_canonical text := 'corpus ' || ragdb._evidence_field(corpus);
+  v_chunks jsonb[] := '{}';
+  v_omitted jsonb[] := '{}';
+  v_is_full boolean := false;
+  v_item jsonb;
+  v_head text;
+  v_text text;
+  v_room integer;
+  v_cut integer;
+  v_marked text;
+begin
+  for v_item in select i.item from jsonb_array_elements(items) with ordinality i (item, n) order by i.n loop
+    v_head := E'\n\n### ' || cardinality(v_chunks) + 1 || ' source_id=' || ragdb._evidence_field(v_item ->> 'source_id')
+      || ' chunk_id=' || ragdb._evidence_field(v_item ->> 'chunk_id');
+    v_text := rtrim(E'\n' || ragdb._evidence_text(v_item ->> 'text'), E'\n');
+    v_room := max_characters - length(v_canonical) - length(v_head);
+    if v_is_full then
+      null;
+    elsif max_characters is null or length(v_text) <= v_room then
+      v_canonical := v_canonical || v_head || v_text;
+      v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1, 'is_cut', false) || v_item);
+      continue;
+    else
+      v_is_full := true;
+      v_cut := v_room - length(E'\n\n[truncated]');
+      v_marked := null;
+      while v_cut > 0 loop
+        v_marked := ragdb._evidence_text(left(v_item ->> 'text', v_cut));
+        exit when v_marked = '' or length(v_marked) + length(E'\n\n[truncated]') <= v_room;
+        v_cut := v_cut - (length(v_marked) + length(E'\n\n[truncated]') - v_room);
+        v_marked := null;
+      end loop;
+      if v_marked <> '' then
+        v_canonical := v_canonical || v_head || E'\n' || v_marked || E'\n[truncated]';
+        v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1) || v_item
+          || jsonb_build_object('is_cut', true, 'text', left(v_item ->> 'text', v_cut)));
+        continue;
+      end if;
+    end if;
+    v_omitted := v_omitted || jsonb_build_object('source_id', v_item -> 'source_id', 'chunk_id', v_item -> 'chunk_id',
+      'reason', 'budget');
+  end loop;
+  return jsonb_build_object(
+    'corpus', corpus,
+    'canonical_text', v_canonical,
+    'hash', left(encode(sha256(convert_to(v_canonical, 'UTF8')), 'hex'), 16),
+    'sha256', encode(sha256(convert_to(v_canonical, 'UTF8')), 'hex'),
+    'chunks', to_jsonb(v_chunks),
+    'omitted', to_jsonb(v_omitted));
+end $$;
+comment on function ragdb._pack_evidence(text, jsonb, integer) is
+  'Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many characters; null is no limit.';
+
+create or replace function ragdb._evidence_items(corpus_id integer, trace_id uuid, created_at timestamptz, chunk_ids text[])
+returns table (n bigint, source_id text, chunk_id text, reason text, item jsonb)
+language sql stable parallel safe
+begin atomic
+  select w.n, c.source, w.chunk_id,
+    case when c.chunk_id is null then 'gone' when c.content_hash <> w.content_hash then 'changed' end,
+    pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text, 'score', w.score, 'doc_cid', d.doc_cid,
+      'title', d.title, 'page', c.page, 'start_offset', c.start_offset, 'end_offset', c.end_offset,
+      'content_hash', pg_catalog.encode(c.content_hash, 'hex'), 'citation', c.citation))
+      || pg_catalog.jsonb_build_object('heading', c.heading)
+  from (
+    select h.rank as n, h.chunk_id, h.content_hash, h.score
+    from ragdb.retrieval_hits h
+    where h.corpus_id = _evidence_items.corpus_id and h.trace_id = _evidence_items.trace_id
+      and h.created_at = _evidence_items.created_at
+    union all
+    select min(u.n), u.chunk_id, null, null
+    from pg_catalog.unnest(_evidence_items.chunk_ids) with ordinality u (chunk_id, n)
+    group by u.chunk_id) w
+    left join ragdb.chunks c on c.corpus_id = _evidence_items.corpus_id and c.chunk_id = w.chunk_id
+    left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+end;
+comment on function ragdb._evidence_items(integer, uuid, timestamptz, text[]) is
+  'Returns the chunks of a trace, or those of a list, in their order with all that a pack says of each; reason is gone or changed where a chunk is not what the trace saw.';
+
+-- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once.
+create or replace function ragdb.build_evidence_pack(
+  trace_id uuid default null, chunk_ids text[] default null, corpus text default null,
+  max_context integer default null, unit text default 'token')
+returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces;
+  v_corpus ragdb.corpora;
+  v_items jsonb;
+  v_missing text;
+  v_lost jsonb;
+  v_characters integer;
+  v_pack jsonb;
+begin
+  if (trace_id is null) = (chunk_ids is null) then
+    raise exception '% trace_id % chunk_ids', case when trace_id is null then 'neither' else 'both' end,
+        case when trace_id is null then 'nor' else 'and' end
+      using errcode = 'RG400', detail = 'a pack holds the hits of one trace, or chunks by their ids',
+            hint = 'pass one of the two; chunk ids need a corpus';
+  end if;
+  if unit is null or unit not in ('token', 'char') then
+    raise exception 'unit is %', ragdb._quote(unit)
+      using errcode = 'RG400', detail = 'max_context counts tokens, of four characters each, or characters',
+            hint = 'pass token or char';
+  end if;
+  if max_context not between 1 and 10000000 then
+    raise exception 'max_context is %', max_context
+      using errcode = 'RG400', detail = 'it is the most that the text of a pack may hold',
+            hint = 'pass 1 to 10000000, or leave it out for no limit';
+  end if;
+  if array_position(chunk_ids, null) is not null then
+    raise exception 'chunk_ids has a null'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  end if;
+  if trace_id is not null then
+    v_trace := ragdb._open_trace(trace_id);
+    if corpus is not null and corpus <> v_trace.corpus then
+      raise exception 'trace % is of another corpus', trace_id
+        using errcode = 'RG400', detail = 'it searched ' || ragdb._quote(v_trace.corpus) || ' and not ' || ragdb._quote(corpus),
+              hint = 'leave corpus out';
+    end if;
+    select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;
+  else
+    v_corpus := ragdb._open_corpus(corpus, 'read');
+  end if;
+  select coalesce(jsonb_agg(i.item order by i.n) filter (where i.reason is null), '[]'),
+      coalesce(jsonb_agg(jsonb_build_object('source_id', i.source_id, 'chunk_id', i.chunk_id, 'reason', i.reason)
+        order by i.n) filter (where i.reason is not null), '[]'),
+      min(i.chunk_id) filter (where i.reason = 'gone')
+    into v_items, v_lost, v_missing
+    from ragdb._evidence_items(v_corpus.corpus_id, v_trace.id, v_trace.created_at, chunk_ids) i;
+  if trace_id is null and v_missing is not null then
+    raise exception 'corpus % has no chunk %', ragdb._quote(corpus), ragdb._quote(v_missing)
+      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  v_characters := max_context * case unit when 'token' then 4 else 1 end;
+  if v_characters < length('corpus ' || v_corpus.name) then
+    raise exception 'max_context is %', max_context
+      using errcode = 'RG400', detail = 'the first line of a pack, which names its corpus, does not fit',
+            hint = 'pass some hundreds at least';
+  end if;
+  v_pack := ragdb._pack_evidence(v_corpus.name, v_items, v_characters);
+  return v_pack || jsonb_build_object(
+    'trace_id', trace_id, 'query', v_trace.query_text, 'text_config', v_corpus.text_config,
+    'max_context', max_context, 'unit', unit,
+    'size', case unit when 'char' then length(v_pack ->> 'canonical_text')
+      else ceil(length(v_pack ->> 'canonical_text') / 4::float8) end,
+    'omitted', (v_pack -> 'omitted') || v_lost);
+end $$;
+comment on function ragdb.build_evidence_pack(uuid, text[], text, integer, text) is
+  'Returns the evidence that the hits of a trace, or chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to 10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed since the trace). Raises RG400, RG404, RG406, RG407.';
+
+create or replace function ragdb._check_evidence(evidence jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if evidence is null or jsonb_typeof(evidence) <> 'object' or jsonb_typeof(evidence -> 'chunks') is distinct from 'array'
+      or exists (select from jsonb_array_elements(evidence -> 'chunks') c
+        where jsonb_typeof(c) <> 'object' or jsonb_typeof(c -> 'source_id') is distinct from 'string'
+          or jsonb_typeof(c -> 'chunk_id') is distinct from 'string' or jsonb_typeof(c -> 'text') is distinct from 'string') then
+    raise exception 'evidence is no pack'
+      using errcode = 'RG460', detail = 'it is an object with chunks, each with source_id, chunk_id and text',
+            hint = 'pass what ragdb.build_evidence_pack() or ragdb.evidence_pack_to_input() returns';
+  end if;
+end $$;
+comment on function ragdb._check_evidence(jsonb) is
+  'Refuses what is not the evidence of a pack. Raises RG460.';
+
+create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb._check_evidence(pack);
+  return jsonb_build_object(
+    'question', pack -> 'query',
+    'evidence', jsonb_build_object(
+      'corpus_id', pack -> 'corpus', 'hash', pack -> 'hash',
+      'chunks', coalesce((
+        select jsonb_agg(jsonb_build_object('source_id', c.chunk -> 'source_id', 'chunk_id', c.chunk -> 'chunk_id',
+            'text', ragdb._evidence_text(c.chunk ->> 'text')) order by c.n)
+        from jsonb_array_elements(pack -> 'chunks') with ordinality c (chunk, n)), '[]'),
+      'omitted', jsonb_array_length(coalesce(nullif(pack -> 'omitted', 'null'), '[]'))));
+end $$;
+comment on function ragdb.evidence_pack_to_input(jsonb) is
+  'Returns a pack as the input of a task that answers from evidence: question, and evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number omitted. Raises RG460.';
+
+---- sql/72_citations.sql
+
+-- Citations: whether they name evidence, whether a quote stands where it is said to, whether its numbers do.
+-- All of it proves reference, place and the words; none of it proves that an answer follows from them.
+
+-- Letters as a reader compares them, each with the place it came from: decomposed, without case, white space as one
+-- space, quotation marks and dashes as ASCII, soft hyphens and what cannot be seen gone.
+create or replace function ragdb._quotable(text text, out letters text, out places integer[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  with letter as materialized (
+    select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
+  ), form as materialized (
+    select d.letter, case
+      when d.letter ~ '[\u0001-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]' then ' '
+      when d.letter ~ '[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]' then ''
+      when d.letter ~ '[\u2018-\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a]' then ''''
+      when d.letter ~ '[\u201c-\u201f\u2033\u00ab\u00bb]' then '"'
+      when d.letter ~ '[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]' then '-'
+      when octet_length(d.letter) = 1 then lower(d.letter collate "C")
+      when d.letter ~ ('[' || ragdb._unassigned() || ']') then d.letter
+      -- a letter such as ´ is a space and a mark when decomposed
+      else normalize(ragdb._fold(normalize(d.letter, nfkc)), nfkd) end as form
+    from (select distinct l.letter from letter l) d
+  ), spread as (
+    select l.n, f.form, lag(f.form) over (order by l.n) as before
+    from letter l join form f using (letter) where f.form <> ''
+  ), kept as (
+    select s.n, s.form from spread s where not (s.form = ' ' and coalesce(s.before, ' ') = ' ')
+  )
+  select coalesce(string_agg(k.form, '' order by k.n), ''),
+    coalesce(array_agg(k.n::integer order by k.n) , '{}')
+  into letters, places
+  from (select k.n, u.form from kept k, regexp_split_to_table(k.form, '') with ordinality u (form, m)) k;
+end $$;
+comment on function ragdb._quotable(text) is
+  'Returns the letters of a text as quotes are compared, and for each its place in the text, from 1.';
+
+-- What scanners take for each other is made the same; white space and punctuation go. Not for digits: they must be
+-- read right, so they are compared apart.
+create or replace function ragdb._skeleton(letters text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.translate(
+  pg_catalog.regexp_replace(_skeleton.letters, '[\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+', '', 'g'),
+  '01|i', 'olll'), 'rn', 'm'), 'vv', 'w'), 'cl', 'd');
+comment on function ragdb._skeleton(text) is
+  'Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 i l |, rn m, vv w, cl d) made one.';
+
+create or replace function ragdb._numerals(letters text) returns text[]
+language sql immutable parallel safe
+return array(
+  select pg_catalog.regexp_replace(m.numeral[1], '([0-9]),(?=[0-9]{3}(?![0-9]))', '\1', 'g')
+  from pg_catalog.regexp_matches(_numerals.letters, '(?<![[:alpha:]])((?:(?<![0-9[:alpha:]])-)?[0-9]+(?:[.,:][0-9]+)*)(?![[:alpha:]])', 'g')
+    with ordinality m (numeral, n) order by m.n);
+comment on function ragdb._numerals(text) is
+  'Returns the numbers of a text in their order, thousands without commas; digits inside a word are none.';
+
+-- Words may differ as scanners differ: the first letter right, one letter in five wrong, and no digit.
+create or replace function ragdb._is_misread(a text, b text) returns boolean
+language sql immutable parallel safe
+return a = b or ragdb._skeleton(a) = ragdb._skeleton(b)
+  or (a !~ '[0-9]' and b !~ '[0-9]' and pg_catalog.left(a, 1) = pg_catalog.left(b, 1)
+    and pg_catalog.length(a) between 5 and 100 and pg_catalog.length(b) between 5 and 100
+    and pg_catalog.abs(pg_catalog.length(a) - pg_catalog.length(b)) <= 1
+    and ragdb._edit_distance(a, b) <= 1);
+comment on function ragdb._is_misread(text, text) is
+  'Whether one word may be a scanner''s reading of another: alike after _skeleton, or of 5 letters or more, the first the same, with one edit.';
+
+-- Exact, then as a reader compares, then as scanners misread. Places count characters from 0; end is behind the last.
+create or replace function ragdb._find_quote(
+  text text, quote text, out method text, out start_offset integer, out end_offset integer, out similarity float8)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_at integer := strpos(text, quote);
+  v_quote text;
+  v_letters text;
+  v_places integer[];
+  v_bones text;
+  v_bone_places integer[];
+  v_words text[];
+  v_from integer;
+  v_to integer;
+begin
+  if quote = '' then
+    return;
+  elsif v_at > 0 then
+    method := 'exact';
+    similarity := 1;
+    start_offset := v_at - 1;
+    end_offset := v_at - 1 + length(quote);
+    return;
+  end if;
+  v_quote := rtrim((ragdb._quotable(quote)).letters);
+  select q.letters, q.places into v_letters, v_places from ragdb._quotable(text) q;
+  if v_quote = '' then
+    return;
+  end if;
+  v_at := strpos(v_letters, v_quote);
+  if v_at > 0 then
+    method := 'normalised';
+    similarity := 1;
+    v_from := v_at;
+    v_to := v_at + length(v_quote) - 1;
+  else
+    -- words of the text with their places among the letters
+    v_words := array(select m.word[1] from regexp_matches(v_quote, '[^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+', 'g')
+      with ordinality m (word, n) order by m.n);
+    if cardinality(v_words) = 0 then
+      return;
+    end if;
+    -- the same letters, however they are spaced and hyphenated
+    select string_agg(b.bone, '' order by b.n), array_agg(b.n::integer order by b.n) into v_bones, v_bone_places
+      from regexp_split_to_table(v_letters, '') with ordinality b (bone, n)
+      where b.bone !~ '[\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]';
+    v_bones := coalesce(v_bones, '');
+    v_at := strpos(v_bones, array_to_string(v_words, ''));
+    if v_at > 0 then
+      v_from := v_bone_places[v_at];
+      v_to := v_bone_places[v_at + length(array_to_string(v_words, '')) - 1];
+      similarity := 1;
+    else
+      with said as materialized (
+        select w.word, w.n::integer from unnest(v_words) with ordinality w (word, n)
+      ), word as materialized (
+        select r.part[2] as word, r.n::integer as n,
+          (sum(length(r.part[1] || r.part[2])) over (order by r.n))::integer as stop
+        from regexp_matches(v_letters,
+          '([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)([^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+)', 'g')
+          with ordinality r (part, n)
+      ), start as (
+        -- where enough of the words already agree
+        select t.n - s.n + 1 as n
+        from said s join word t using (word)
+        group by 1
+        having sum(length(s.word)) >= 0.4 * (select sum(length(a.word)) from said a) and t.n - s.n + 1 >= 1
+        order by sum(length(s.word)) desc, 1 limit 20
+      ), trial as (
+        select b.n, min(t.stop - length(t.word) + 1) as first, max(t.stop) as last, count(*) as words,
+          bool_and(ragdb._is_misread(s.word, t.word)) as is_alike,
+          1 - sum(case when s.word = t.word then 0 when ragdb._is_misread(s.word, t.word)
+            then ragdb._edit_distance(s.word, t.word) else length(s.word) end)::float8 / sum(length(s.word)) as similarity
+        from start b join said s on true join word t on t.n = b.n + s.n - 1
+        group by b.n
+      )
+      select t.first, t.last, t.similarity into v_from, v_to, similarity
+      from trial t
+      where t.words = cardinality(v_words) and t.is_alike and t.similarity >= 0.85
+      order by t.similarity desc, t.n limit 1;
+      if not found then
+        -- letters that scanners confuse, across the spaces too
+        v_at := strpos(ragdb._skeleton(v_bones), ragdb._skeleton(v_quote));
+        if v_at = 0 then
+          similarity := null;
+          return;
+        end if;
+        select min(k.n), max(k.n) into v_from, v_to
+          from (select p.n, length(ragdb._skeleton(left(v_bones, p.n::integer))) as done
+            from generate_series(1, length(v_bones)) p (n)) k
+          where k.done between v_at and v_at + length(ragdb._skeleton(v_quote)) - 1;
+        similarity := greatest(0.85, 1 - abs(v_to - v_from + 1 - length(array_to_string(v_words, '')))::float8
+          / (v_to - v_from + 1));
+        v_from := v_bone_places[v_from];
+        v_to := v_bone_places[v_to];
+      end if;
+    end if;
+    if ragdb._numerals(substr(v_letters, v_from, v_to - v_from + 1)) is distinct from ragdb._numerals(v_quote) then
+      similarity := null;
+      return;
+    end if;
+    method := 'approximate';
+    -- the punctuation around it, which was left aside
+    v_words := regexp_match(v_quote, '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*).*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
+    if v_words[1] <> '' and substr(v_letters, greatest(v_from - length(v_words[1]), 1), length(v_words[1])) = v_words[1] then
+      v_from := v_from - length(v_words[1]);
+    end if;
+    if v_words[2] <> '' and substr(v_letters, v_to + 1, length(v_words[2])) = v_words[2] then
+      v_to := v_to + length(v_words[2]);
+    end if;
+  end if;
+  start_offset := v_places[v_from] - 1;
+  -- marks and invisible characters behind the last letter belong to it
+  end_offset := v_places[v_to];
+  while end_offset < length(text) and (substr(text, end_offset + 1, 1) ~ '[\u0300-\u036f]' ) loop
+    end_offset := end_offset + 1;
+  end loop;
+end $$;
+comment on function ragdb._find_quote(text, text) is
+  'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run of words, every number right); all null where it is not.';
+
+-- ── offsets ────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._code_points(text text, place integer, unit text) returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bytes bytea;
+begin
+  if place < 0 then
+    return null;
+  elsif unit = 'byte' then
+    v_bytes := convert_to(text, 'UTF8');
+    if place > length(v_bytes) or place < length(v_bytes) and get_byte(v_bytes, place) & 192 = 128 then
+      return null;
+    end if;
+    return length(convert_from(substring(v_bytes from 1 for place), 'UTF8'));
+  elsif unit = 'utf16' and text ~ '[\U00010000-\U0010ffff]' and place > 0 then
+    return (
+      select w.n from (
+        select c.n, sum(case when ascii(c.letter) > 65535 then 2 else 1 end) over (order by c.n) as units
+        from regexp_split_to_table(text, '') with ordinality c (letter, n)) w
+      where w.units = place);
+  end if;
+  return case when place <= length(text) then place end;
+end $$;
+comment on function ragdb._code_points(text, integer, text) is
+  'Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is outside or inside a character.';
+
+create or replace function ragdb._units(text text, place integer, unit text) returns integer
+language sql immutable parallel safe
+return case unit
+  when 'byte' then pg_catalog.octet_length(pg_catalog.left(text, place))
+  when 'utf16' then place + pg_catalog.length(
+    pg_catalog.regexp_replace(pg_catalog.left(text, place), '[^\U00010000-\U0010ffff]+', '', 'g'))
+  else place end;
+comment on function ragdb._units(text, integer, text) is
+  'Returns a place in a text, counted in code points, in codepoint, utf16 or byte.';
+
+-- ── what an output cites ───────────────────────────────────────────────────
+
+create or replace function ragdb._answer_text(output jsonb) returns text
+language sql immutable parallel safe
+return coalesce(
+  output ->> 'answer',
+  case pg_catalog.jsonb_typeof(coalesce(output -> 'content', output #> '{message,content}'))
+    when 'array' then (
+      select pg_catalog.string_agg(b.block ->> 'text', '' order by b.n)
+      from pg_catalog.jsonb_array_elements(coalesce(output -> 'content', output #> '{message,content}'))
+        with ordinality b (block, n))
+    when 'string' then coalesce(output ->> 'content', output #>> '{message,content}') end,
+  output ->> 'text');
+comment on function ragdb._answer_text(jsonb) is
+  'Returns the text of an answer: answer, or the text blocks of Anthropic''s or Cohere''s content.';
+
+create or replace function ragdb._integer(value jsonb) returns integer
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(_integer.value) = 'number'
+  then case when (_integer.value #>> '{}')::numeric % 1 = 0 and pg_catalog.abs((_integer.value #>> '{}')::numeric) < 2147483648
+    then (_integer.value #>> '{}')::numeric::integer end end;
+comment on function ragdb._integer(jsonb) is 'Returns a whole number of JSON; null for anything else.';
+
+-- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
+create or replace function ragdb._markers(answer text)
+returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
+  v_from integer := 1;
+  v_at integer;
+  v_end integer;
+  v_gap text;
+begin
+  loop
+    v_at := regexp_instr(answer, v_marker, v_from);
+    exit when coalesce(v_at, 0) = 0;
+    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
+    v_gap := substr(answer, v_from, v_at - v_from);
+    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
+      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
+    end if;
+    marker_offset := v_at - 1;
+    return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
+      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
+    v_from := v_end;
+  end loop;
+end $$;
+comment on function ragdb._markers(text) is
+  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
+
+-- One row for each chunk that something cites. Anthropic and Cohere name documents by their place among those sent,
+-- which are the chunks of the pack in its order.
+create or replace function ragdb._cited(output jsonb, evidence jsonb)
+returns table (n integer, is_marker boolean, source_id text, chunk_id text, quote text, start_claim jsonb, end_claim jsonb,
+  answer_start jsonb, answer_end jsonb)
+language sql immutable parallel safe
+begin atomic
+  with chunk as (
+    select c.n::integer as n, c.chunk ->> 'chunk_id' as chunk_id
+    from pg_catalog.jsonb_array_elements(_cited.evidence -> 'chunks') with ordinality c (chunk, n)
+  ), listed as (
+    select c.n - 1 as n, c.citation
+    from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(
+        coalesce(_cited.output -> 'citations', _cited.output #> '{message,citations}')) = 'array'
+      then coalesce(_cited.output -> 'citations', _cited.output #> '{message,citations}') else '[]' end)
+      with ordinality c (citation, n)
+  ), block as (
+    select b.n, b.block, pg_catalog.length(b.block ->> 'text') as length,
+      coalesce(pg_catalog.sum(pg_catalog.length(b.block ->> 'text')) over (
+        order by b.n rows between unbounded preceding and 1 preceding), 0) as start
+    from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(_cited.output -> 'content') = 'array'
+      then _cited.output -> 'content' else '[]' end) with ordinality b (block, n)
+  ), reference as (
+    select l.n::integer as n, l.citation ->> 'source_id' as source_id, l.citation ->> 'chunk_id' as id,
+      l.citation ->> 'quote' as quote, l.citation -> 'start' as start_claim, l.citation -> 'end' as end_claim,
+      l.citation -> 'answer_start' as answer_start, l.citation -> 'answer_end' as answer_end
+    from listed l
+    where not (pg_catalog.jsonb_exists(l.citation, 'sources') or pg_catalog.jsonb_exists(l.citation, 'document_ids'))
+    union all
+    -- Cohere: text, start and end are the answer's
+    select l.n::integer, null, d.id, null, null, null, l.citation -> 'start', l.citation -> 'end'
+    from listed l
+      cross join lateral (
+        select coalesce(s.source #>> '{document,id}', s.source ->> 'id') as id
+        from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(l.citation -> 'sources') = 'array'
+          then l.citation -> 'sources' else '[]' end) s (source)
+        union all
+        select i.id
+        from pg_catalog.jsonb_array_elements_text(case when pg_catalog.jsonb_typeof(l.citation -> 'document_ids') = 'array'
+          then l.citation -> 'document_ids' else '[]' end) i (id)) d
+    union all
+    -- Anthropic
+    select ((select pg_catalog.count(*) from listed) + pg_catalog.row_number() over (order by b.n, c.n))::integer - 1,
+      c.citation ->> 'source',
+      'doc:' || coalesce(c.citation ->> 'document_index', c.citation ->> 'search_result_index'),
+      c.citation ->> 'cited_text', c.citation -> 'start_char_index', c.citation -> 'end_char_index',
+      pg_catalog.to_jsonb(b.start), pg_catalog.to_jsonb(b.start + b.length)
+    from block b
+      cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(b.block -> 'citations') = 'array'
+        then b.block -> 'citations' else '[]' end) with ordinality c (citation, n)
+  ), resolved as (
+    select r.n, r.source_id, coalesce(
+        (select c.chunk_id from chunk c where c.chunk_id = r.id limit 1),
+        (select c.chunk_id from chunk c where 'doc:' || c.n - 1 = pg_catalog.replace(r.id, 'doc_', 'doc:')), r.id) as chunk_id,
+      r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
+    from reference r
+  )
+  select r.n, false, r.source_id, r.chunk_id, r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
+  from resolved r
+  union all
+  select ((select coalesce(pg_catalog.max(r.n) + 1, 0) from resolved r)
+      + pg_catalog.row_number() over (order by m.marker_offset, m.n))::integer - 1,
+    true, null, coalesce(c.chunk_id, '[' || m.n || ']'), null, null, null,
+    pg_catalog.to_jsonb(m.start_offset), pg_catalog.to_jsonb(m.end_offset)
+  from ragdb._markers(ragdb._answer_text(_cited.output)) m left join chunk c on c.n = m.n
+  -- what looks like a marker inside a sentence that is quoted is the source's
+  where not exists (select from resolved r
+    where r.quote is not null and m.marker_offset >= ragdb._integer(r.answer_start)
+      and m.marker_offset < ragdb._integer(r.answer_end));
+end;
+comment on function ragdb._cited(jsonb, jsonb) is
+  'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or Anthropic''s, then the [n] markers of its answer.';
+
+create or replace function ragdb._check_output(output jsonb, evidence jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if output is null or jsonb_typeof(output) <> 'object' then
+    raise exception 'output is %', coalesce('of type ' || jsonb_typeof(output) || ' and no object', 'null')
+      using errcode = 'RG460', detail = 'it is an object with answer and citations, or insufficient_evidence',
+            hint = 'parse what the model returned as JSON first';
+  end if;
+  perform ragdb._check_evidence(evidence);
+end $$;
+comment on function ragdb._check_output(jsonb, jsonb) is 'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
+
+create or replace function ragdb._evidence_of(input jsonb) returns jsonb
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'object' then _evidence_of.input -> 'evidence'
+  else _evidence_of.input end;
+comment on function ragdb._evidence_of(jsonb) is
+  'Returns the evidence in the input of a task, or what it is given.';
+
+create or replace function ragdb.validate_citations(output jsonb, evidence jsonb, require_citations boolean default false)
+returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence jsonb := ragdb._evidence_of(evidence);
+  v_list jsonb;
+begin
+  perform ragdb._check_output(output, v_evidence);
+  if require_citations is null then
+    raise exception 'require_citations is null'
+      using errcode = 'RG400', detail = 'an answer without citations is valid or not', hint = 'pass true or false';
+  end if;
+  if output -> 'insufficient_evidence' = 'true' then
+    return '{}';
+  end if;
+  v_list := coalesce(nullif(output -> 'citations', 'null'), nullif(output #> '{message,citations}', 'null'), '[]');
+  if jsonb_typeof(v_list) <> 'array' then
+    return array['citations: no array'];
+  end if;
+  if require_citations and v_list = '[]' and not exists (select from ragdb._cited(output, v_evidence)) then
+    return array['missing citations'];
+  end if;
+  return array(
+    select e.error from (
+      select l.n - 1 as n, 0 as step, 'citation[' || l.n - 1 || ']: no object' as error
+      from jsonb_array_elements(v_list) with ordinality l (citation, n)
+      where jsonb_typeof(l.citation) <> 'object'
+      union all
+      select c.n, p.step, 'citation[' || c.n || ']: ' || p.problem
+      from ragdb._cited(output, v_evidence) c
+        left join lateral (
+          select k.chunk ->> 'source_id' as source_id from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
+          where k.chunk ->> 'chunk_id' = c.chunk_id limit 1) k on true
+        cross join lateral (
+          select c.source_id is null or exists (
+            select from jsonb_array_elements(v_evidence -> 'chunks') o (chunk)
+            where o.chunk ->> 'source_id' = c.source_id) as is_known) s
+        cross join lateral (values
+          (1, case when not s.is_known then 'unknown source_id ''' || c.source_id || '''' end),
+          (2, case when c.chunk_id is null then 'no chunk_id'
+            when k.source_id is null then 'unknown chunk_id ''' || c.chunk_id || ''''
+            when s.is_known and c.source_id <> k.source_id
+              then 'chunk_id ''' || c.chunk_id || ''' is not of source_id ''' || c.source_id || '''' end)) p (step, problem)
+      where not c.is_marker and p.problem is not null and coalesce(jsonb_typeof(v_list -> c.n), 'object') = 'object') e
+    order by e.n, e.step);
+end $$;
+comment on function ragdb.validate_citations(jsonb, jsonb, boolean) is
+  'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';
+
+-- ── what can be checked without a model ────────────────────────────────────
+
+create or replace function ragdb._terms_of(letters text) returns text[]
+language sql immutable parallel safe
+return array(
+  select distinct m.term[1]
+  from pg_catalog.regexp_matches(_terms_of.letters, '[[:alnum:]]+(?:[_./:-][[:alnum:]]+)*', 'g') m (term)
+  where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
+  order by 1);
+comment on function ragdb._terms_of(text) is
+  'Returns the identifiers of a text: words of letters with digits or underscores.';
+
+-- What a trace saw of the chunks that are cited, and what they are now.
+create or replace function ragdb._cited_hits(trace ragdb.retrieval_traces, chunk_ids text[])
+returns table (chunk_id text, is_retrieved boolean, is_changed boolean, is_admissible boolean)
+language sql stable parallel safe
+begin atomic
+  select u.id, h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
+    (_cited_hits.trace).is_admissible and exists (select from ragdb.slices s
+      where s.corpus_id = (_cited_hits.trace).corpus_id and s.slice_id = (_cited_hits.trace).slice_id
+        and u.id = any (s.chunk_ids))
+  from pg_catalog.unnest(_cited_hits.chunk_ids) u (id)
+    left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hits.trace).corpus_id
+      and h.trace_id = (_cited_hits.trace).id and h.created_at = (_cited_hits.trace).created_at and h.chunk_id = u.id
+    left join ragdb.chunks c on c.corpus_id = (_cited_hits.trace).corpus_id and c.chunk_id = u.id;
+end;
+comment on function ragdb._cited_hits(ragdb.retrieval_traces, text[]) is
+  'Returns for each cited chunk whether a trace retrieved it, whether it has changed or gone since, and whether the slice of the trace admits it.';
+
+-- A quote that begins in one chunk and ends in another is in neither.
+create or replace function ragdb._crosses(quote text, chunk_id text, evidence jsonb) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words text[] := string_to_array(btrim((ragdb._quotable(quote)).letters), ' ');
+  v_own text;
+  v_other record;
+  v_head text;
+  v_tail text;
+begin
+  select (ragdb._quotable(c.chunk ->> 'text')).letters into v_own
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk) where c.chunk ->> 'chunk_id' = _crosses.chunk_id;
+  for v_other in
+    select c.chunk ->> 'chunk_id' as chunk_id, (ragdb._quotable(c.chunk ->> 'text')).letters as letters
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk) where c.chunk ->> 'chunk_id' <> _crosses.chunk_id
+  loop
+    for v_cut in 2 .. cardinality(v_words) - 2 loop
+      v_head := array_to_string(v_words[:v_cut], ' ');
+      v_tail := array_to_string(v_words[v_cut + 1 :], ' ');
+      exit when strpos(v_own, v_head) = 0 and strpos(v_other.letters, v_head) = 0;
+      if strpos(v_own, v_head) > 0 and strpos(v_other.letters, v_tail) > 0
+          or strpos(v_other.letters, v_head) > 0 and strpos(v_own, v_tail) > 0 then
+        return v_other.chunk_id;
+      end if;
+    end loop;
+  end loop;
+  return null;
+end $$;
+comment on function ragdb._crosses(text, text, jsonb) is
+  'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the cited one; null for none.';
+
+-- Definer: what a trace saw is granted to nobody; the caller's right to the trace is checked here.
+create or replace function ragdb.check_citations(
+  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
+  require_admissible boolean default false, min_coverage float8 default 0, min_quote integer default 8,
+  offsets text default 'codepoint')
+returns table (citation integer, code text, is_advisory boolean, message text, source_id text, chunk_id text,
+  method text, start_offset integer, end_offset integer, similarity float8)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_evidence jsonb := ragdb._evidence_of(evidence);
+  v_answer text := ragdb._answer_text(output);
+  v_trace ragdb.retrieval_traces;
+  v_cited record;
+  v_hit record;
+  v_is_admissible boolean := false;
+  v_found record;
+  v_text text;
+  v_at_start integer;
+  v_at_end integer;
+  v_letters text;
+  v_missing text;
+  v_is_covered boolean[];
+  v_covered integer;
+  v_all integer;
+  v_problems integer;
+begin
+  perform ragdb._check_output(output, v_evidence);
+  if offsets is null or offsets not in ('codepoint', 'utf16', 'byte') then
+    raise exception 'offsets is %', ragdb._quote(offsets)
+      using errcode = 'RG400', detail = 'it is what places in a text are counted in', hint = 'pass codepoint, utf16 or byte';
+  end if;
+  if require_citations is null or require_admissible is null or min_coverage is null or not min_coverage between 0 and 1
+      or min_quote is null or min_quote not between 1 and 1000 then
+    raise exception 'an argument of check_citations is null or out of range'
+      using errcode = 'RG400', detail = 'min_coverage is % of 0 to 1, min_quote 1 to 1000 letters, the others true or false',
+            hint = 'leave an argument out for its default';
+  end if;
+  trace_id := coalesce(trace_id, (v_evidence ->> 'trace_id')::uuid);
+  if trace_id is not null then
+    v_trace := ragdb._open_trace(trace_id);
+  end if;
+  if output -> 'insufficient_evidence' = 'true' then
+    return;
+  end if;
+  v_is_covered := array_fill(false, array[greatest(coalesce(length(v_answer), 0), 1)]);
+  for v_cited in select c.* from ragdb._cited(output, v_evidence) c order by c.n, c.chunk_id loop
+    citation := v_cited.n;
+    source_id := v_cited.source_id;
+    chunk_id := v_cited.chunk_id;
+    method := null; start_offset := null; end_offset := null; similarity := null;
+    is_advisory := false;
+    v_problems := 0;
+    v_text := null;
+    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id') into v_text, source_id
+      from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
+      where k.chunk ->> 'chunk_id' = v_cited.chunk_id
+        and (v_cited.source_id is null or k.chunk ->> 'source_id' = v_cited.source_id) limit 1;
+    if v_text is null then
+      source_id := v_cited.source_id;
+      code := case when v_cited.is_marker then 'MARKER_UNRESOLVED' else 'CITE_UNKNOWN' end;
+      message := case when v_cited.is_marker then 'marker ' || v_cited.chunk_id || ' names no chunk of the evidence'
+        else 'the evidence has no chunk ' || ragdb._quote(v_cited.chunk_id)
+          || coalesce(' of source ' || ragdb._quote(v_cited.source_id), '') end;
+      return next;
+      continue;
+    end if;
+    if v_trace.id is not null then
+      select h.* into v_hit from ragdb._cited_hits(v_trace, array[v_cited.chunk_id]) h;
+      v_is_admissible := v_hit.is_admissible;
+      if not v_hit.is_retrieved then
+        code := 'CITE_NOT_RETRIEVED';
+        message := 'the trace did not retrieve this chunk';
+        v_problems := v_problems + 1;
+        return next;
+      elsif v_hit.is_changed then
+        code := 'CITE_STALE';
+        message := 'the chunk has changed or gone since the trace';
+        v_problems := v_problems + 1;
+        return next;
+      end if;
+    end if;
+    if (require_admissible or v_trace.retrieval_mode = 'slice') and not v_is_admissible then
+      code := 'CITE_NOT_ADMISSIBLE';
+      message := 'no admissible slice of the trace has this chunk';
+      v_problems := v_problems + 1;
+      return next;
+    end if;
+    if v_cited.quote is not null then
+      v_letters := replace((ragdb._quotable(v_cited.quote)).letters, ' ', '');
+      if length(v_letters) < min_quote then
+        code := 'QUOTE_TOO_SHORT';
+        message := 'the quote has ' || length(v_letters) || ' letters and not ' || min_quote;
+        v_problems := v_problems + 1;
+        return next;
+      else
+        select f.* into v_found from ragdb._find_quote(v_text, v_cited.quote) f;
+        if v_found.method is null then
+          v_missing := ragdb._crosses(v_cited.quote, v_cited.chunk_id, v_evidence);
+          code := case when v_missing is null then 'QUOTE_NOT_FOUND' else 'QUOTE_CROSSES_CHUNKS' end;
+          message := case when v_missing is null then 'the chunk does not say this'
+            else 'a part of the quote is in chunk ' || ragdb._quote(v_missing) end;
+          v_problems := v_problems + 1;
+          return next;
+        else
+          method := v_found.method;
+          similarity := v_found.similarity;
+          start_offset := ragdb._units(v_text, v_found.start_offset, offsets);
+          end_offset := ragdb._units(v_text, v_found.end_offset, offsets);
+          if v_cited.start_claim is not null
+              and (ragdb._integer(v_cited.start_claim), ragdb._integer(v_cited.end_claim))
+                is distinct from (start_offset, end_offset) then
+            code := 'OFFSETS_CORRECTED';
+            message := 'the quote stands elsewhere than the citation says';
+            is_advisory := true;
+            return next;
+            is_advisory := false;
+          end if;
+        end if;
+      end if;
+    elsif v_cited.start_claim is not null or v_cited.end_claim is not null then
+      v_at_start := ragdb._code_points(v_text, ragdb._integer(v_cited.start_claim), offsets);
+      v_at_end := ragdb._code_points(v_text, ragdb._integer(v_cited.end_claim), offsets);
+      if coalesce(v_at_start >= v_at_end, true) then
+        code := 'SPAN_INVALID';
+        message := 'start and end are no range of the chunk';
+        v_problems := v_problems + 1;
+        return next;
+      else
+        start_offset := ragdb._integer(v_cited.start_claim);
+        end_offset := ragdb._integer(v_cited.end_claim);
+      end if;
+    end if;
+    if v_cited.answer_start is not null or v_cited.answer_end is not null or v_cited.is_marker then
+      -- markers and blocks are counted here, in code points
+      v_at_start := ragdb._integer(v_cited.answer_start);
+      v_at_end := ragdb._integer(v_cited.answer_end);
+      if not v_cited.is_marker and jsonb_typeof(output -> 'content') is distinct from 'array' then
+        v_at_start := ragdb._code_points(v_answer, v_at_start, offsets);
+        v_at_end := ragdb._code_points(v_answer, v_at_end, offsets);
+      end if;
+      if coalesce(v_at_start >= v_at_end or v_at_end > length(v_answer), true) then
+        code := 'SPAN_INVALID';
+        message := case when v_cited.is_marker then 'there is no text before the marker'
+          else 'answer_start and answer_end are no range of the answer' end;
+        v_problems := v_problems + 1;
+        return next;
+      else
+        -- of all chunks cited for the same span one must have it
+        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), array(
+          select k.chunk ->> 'text' from ragdb._cited(output, v_evidence) o
+            join jsonb_array_elements(v_evidence -> 'chunks') k (chunk) on k.chunk ->> 'chunk_id' = o.chunk_id
+          where (o.answer_start, o.answer_end) = (v_cited.answer_start, v_cited.answer_end)));
+        if v_missing is not null then
+          code := 'NUMBER_UNSUPPORTED';
+          message := 'the answer says ' || ragdb._quote(v_missing) || ' here and the cited chunk does not';
+          v_problems := v_problems + 1;
+          return next;
+        end if;
+        if v_problems = 0 then
+          for v_at in v_at_start + 1 .. v_at_end loop
+            v_is_covered[v_at] := true;
+          end loop;
+        end if;
+      end if;
+    end if;
+    if v_problems = 0 then
+      code := null;
+      message := null;
+      return next;
+    end if;
+  end loop;
+  citation := null; source_id := null; chunk_id := null; method := null; start_offset := null; end_offset := null;
+  similarity := null;
+  if require_citations and not exists (select from ragdb._cited(output, v_evidence)) then
+    code := 'CITATION_REQUIRED';
+    message := 'missing citations';
+    return next;
+  end if;
+  if min_coverage > 0 then
+    -- markers are no part of what is said
+    v_text := coalesce(v_answer, '');
+    loop
+      v_at_start := regexp_instr(v_text, '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]');
+      exit when v_at_start = 0;
+      v_at_end := strpos(substr(v_text, v_at_start), ']');
+      v_text := overlay(v_text placing repeat(' ', v_at_end) from v_at_start for v_at_end);
+    end loop;
+    select count(*) filter (where v_is_covered[c.n]), count(*) into v_covered, v_all
+      from regexp_split_to_table(v_text, '') with ordinality c (letter, n)
+      where c.letter ~ '\S';
+    if v_covered < min_coverage * v_all or v_all = 0 then
+      code := 'COVERAGE_BELOW_THRESHOLD';
+      message := v_covered || ' of ' || v_all || ' characters of the answer are cited';
+      return next;
+    end if;
+  end if;
+  is_advisory := true;
+  code := 'OVER_CITED';
+  for v_cited in
+    select count(distinct c.chunk_id) as chunks, c.answer_start, c.answer_end
+    from ragdb._cited(output, v_evidence) c where c.answer_start is not null
+    group by c.answer_start, c.answer_end having count(distinct c.chunk_id) > 3
+    order by c.answer_start, c.answer_end
+  loop
+    message := v_cited.chunks || ' chunks are cited for one span';
+    return next;
+  end loop;
+end $$;
+comment on function ragdb.check_citations(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text) is
+  'Checks without a model the citations of an output against its evidence and the trace that retrieved it: a row for each citation (from 0) with code null and where its quote stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are counted in (codepoint, utf16, byte). It proves reference, place and words, not that the answer follows. Raises RG400, RG407, RG460.';
+
+create or replace function ragdb._unsupported(said text, texts text[]) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_said text := (ragdb._quotable(said)).letters;
+  v_texts text[];
+begin
+  if v_said !~ '[0-9_]' then
+    return null;
+  end if;
+  v_texts := array(select (ragdb._quotable(t.text)).letters from unnest(texts) t (text));
+  return (
+    select s.term from (
+      select n.numeral as term, 1 as kind, n.n
+      from unnest(ragdb._numerals(v_said)) with ordinality n (numeral, n)
+      where not exists (select from unnest(v_texts) t (text) where n.numeral = any (ragdb._numerals(t.text)))
+      union all
+      select i.term, 2, i.n
+      from unnest(ragdb._terms_of(v_said)) with ordinality i (term, n)
+      where not exists (select from unnest(v_texts) t (text) where strpos(t.text, i.term) > 0)) s
+    order by s.kind, s.n limit 1);
+end $$;
+comment on function ragdb._unsupported(text, text[]) is
+  'Returns a number or an identifier of a text that none of several others has; null when all are there.';
+
+---- sql/74_answers_extractive.sql
+
+-- Questions: what to look up for one, whether evidence is enough for it, and an answer in the evidence's own words.
+
+create or replace function ragdb._check_question(question text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if question is null or question !~ '\S' then
+    raise exception 'question is %', case when question is null then 'null' else 'empty' end
+      using errcode = 'RG400', detail = 'there is nothing to answer without a word', hint = 'pass the question as text';
+  elsif length(question) > 10000 then
+    raise exception 'question has % characters', length(question)
+      using errcode = 'RG413', detail = 'a question is a few sentences', hint = 'give at most 10000 characters';
+  end if;
+end $$;
+comment on function ragdb._check_question(text) is 'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
+
+create or replace function ragdb.rag_query_plan(question text) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_plain text;
+  v_reason text;
+  v_queries text[];
+begin
+  perform ragdb._check_question(question);
+  v_plain := btrim(regexp_replace(lower(question), '[[:space:][:punct:]]+', ' ', 'g'));
+  v_reason := case
+    when v_plain = '' then 'it has no words'
+    when v_plain ~ '^(hi|hello|hey|thanks|thank you|good (morning|afternoon|evening)|bye|goodbye|ok|okay|yes|no)( (there|all|everyone|very much|so much))?$'
+      then 'it is a greeting'
+    when lower(question) ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$' and question ~ '[0-9]' then 'it is arithmetic'
+    when ragdb._lexemes(question, 'english') = '' then 'it has no word to search for'
+  end;
+  if v_reason is not null then
+    return jsonb_build_object('needs_retrieval', false, 'queries', '[]'::jsonb, 'reason', v_reason);
+  end if;
+  -- the question itself, its parts, what it quotes, the names in it; each once, in this order
+  v_queries := array(
+    select q.query from (
+      select btrim(p.query) as query, min(p.kind) as kind, min(p.n) as n
+      from (
+        select 1 as kind, 1::bigint as n, regexp_replace(btrim(question), '[[:space:]]+', ' ', 'g') as query
+        union all
+        select 2, s.n, regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
+        from regexp_split_to_table(question,
+          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|where|which|why|how)[[:space:]])')
+          with ordinality s (part, n)
+        union all
+        select 3, m.n, m.phrase[1]
+        from regexp_matches(question, '["\u201c\u201e\u00ab]([^"\u201c\u201d\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]', 'g')
+          with ordinality m (phrase, n)
+        union all
+        -- runs of capitals that do not begin a sentence
+        select 4, m.n, m.entity[1]
+        from regexp_matches(question,
+          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
+          with ordinality m (entity, n)) p
+      where p.query ~ '[[:alnum:]]'
+      group by btrim(p.query)) q
+    order by q.kind, q.n limit 16);
+  return jsonb_build_object('needs_retrieval', true, 'queries', to_jsonb(v_queries),
+    'reason', 'it asks for something: ' || cardinality(v_queries) || ' to look up');
+end $$;
+comment on function ragdb.rag_query_plan(text) is
+  'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, arithmetic and what has no word to search for), queries (the question, its parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
+
+create or replace function ragdb.rag_enough_context_gate(
+  query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence jsonb := ragdb._evidence_of(pack);
+  v_config text;
+  v_asked text[];
+  v_found text[];
+  v_best float8;
+  v_chunks integer;
+  v_coverage float8;
+begin
+  perform ragdb._check_question(query);
+  perform ragdb._check_evidence(v_evidence);
+  if min_chunks is null or min_chunks not between 0 and 1000 or min_score is null or not min_score between 0 and 1
+      or min_coverage is null or not min_coverage between 0 and 1 then
+    raise exception 'a threshold of the gate is null or out of range'
+      using errcode = 'RG400', detail = 'min_chunks is 0 to 1000, min_score and min_coverage are 0 to 1',
+            hint = 'leave a threshold out for its default';
+  end if;
+  v_config := ragdb._evidence_config(v_evidence);
+  v_chunks := jsonb_array_length(v_evidence -> 'chunks');
+  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number' then (c.chunk ->> 'score')::float8 end),
+      coalesce(array_agg(distinct l.lexeme) filter (where l.lexeme is not null), '{}')
+    into v_best, v_found
+    from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
+      left join lateral unnest(tsvector_to_array(ragdb._lexemes(c.chunk ->> 'text', v_config))) l (lexeme) on true;
+  v_asked := tsvector_to_array(ragdb._lexemes(query, v_config));
+  select coalesce(count(*) filter (where a.lexeme = any (v_found))::float8 / nullif(count(*), 0), 0) into v_coverage
+    from unnest(v_asked) a (lexeme);
+  return jsonb_build_object(
+    'enough', v_chunks >= min_chunks and coalesce(v_best, 0) >= min_score and v_coverage >= min_coverage,
+    'chunks', v_chunks, 'best_score', v_best, 'coverage', v_coverage,
+    'missing_terms', to_jsonb(array(select a.lexeme from unnest(v_asked) a (lexeme)
+      where a.lexeme <> all (v_found) order by a.lexeme collate "C")),
+    'min_chunks', min_chunks, 'min_score', min_score, 'min_coverage', min_coverage);
+end $$;
+comment on function ragdb.rag_enough_context_gate(text, jsonb, integer, float8, float8) is
+  'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it; returns enough with all it was decided by. Raises RG400, RG413, RG460.';
+
+create or replace function ragdb._evidence_config(evidence jsonb) returns text
+language sql immutable parallel safe
+return coalesce(
+  (select c.config from ragdb._text_configs() c where c.config = _evidence_config.evidence ->> 'text_config'), 'english');
+comment on function ragdb._evidence_config(jsonb) is 'Returns the text configuration of a pack; english where it names none.';
+
+-- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A line of its own
+-- (a heading, an item) is a sentence too.
+create or replace function ragdb._sentences(text text)
+returns table (start_offset integer, end_offset integer, sentence text)
+language sql immutable parallel safe
+begin atomic
+  select (s.stop - pg_catalog.length(s.part) + s.lead)::integer,
+    (s.stop - pg_catalog.length(s.part) + s.lead + pg_catalog.length(s.sentence))::integer, s.sentence
+  from (
+    select p.part, pg_catalog.sum(pg_catalog.length(p.part)) over (order by p.n) as stop,
+      pg_catalog.length(p.part) - pg_catalog.length(pg_catalog.ltrim(p.part, E' \t\r\n')) as lead,
+      pg_catalog.btrim(p.part, E' \t\r\n') as sentence, p.n
+    from (
+      select m.part[1] as part, m.n
+      from pg_catalog.regexp_matches(_sentences.text,
+        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$))', 'g')
+        with ordinality m (part, n)
+      where m.part[1] <> '') p) s
+  where s.sentence <> ''
+  order by s.n;
+end;
+comment on function ragdb._sentences(text) is
+  'Returns the sentences of a text and their ranges in it, from 0.';
+
+create or replace function ragdb.answer_from_evidence(
+  question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
+returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence jsonb := ragdb._evidence_of(evidence);
+  v_config text;
+  v_asked text[];
+  v_total float8;
+  v_support float8;
+  v_left text[];
+  v_picked integer[] := '{}';
+  v_sentence record;
+  v_answer text := '';
+  v_citations jsonb[] := '{}';
+begin
+  perform ragdb._check_question(question);
+  perform ragdb._check_evidence(v_evidence);
+  if max_sentences is null or max_sentences not between 1 and 20 or min_support is null or not min_support between 0 and 1 then
+    raise exception 'max_sentences or min_support is null or out of range'
+      using errcode = 'RG400', detail = 'max_sentences is 1 to 20, min_support 0 to 1', hint = 'leave them out for 2 and 0.5';
+  end if;
+  v_config := ragdb._evidence_config(v_evidence);
+  v_asked := tsvector_to_array(ragdb._lexemes(question, v_config));
+  v_left := v_asked;
+  for v_round in 1 .. max_sentences loop
+    -- a sentence counts for the terms that no better one has brought yet, each by how rare it is among the sentences
+    with sentence as materialized (
+      select c.n as chunk, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id, c.chunk -> 'page' as page,
+        s.start_offset, s.end_offset, s.sentence, tsvector_to_array(ragdb._lexemes(s.sentence, v_config)) as lexemes,
+        row_number() over (order by c.n, s.start_offset)::integer as n
+      from jsonb_array_elements(v_evidence -> 'chunks') with ordinality c (chunk, n), ragdb._sentences(c.chunk ->> 'text') s
+      -- a shorter one is too short a quote
+      where length(s.sentence) >= 64 or length(replace((ragdb._quotable(s.sentence)).letters, ' ', '')) >= 8
+    ), term as (
+      select a.lexeme, ln(1 + (t.sentences - d.df + 0.5) / (d.df + 0.5))::float8 as weight
+      from unnest(v_asked) a (lexeme)
+        cross join (select count(*)::float8 as sentences from sentence) t
+        cross join lateral (select count(*)::float8 as df from sentence s where a.lexeme = any (s.lexemes)) d
+    )
+    select s.*, g.gain, w.total, w.kept into v_sentence
+    from sentence s
+      cross join lateral (
+        select coalesce(sum(t.weight order by t.lexeme collate "C"), 0) as gain from term t
+        where t.lexeme = any (s.lexemes) and t.lexeme = any (v_left)) g
+      cross join (select sum(t.weight order by t.lexeme collate "C") as total,
+        coalesce(sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme <> all (v_left)), 0) as kept from term t) w
+    where s.n <> all (v_picked)
+    order by g.gain desc, s.n limit 1;
+    exit when not found or v_sentence.gain = 0;
+    if v_round = 1 then
+      v_total := v_sentence.total;
+    end if;
+    v_picked := v_picked || v_sentence.n;
+    v_left := array(select l.lexeme from unnest(v_left) l (lexeme) where l.lexeme <> all (v_sentence.lexemes));
+    v_support := (v_sentence.kept + v_sentence.gain) / v_total;
+    v_answer := v_answer || case when v_answer = '' then '' else ' ' end;
+    v_citations := v_citations || (jsonb_build_object(
+      'source_id', v_sentence.source_id, 'chunk_id', v_sentence.chunk_id, 'quote', v_sentence.sentence,
+      'start', v_sentence.start_offset, 'end', v_sentence.end_offset,
+      'answer_start', length(v_answer), 'answer_end', length(v_answer) + length(v_sentence.sentence))
+      || case when v_sentence.page is null then '{}' else jsonb_build_object('page', v_sentence.page) end);
+    v_answer := v_answer || v_sentence.sentence;
+  end loop;
+  if coalesce(v_support, 0) < min_support or v_answer = '' then
+    return jsonb_build_object('answer', '', 'citations', '[]'::jsonb, 'insufficient_evidence', true,
+      'support', coalesce(v_support, 0));
+  end if;
+  return jsonb_build_object('answer', v_answer, 'citations', to_jsonb(v_citations), 'insufficient_evidence', false,
+    'support', v_support);
+end $$;
+comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
+  'Answers a question by the sentences of its evidence (a pack, or the input made of one) that have most of its terms, rare ones counting more: answer, citations with quote, start and end in the chunk and answer_start and answer_end, support (0 to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400, RG413, RG460.';
 
 ---- sql/90_privileges.sql
 
@@ -8820,6 +14287,7 @@ begin
       ('build_slice', 'ragdb_reader'),
       ('build_slices', 'ragdb_reader'),
       ('export_slice', 'ragdb_reader'),
+      ('slice_members', 'ragdb_reader'),
       ('verify_token', 'ragdb_reader'),
       ('is_admissible', 'ragdb_reader'),
       ('filter_admissible', 'ragdb_reader'),
@@ -8835,6 +14303,40 @@ begin
       ('search_dual', 'ragdb_reader'),
       ('maintain', 'ragdb_writer'),
       ('drop_traces_before', 'ragdb_admin'),
+      -- contracts. Who may write the corpora may apply: looked up inside
+      ('validate_contract', 'ragdb_reader'),
+      ('apply_contract', 'ragdb_reader'),
+      ('export_contract', 'ragdb_reader'),
+      ('list_contracts', 'ragdb_reader'),
+      ('assertion_kinds', 'ragdb_reader'),
+      ('retrieve_with', 'ragdb_reader'),
+      -- evaluation
+      ('evaluate_case', 'ragdb_reader'),
+      ('import_eval', 'ragdb_reader'),
+      ('run_eval', 'ragdb_reader'),
+      ('list_eval_runs', 'ragdb_reader'),
+      ('get_eval_run', 'ragdb_reader'),
+      ('eval_case_results', 'ragdb_reader'),
+      ('eval_assert_results', 'ragdb_reader'),
+      ('eval_metrics', 'ragdb_reader'),
+      ('eval_queries', 'ragdb_reader'),
+      ('bless_run', 'ragdb_reader'),
+      ('baseline_run', 'ragdb_reader'),
+      ('compare_runs', 'ragdb_reader'),
+      ('challenge_eval', 'ragdb_reader'),
+      ('eval_report', 'ragdb_reader'),
+      ('export_trec', 'ragdb_reader'),
+      ('assert_run_passed', 'ragdb_reader'),
+      ('evaluate_answer', 'ragdb_reader'),
+      ('inline_spans', 'ragdb_reader'),
+      -- evidence, citations and answers
+      ('build_evidence_pack', 'ragdb_reader'),
+      ('evidence_pack_to_input', 'ragdb_reader'),
+      ('validate_citations', 'ragdb_reader'),
+      ('check_citations', 'ragdb_reader'),
+      ('rag_query_plan', 'ragdb_reader'),
+      ('rag_enough_context_gate', 'ragdb_reader'),
+      ('answer_from_evidence', 'ragdb_reader'),
       -- the rest
       ('error_codes', 'ragdb_reader')
     ) as g (name, role)
@@ -8855,17 +14357,18 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 8138b36fa31c0dd8';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source e1022233f49cea79';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
--- time: they are no members and are dumped whole.
+-- time: they are no members and are dumped whole. The keys that sign never go into a dump.
 do $$
 declare
   v_table regclass;
 begin
   for v_table in
     select c.oid from pg_catalog.pg_class c
-    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r' order by c.relname
+    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
+      and c.relname <> 'signing_keys' order by c.relname
   loop
     perform pg_catalog.pg_extension_config_dump(v_table, '');
   end loop;
