@@ -233,6 +233,24 @@ alter table ragdb.chunk_lexemes alter lexemes set storage external;
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
   using gin (lexemes) with (gin_pending_list_limit = 262144);
 
+-- Frequent lexemes turned the other way round: a row has what one of them weighs in 16,000 chunks
+create table ragdb.block_states (
+  corpus_id integer constraint block_states_corpus_is_unique primary key
+    constraint block_states_corpus_exists references ragdb.corpora on delete cascade,
+  last_chunk_no integer not null,
+  stale_chunks integer[] not null default '{}'
+);
+
+create table ragdb.term_blocks (
+  corpus_id integer not null
+    constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
+  term_id integer not null,
+  block_no integer not null,
+  weight float8 not null,
+  scores sparsevec not null,
+  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
+);
+alter table ragdb.term_blocks alter scores set storage external;
 -- Of a corpus that is new since the last analyze, statistics say that it has no rows, and then any index that begins
 -- with corpus_id looks as good as the right one: 10,000 lookups scanned the corpus each. Without statistics of that
 -- column a corpus is taken for a two-hundredth of the table, and a unique key for the one row that it is.
@@ -3628,6 +3646,19 @@ comment on column ragdb.chunk_lexemes.lexeme_count is 'Length of the chunk: its 
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
 comment on column ragdb.chunk_lexemes.lexemes is 'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
 
+comment on table ragdb.block_states is
+  'Which chunks of a corpus ragdb.term_blocks speaks of, as of the last ragdb.optimize_corpus; no row where it has none.';
+comment on column ragdb.block_states.corpus_id is 'The corpus.';
+comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
+comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
+comment on table ragdb.term_blocks is
+  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
+comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
+comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
+comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
 create or replace function ragdb._sparse(entries text) returns sparsevec
@@ -3641,6 +3672,84 @@ language sql immutable parallel safe
 return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
+
+create or replace function ragdb._sparse_block(entries text) returns sparsevec
+language sql immutable parallel safe
+return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+comment on function ragdb._sparse_block(text) is
+  'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
+
+create or replace function ragdb._even(value float8) returns vector
+language sql immutable parallel safe
+return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
+
+-- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
+-- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
+returns vector
+language sql stable parallel safe
+return (
+  select sum(b.scores::vector)
+  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
+    cross join lateral pg_catalog.generate_series(1, t.times)
+    cross join lateral (select k.scores from ragdb.term_blocks k
+      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      offset 0) b);
+comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
+  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+
+create or replace function ragdb._count_above(score vector, need float8) returns bigint
+language sql immutable parallel safe
+return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
+comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+
+create or replace function ragdb._blocks_above(
+  corpus_id integer, term_ids integer[], times integer[], need float8,
+  out block_nos integer[], out bits bit varying[], out count bigint)
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.array_agg(q.block_no), pg_catalog.array_agg(q.bits), coalesce(sum(q.count), 0)::bigint
+  from (
+    select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
+    from (
+      select b.block_no,
+        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
+        cross join lateral pg_catalog.generate_series(1, t.times)
+        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
+          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
+      group by b.block_no
+      offset 0) a
+    offset 0) q
+  where q.count > 0;
+end;
+comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+
+-- position() looks at every bit; most pieces have none that is set
+create or replace function ragdb._set_bits(bits bit varying) returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found integer[] := '{}';
+  v_piece bit varying;
+  v_start integer := 1;
+  v_place integer;
+begin
+  while v_start <= length(bits) loop
+    v_piece := substring(bits from v_start for 500);
+    for v_i in 1..bit_count(v_piece) loop
+      v_place := position(B'1' in v_piece);
+      v_found := v_found || v_start + v_place - 1;
+      v_piece := set_bit(v_piece, v_place - 1, 0);
+    end loop;
+    v_start := v_start + 500;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -3726,6 +3835,14 @@ begin
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
+  -- what was indexed anew, the blocks know wrongly; where term ids begin anew, they know nothing
+  update ragdb.block_states t
+    set stale_chunks = t.stale_chunks || array(
+      select n.chunk_no from unnest(_index_chunks.chunk_nos) n (chunk_no)
+      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
+    where t.corpus_id = v_corpus.corpus_id;
+  delete from ragdb.block_states t
+    where t.corpus_id = v_corpus.corpus_id and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
 end $$;
 comment on function ragdb._index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
@@ -3763,6 +3880,40 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
+-- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
+  if corpus.chunks < 2000 then
+    return;
+  end if;
+  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
+  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  from (
+    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
+    from (
+      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
+        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
+      where x.corpus_id = corpus.corpus_id) p
+      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
+        on l.term_id = p.term_id
+    group by p.term_id, p.block_no, l.weight) g
+  order by g.term_id, g.block_no;
+end $$;
+comment on function ragdb._build_blocks(ragdb.corpora) is
+  'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
+
 -- The pivot is pinned between two calls, so that putting a document never moves the score of another one. Both
 -- passes go chunk by chunk: what is kept in memory is one row of the dictionary per lexeme.
 create or replace function ragdb.optimize_corpus(corpus text)
@@ -3776,6 +3927,7 @@ set jit = off
 as $$
 declare
   v_corpus ragdb.corpora := ragdb._lock_corpus(optimize_corpus.corpus, 'write');
+  v_before float8 := v_corpus.pivot;
   v_pivot float8 := v_corpus.pivot;
   v_dropped integer;
 begin
@@ -3804,10 +3956,12 @@ begin
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  return query select v_corpus.chunks, v_corpus.pivot, v_pivot, v_dropped;
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb._build_blocks(v_corpus);
+  return query select v_corpus.chunks, v_before, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts and bounds and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
 
 ---- sql/37_vectors.sql
 
@@ -5583,6 +5737,102 @@ end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
+-- The k best by the blocks. Chunks that these do not know (newer, or indexed anew), and the best of those with a word
+-- that no block has, are candidates anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], vector sparsevec,
+  reach float8, k integer, out chunk_nos integer[], out scores float8[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_unknown integer[];
+  v_ids integer[];
+  v_times integer[];
+  v_most float8;
+  v_loose tsquery;
+  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_score ragdb.chunk_embeddings.embedding%type;
+  v_block_nos integer[];
+  v_bits bit varying[];
+  v_limit integer := 2 * k + 32;
+  v_count bigint;
+  v_low float8 := 0;
+  v_high float8 := reach;
+  v_need float8 := reach / 3;
+  v_known float8;
+begin
+  -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
+  -- than the sum of its blocks a chunk can score at most.
+  select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
+    max(u.weight / (u.times * u.stored)),
+    string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
+  into v_ids, v_times, v_most, v_loose
+  from (
+    select z.id, z.weight, b.weight as stored,
+      case when b.weight is not null then greatest(1, least(100, round(z.weight / b.weight)))::integer end as times
+    from unnest(term_ids, weights) z (id, weight)
+      left join lateral (select t.weight from ragdb.term_blocks t
+        where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
+  v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
+  for v_i in 1..10 loop
+    v_count := v_blocks * ragdb._count_above(v_score, v_need / v_most);
+    exit when v_count between k + 20 and 2 * k + 200;
+    if v_count > k + 20 then
+      v_low := v_need;
+    else
+      v_high := v_need;
+    end if;
+    v_need := (v_low + v_high) / 2;
+  end loop;
+  v_low := 0;
+  v_high := reach;
+  for v_i in 1..12 loop
+    select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
+      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+    v_known := v_need;
+    exit when v_count between k and k + 400;
+    if v_count < k then
+      v_high := v_need;
+    else
+      v_low := v_need;
+    end if;
+    v_need := case when v_low = 0 then 0.8 * v_high else least((v_low + v_high) / 2, 1.2 * v_low) end;
+  end loop;
+  if v_count < k then
+    v_need := v_low;
+  end if;
+  loop
+    if v_need <> v_known then
+      select a.block_nos, a.bits into v_block_nos, v_bits
+        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      v_known := v_need;
+    end if;
+    select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+    into chunk_nos, scores
+    from ragdb._candidates_among(corpus.corpus_id, array(
+        select b.block_no * 16000 + p.place
+        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
+        union select unnest(v_unknown)
+        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
+      null, vector, v_limit) c;
+    v_count := coalesce(cardinality(chunk_nos), 0);
+    if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
+      v_limit := 8 * v_limit;
+      continue;
+    end if;
+    exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
+    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+      when v_need < reach / 100 then 0 else v_need / 2 end;
+  end loop;
+end $$;
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
+
+-- Three ways to the same result. Few postings, or a list of chunks: score them all. Else a tsquery that lets through
+-- what can reach the k-th score, a guess at first: cheap where GIN has few postings to look at. Else the blocks.
 create or replace function ragdb._rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
   also integer[] default null)
@@ -5602,14 +5852,17 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
-  v_dfs integer[];
   v_rests float8[];
   v_rest float8 := 0;
-  v_rarest text[];
+  v_dfs integer[];
+  v_rare_bounds float8[];
   v_postings bigint;
+  v_seen bigint;
+  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
+  v_state ragdb.block_states;
   v_condition text;
   v_guess float8 := 0.65;
   v_need float8;
@@ -5628,9 +5881,10 @@ begin
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
     array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
     array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
+    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
     sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_postings
+  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
   from (
     select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
     from (
@@ -5666,21 +5920,42 @@ begin
     v_rests[v_i] := v_rest;
   end loop;
 
-  -- Every chunk with a score of at least v_need is among the chunks of v_condition. It starts as a guess; the k-th
-  -- score found is a lower bound of the true one, so the second guess is right.
-  v_need := case when v_among is not null or v_postings <= 2000 then 0 else v_guess * v_rest end;
+  -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
+  -- so what follows a guess that was too high is right.
+  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  if v_need > 0 and v_sql is null and v_must = '' then
+    select t.* into v_state from ragdb.block_states t
+      where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
+  end if;
   loop
-    v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
-      case when cardinality(v_tokens) > 16 then 2 else 3 end);
-    if v_condition = '' then
-      v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+    if v_state.corpus_id is not null and v_need > 0 then
+      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
+      -- more terms there are.
+      v_seen := 0;
+      v_left := v_rest;
+      for v_i in 1..cardinality(v_dfs) loop
+        exit when v_left < v_need;
+        v_left := v_left - v_rare_bounds[v_i];
+        v_seen := v_seen + v_dfs[v_i];
+      end loop;
+      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
+        select f.chunk_nos, f.scores into v_found, v_scores
+          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
+        v_count := coalesce(cardinality(v_found), 0);
+        exit;
+      end if;
     end if;
-    loop
-      if v_among is not null then
-        select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
-        into v_found, v_scores
-        from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
-      elsif v_sql is null then
+    if v_among is not null then
+      select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+      into v_found, v_scores
+      from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
+    else
+      v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
+        case when cardinality(v_tokens) > 16 then 2 else 3 end);
+      if v_condition = '' then
+        v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+      end if;
+      if v_sql is null then
         select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
         into v_found, v_scores
         from ragdb._candidates((v_condition || v_must)::tsquery, v_vector, v_limit) c;
@@ -5688,17 +5963,19 @@ begin
         execute v_sql into v_found, v_scores
           using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit;
       end if;
-      v_count := coalesce(cardinality(v_found), 0);
+    end if;
+    v_count := coalesce(cardinality(v_found), 0);
+    if v_count = v_limit and v_scores[v_limit] >= v_scores[k] * (1 - 1e-5::float8) then
       -- ties at the k-th place, and what float4 cannot tell from them, are all candidates
-      exit when v_count < v_limit or v_scores[v_limit] < v_scores[k] * (1 - 1e-5::float8);
       v_limit := 8 * v_limit;
-    end loop;
+      continue;
+    end if;
     exit when v_need = 0 or v_count >= k and v_scores[k] * (1 - 1e-5::float8) >= v_need;
     if v_count >= k then
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
     end if;
   end loop;
   -- what float4 puts clearly below the k-th cannot rank
@@ -14108,7 +14385,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source eb2ef344f1d6ceea';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 18a0fa73596550f0';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

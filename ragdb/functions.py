@@ -2278,8 +2278,8 @@ class Functions(Caller):
         )
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds
-        and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
+        blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
@@ -3708,8 +3708,8 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts and bounds
-        and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
+        blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return await self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 

@@ -305,6 +305,20 @@ slice_policies = Table(
     Column("created_by", Text, nullable=False),
 )
 
+block_states = Table(
+    "block_states",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("last_chunk_no", Integer, nullable=False),
+    Column("stale_chunks", ARRAY(Integer), nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="block_states_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 contract_nodes = Table(
     "contract_nodes",
     metadata,
@@ -731,6 +745,22 @@ eval_labels = Table(
             "ragdb.eval_cases.name",
         ],
         name="eval_labels_case_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+term_blocks = Table(
+    "term_blocks",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("term_id", Integer, primary_key=True),
+    Column("block_no", Integer, primary_key=True),
+    Column("weight", Double, nullable=False),
+    Column("scores", SPARSEVEC, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.block_states.corpus_id"],
+        name="term_blocks_state_exists",
         ondelete="CASCADE",
     ),
 )

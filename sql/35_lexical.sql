@@ -19,6 +19,19 @@ comment on column ragdb.chunk_lexemes.lexeme_count is 'Length of the chunk: its 
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
 comment on column ragdb.chunk_lexemes.lexemes is 'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
 
+comment on table ragdb.block_states is
+  'Which chunks of a corpus ragdb.term_blocks speaks of, as of the last ragdb.optimize_corpus; no row where it has none.';
+comment on column ragdb.block_states.corpus_id is 'The corpus.';
+comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
+comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
+comment on table ragdb.term_blocks is
+  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
+comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
+comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
+comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
 create or replace function ragdb._sparse(entries text) returns sparsevec
@@ -32,6 +45,84 @@ language sql immutable parallel safe
 return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
+
+create or replace function ragdb._sparse_block(entries text) returns sparsevec
+language sql immutable parallel safe
+return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+comment on function ragdb._sparse_block(text) is
+  'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
+
+create or replace function ragdb._even(value float8) returns vector
+language sql immutable parallel safe
+return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
+
+-- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
+-- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
+returns vector
+language sql stable parallel safe
+return (
+  select sum(b.scores::vector)
+  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
+    cross join lateral pg_catalog.generate_series(1, t.times)
+    cross join lateral (select k.scores from ragdb.term_blocks k
+      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      offset 0) b);
+comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
+  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+
+create or replace function ragdb._count_above(score vector, need float8) returns bigint
+language sql immutable parallel safe
+return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
+comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+
+create or replace function ragdb._blocks_above(
+  corpus_id integer, term_ids integer[], times integer[], need float8,
+  out block_nos integer[], out bits bit varying[], out count bigint)
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.array_agg(q.block_no), pg_catalog.array_agg(q.bits), coalesce(sum(q.count), 0)::bigint
+  from (
+    select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
+    from (
+      select b.block_no,
+        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
+        cross join lateral pg_catalog.generate_series(1, t.times)
+        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
+          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
+      group by b.block_no
+      offset 0) a
+    offset 0) q
+  where q.count > 0;
+end;
+comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+
+-- position() looks at every bit; most pieces have none that is set
+create or replace function ragdb._set_bits(bits bit varying) returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found integer[] := '{}';
+  v_piece bit varying;
+  v_start integer := 1;
+  v_place integer;
+begin
+  while v_start <= length(bits) loop
+    v_piece := substring(bits from v_start for 500);
+    for v_i in 1..bit_count(v_piece) loop
+      v_place := position(B'1' in v_piece);
+      v_found := v_found || v_start + v_place - 1;
+      v_piece := set_bit(v_piece, v_place - 1, 0);
+    end loop;
+    v_start := v_start + 500;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -117,6 +208,14 @@ begin
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
+  -- what was indexed anew, the blocks know wrongly; where term ids begin anew, they know nothing
+  update ragdb.block_states t
+    set stale_chunks = t.stale_chunks || array(
+      select n.chunk_no from unnest(_index_chunks.chunk_nos) n (chunk_no)
+      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
+    where t.corpus_id = v_corpus.corpus_id;
+  delete from ragdb.block_states t
+    where t.corpus_id = v_corpus.corpus_id and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
 end $$;
 comment on function ragdb._index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
@@ -154,6 +253,40 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
+-- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
+  if corpus.chunks < 2000 then
+    return;
+  end if;
+  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
+  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  from (
+    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
+    from (
+      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
+        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
+      where x.corpus_id = corpus.corpus_id) p
+      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
+        on l.term_id = p.term_id
+    group by p.term_id, p.block_no, l.weight) g
+  order by g.term_id, g.block_no;
+end $$;
+comment on function ragdb._build_blocks(ragdb.corpora) is
+  'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
+
 -- The pivot is pinned between two calls, so that putting a document never moves the score of another one. Both
 -- passes go chunk by chunk: what is kept in memory is one row of the dictionary per lexeme.
 create or replace function ragdb.optimize_corpus(corpus text)
@@ -167,6 +300,7 @@ set jit = off
 as $$
 declare
   v_corpus ragdb.corpora := ragdb._lock_corpus(optimize_corpus.corpus, 'write');
+  v_before float8 := v_corpus.pivot;
   v_pivot float8 := v_corpus.pivot;
   v_dropped integer;
 begin
@@ -195,7 +329,9 @@ begin
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  return query select v_corpus.chunks, v_corpus.pivot, v_pivot, v_dropped;
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb._build_blocks(v_corpus);
+  return query select v_corpus.chunks, v_before, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts and bounds and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';

@@ -358,6 +358,102 @@ end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
+-- The k best by the blocks. Chunks that these do not know (newer, or indexed anew), and the best of those with a word
+-- that no block has, are candidates anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], vector sparsevec,
+  reach float8, k integer, out chunk_nos integer[], out scores float8[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_unknown integer[];
+  v_ids integer[];
+  v_times integer[];
+  v_most float8;
+  v_loose tsquery;
+  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_score ragdb.chunk_embeddings.embedding%type;
+  v_block_nos integer[];
+  v_bits bit varying[];
+  v_limit integer := 2 * k + 32;
+  v_count bigint;
+  v_low float8 := 0;
+  v_high float8 := reach;
+  v_need float8 := reach / 3;
+  v_known float8;
+begin
+  -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
+  -- than the sum of its blocks a chunk can score at most.
+  select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
+    max(u.weight / (u.times * u.stored)),
+    string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
+  into v_ids, v_times, v_most, v_loose
+  from (
+    select z.id, z.weight, b.weight as stored,
+      case when b.weight is not null then greatest(1, least(100, round(z.weight / b.weight)))::integer end as times
+    from unnest(term_ids, weights) z (id, weight)
+      left join lateral (select t.weight from ragdb.term_blocks t
+        where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
+  v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
+  for v_i in 1..10 loop
+    v_count := v_blocks * ragdb._count_above(v_score, v_need / v_most);
+    exit when v_count between k + 20 and 2 * k + 200;
+    if v_count > k + 20 then
+      v_low := v_need;
+    else
+      v_high := v_need;
+    end if;
+    v_need := (v_low + v_high) / 2;
+  end loop;
+  v_low := 0;
+  v_high := reach;
+  for v_i in 1..12 loop
+    select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
+      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+    v_known := v_need;
+    exit when v_count between k and k + 400;
+    if v_count < k then
+      v_high := v_need;
+    else
+      v_low := v_need;
+    end if;
+    v_need := case when v_low = 0 then 0.8 * v_high else least((v_low + v_high) / 2, 1.2 * v_low) end;
+  end loop;
+  if v_count < k then
+    v_need := v_low;
+  end if;
+  loop
+    if v_need <> v_known then
+      select a.block_nos, a.bits into v_block_nos, v_bits
+        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      v_known := v_need;
+    end if;
+    select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+    into chunk_nos, scores
+    from ragdb._candidates_among(corpus.corpus_id, array(
+        select b.block_no * 16000 + p.place
+        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
+        union select unnest(v_unknown)
+        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
+      null, vector, v_limit) c;
+    v_count := coalesce(cardinality(chunk_nos), 0);
+    if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
+      v_limit := 8 * v_limit;
+      continue;
+    end if;
+    exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
+    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+      when v_need < reach / 100 then 0 else v_need / 2 end;
+  end loop;
+end $$;
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
+
+-- Three ways to the same result. Few postings, or a list of chunks: score them all. Else a tsquery that lets through
+-- what can reach the k-th score, a guess at first: cheap where GIN has few postings to look at. Else the blocks.
 create or replace function ragdb._rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
   also integer[] default null)
@@ -377,14 +473,17 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
-  v_dfs integer[];
   v_rests float8[];
   v_rest float8 := 0;
-  v_rarest text[];
+  v_dfs integer[];
+  v_rare_bounds float8[];
   v_postings bigint;
+  v_seen bigint;
+  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
+  v_state ragdb.block_states;
   v_condition text;
   v_guess float8 := 0.65;
   v_need float8;
@@ -403,9 +502,10 @@ begin
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
     array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
     array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.bound desc, t.lexeme) filter (where t.df > 0),
+    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
+    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
     sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_postings
+  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
   from (
     select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
     from (
@@ -441,21 +541,42 @@ begin
     v_rests[v_i] := v_rest;
   end loop;
 
-  -- Every chunk with a score of at least v_need is among the chunks of v_condition. It starts as a guess; the k-th
-  -- score found is a lower bound of the true one, so the second guess is right.
-  v_need := case when v_among is not null or v_postings <= 2000 then 0 else v_guess * v_rest end;
+  -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
+  -- so what follows a guess that was too high is right.
+  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  if v_need > 0 and v_sql is null and v_must = '' then
+    select t.* into v_state from ragdb.block_states t
+      where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
+  end if;
   loop
-    v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
-      case when cardinality(v_tokens) > 16 then 2 else 3 end);
-    if v_condition = '' then
-      v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+    if v_state.corpus_id is not null and v_need > 0 then
+      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
+      -- more terms there are.
+      v_seen := 0;
+      v_left := v_rest;
+      for v_i in 1..cardinality(v_dfs) loop
+        exit when v_left < v_need;
+        v_left := v_left - v_rare_bounds[v_i];
+        v_seen := v_seen + v_dfs[v_i];
+      end loop;
+      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
+        select f.chunk_nos, f.scores into v_found, v_scores
+          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
+        v_count := coalesce(cardinality(v_found), 0);
+        exit;
+      end if;
     end if;
-    loop
-      if v_among is not null then
-        select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
-        into v_found, v_scores
-        from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
-      elsif v_sql is null then
+    if v_among is not null then
+      select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
+      into v_found, v_scores
+      from ragdb._candidates_among(corpus.corpus_id, v_among, nullif(substr(v_must, 2), '')::tsquery, v_vector, v_limit) c;
+    else
+      v_condition := ragdb._bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
+        case when cardinality(v_tokens) > 16 then 2 else 3 end);
+      if v_condition = '' then
+        v_condition := '(' || array_to_string(v_tokens, '|') || ')';
+      end if;
+      if v_sql is null then
         select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
         into v_found, v_scores
         from ragdb._candidates((v_condition || v_must)::tsquery, v_vector, v_limit) c;
@@ -463,17 +584,19 @@ begin
         execute v_sql into v_found, v_scores
           using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit;
       end if;
-      v_count := coalesce(cardinality(v_found), 0);
+    end if;
+    v_count := coalesce(cardinality(v_found), 0);
+    if v_count = v_limit and v_scores[v_limit] >= v_scores[k] * (1 - 1e-5::float8) then
       -- ties at the k-th place, and what float4 cannot tell from them, are all candidates
-      exit when v_count < v_limit or v_scores[v_limit] < v_scores[k] * (1 - 1e-5::float8);
       v_limit := 8 * v_limit;
-    end loop;
+      continue;
+    end if;
     exit when v_need = 0 or v_count >= k and v_scores[k] * (1 - 1e-5::float8) >= v_need;
     if v_count >= k then
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else v_guess * v_rest end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
     end if;
   end loop;
   -- what float4 puts clearly below the k-th cannot rank

@@ -201,6 +201,24 @@ alter table ragdb.chunk_lexemes alter lexemes set storage external;
 create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
   using gin (lexemes) with (gin_pending_list_limit = 262144);
 
+-- Frequent lexemes turned the other way round: a row has what one of them weighs in 16,000 chunks
+create table ragdb.block_states (
+  corpus_id integer constraint block_states_corpus_is_unique primary key
+    constraint block_states_corpus_exists references ragdb.corpora on delete cascade,
+  last_chunk_no integer not null,
+  stale_chunks integer[] not null default '{}'
+);
+
+create table ragdb.term_blocks (
+  corpus_id integer not null
+    constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
+  term_id integer not null,
+  block_no integer not null,
+  weight float8 not null,
+  scores sparsevec not null,
+  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
+);
+alter table ragdb.term_blocks alter scores set storage external;
 -- Of a corpus that is new since the last analyze, statistics say that it has no rows, and then any index that begins
 -- with corpus_id looks as good as the right one: 10,000 lookups scanned the corpus each. Without statistics of that
 -- column a corpus is taken for a two-hundredth of the table, and a unique key for the one row that it is.
