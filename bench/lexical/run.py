@@ -1,0 +1,352 @@
+"""Lexical search beside pg_textsearch, ts_rank_cd, plpgsql_bm25's method and bm25s. See README.md.
+
+python -m bench.lexical.run [--limit 46000] [--results bench/results.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+import psycopg
+import Stemmer
+from psycopg.conninfo import make_conninfo
+
+from ragdb import migrate
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data"
+PEERS = ROOT / "bench/.venv/bin/python"
+CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
+DENSE = 2_000  # documents; one float8 for every word and document is what that method stores
+Connection = psycopg.Connection[Any]
+Ask = Callable[[str], Any]
+
+
+@dataclass
+class System:
+    name: str
+    ask: Ask
+    # every how many questions it is asked, where it takes too long for all
+    step: int = 1
+    times: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
+def start(folder: Path) -> str:
+    """Start the peers' server with room in memory, and return the superuser's URI."""
+    script = (
+        "import pathlib, sys, pgserver;"
+        "print(pgserver.get_server(pathlib.Path(sys.argv[1]), cleanup_mode=None).get_uri())"
+    )
+    run = [str(PEERS), "-W", "ignore", "-c", script, str(folder)]
+    uri = subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+    with psycopg.connect(uri, autocommit=True) as admin:
+        for setting in (
+            "shared_buffers = '1GB'",
+            "max_wal_size = '8GB'",
+            "checkpoint_timeout = '1h'",
+        ):
+            admin.execute(f"alter system set {setting}")
+    stop(folder)
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def stop(folder: Path) -> None:
+    script = (
+        "import pathlib, sys, pgserver;"
+        "pgserver.get_server(pathlib.Path(sys.argv[1]), cleanup_mode='stop').cleanup()"
+    )
+    subprocess.run([str(PEERS), "-W", "ignore", "-c", script, str(folder)], check=True)
+
+
+def read(name: str) -> Iterator[tuple[str, str]]:
+    """Titles and texts of a collection."""
+    folder = DATA / name
+    zipped = folder / "corpus.jsonl.gz"
+    with gzip.open(zipped, "rt") if zipped.exists() else (folder / "corpus.jsonl").open() as lines:
+        for line in lines:
+            record = json.loads(line)
+            if record["text"].strip():
+                yield record["title"] or "", record["text"]
+
+
+def questions(name: str) -> list[str]:
+    lines = (DATA / name / "queries.jsonl").read_text().splitlines()
+    return [json.loads(line)["text"] for line in lines]
+
+
+def document(n: int, title: str, text: str) -> dict[str, Any]:
+    return {
+        "doc_cid": "sha256:" + hashlib.sha256(f"{n}\0{title}\0{text}".encode()).hexdigest(),
+        "uri": f"{n}",
+        "title": title,
+        "media_type": "text/plain",
+        "metadata": {},
+        "size_bytes": len(text.encode()),
+        "chunking": CHUNKING,
+        "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": len(text) // 4}],
+    }
+
+
+def put(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> float:
+    """Seconds to put and optimise a corpus."""
+    begun = time.perf_counter()
+    db.execute("select ragdb.create_corpus(%s)", (corpus,))
+    for first in range(0, len(texts), 2000):
+        batch = [document(first + n, *t) for n, t in enumerate(texts[first : first + 2000])]
+        db.execute("select ragdb.put_documents(%s, %s)", (corpus, json.dumps(batch)))
+    db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+    return time.perf_counter() - begun
+
+
+def build_peers(db: Connection, corpus: str) -> dict[str, float]:
+    """Seconds to build each peer's index over the very text that ragdb searches."""
+    db.execute("create extension pg_textsearch")
+    db.execute("create table peer (id integer primary key, body text, words tsvector)")
+    db.execute(
+        "insert into peer select c.chunk_no, ragdb._searched_text(d.title, c.heading, c.text)"
+        " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no)"
+        " join ragdb.corpora p using (corpus_id) where p.name = %s order by 1",
+        (corpus,),
+    )
+    seconds = {}
+    begun = time.perf_counter()
+    db.execute("create index peer_bm25 on peer using bm25 (body) with (text_config = 'english')")
+    seconds["pg_textsearch"] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    db.execute(
+        "create table peer_words as select id, to_tsvector('english', body) as words from peer"
+    )
+    db.execute("create index peer_words_gin on peer_words using gin (words)")
+    seconds["ts_rank_cd"] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    db.execute(
+        f"""
+        create table peer_dense as
+        with posting as (
+          select p.id, w.lexeme, cardinality(w.positions)::float8 as tf,
+            (select sum(cardinality(l.positions)) from unnest(p.words) l)::float8 as length
+          from peer_words p, unnest(p.words) w where p.id <= {DENSE}
+        ), word as (
+          select lexeme, ln(1 + ({DENSE} - count(*) + 0.5) / (count(*) + 0.5))::float8 as idf
+          from posting group by lexeme
+        )
+        select w.lexeme, array(
+          select coalesce(w.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.length / m.mean)), 0)
+          from generate_series(1, {DENSE}) g (id)
+            left join posting p on p.id = g.id and p.lexeme = w.lexeme order by g.id) as scores
+        from word w, (select avg(length) as mean from (select distinct id, length from posting) d) m
+        """
+    )
+    db.execute("create unique index on peer_dense (lexeme)")
+    seconds["plpgsql_bm25"] = time.perf_counter() - begun
+    db.execute("vacuum analyze")
+    return seconds
+
+
+def sizes(db: Connection) -> dict[str, float]:
+    """MB on disk."""
+    found = {
+        "ragdb": "pg_total_relation_size('ragdb.chunk_lexemes')"
+        " + pg_total_relation_size('ragdb.lexemes') + pg_total_relation_size('ragdb.term_blocks')",
+        "pg_textsearch": "pg_relation_size('peer_bm25')",
+        "ts_rank_cd": "pg_total_relation_size('peer_words')",
+        "plpgsql_bm25": "pg_total_relation_size('peer_dense')",
+    }
+    return {
+        name: float((db.execute(f"select ({size}) / 1e6").fetchone() or (0,))[0])
+        for name, size in found.items()
+    }
+
+
+def systems(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> list[System]:
+    stem = Stemmer.Stemmer("english")
+    memory = bm25s.BM25(k1=1.2, b=0.75)
+    tokens = bm25s.tokenize(
+        [f"{title} {text}" for title, text in texts], stemmer=stem, show_progress=False
+    )
+    memory.index(tokens, show_progress=False)
+
+    def sql(statement: str) -> Ask:
+        return lambda q: db.execute(statement, {"q": q}, prepare=True).fetchall()
+
+    def in_memory(q: str) -> Any:
+        asked = bm25s.tokenize(q, stemmer=stem, show_progress=False)
+        return memory.retrieve(asked, k=10, show_progress=False)
+
+    words = "replace(plainto_tsquery('english', %(q)s)::text, '&', '|')::tsquery"
+    wide = len(texts) > 20_000
+    return [
+        System("ragdb.search", sql(f"select chunk_id, score from ragdb.search('{corpus}', %(q)s)")),
+        System(
+            "pg_textsearch, ids",
+            sql("select id from peer order by body <@> to_bm25query(%(q)s, 'peer_bm25') limit 10"),
+        ),
+        System(
+            "pg_textsearch, ids and scores",
+            sql(
+                "select id, body <@> to_bm25query(%(q)s, 'peer_bm25') from peer"
+                " order by body <@> to_bm25query(%(q)s, 'peer_bm25') limit 10"
+            ),
+        ),
+        System(
+            "ts_rank_cd",
+            sql(
+                f"select id, ts_rank_cd(words, {words}) from peer_words"
+                f" where words @@ {words} order by 2 desc limit 10"
+            ),
+            step=15 if wide else 5,
+        ),
+        System(
+            f"plpgsql_bm25's method, {DENSE:,} documents",
+            sql(
+                "select s.id, sum(s.score) from unnest(to_tsvector('english', %(q)s)) w"
+                " join peer_dense d on d.lexeme = w.lexeme"
+                " cross join unnest(d.scores) with ordinality s (score, id)"
+                " group by s.id order by 2 desc limit 10"
+            ),
+            step=5,
+        ),
+        System("bm25s, in memory", in_memory),
+    ]
+
+
+def measure(db: Connection, asked: Sequence[str], found: Sequence[System]) -> None:
+    """Best of three of every question, the systems in turn."""
+    pid = db.info.backend_pid
+
+    def cpu() -> float:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+    for n, question in enumerate(asked):
+        turn = [s for s in found if n % s.step == 0]
+        best = {s.name: (float("inf"), float("inf")) for s in turn}
+        for _ in range(3):
+            for system in turn:
+                begun, used = time.perf_counter(), cpu()
+                system.ask(question)
+                took = (time.perf_counter() - begun) * 1e3
+                clock, processor = best[system.name]
+                best[system.name] = (min(clock, took), min(processor, cpu() - used))
+        for system in turn:
+            system.times.append(best[system.name][0])
+            system.cpu.append(best[system.name][1])
+
+
+def table(found: Sequence[System]) -> list[str]:
+    lines = [
+        "| system | median ms | p95 | p99 | median cpu ms | p95 | questions |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for s in found:
+        clock = " | ".join(f"{np.quantile(s.times, q):.2f}" for q in (0.5, 0.95, 0.99))
+        used = " | ".join(f"{np.quantile(s.cpu, q):.2f}" for q in (0.5, 0.95))
+        if s.name.startswith("bm25s"):
+            used = "– | –"
+        lines.append(f"| {s.name} | {clock} | {used} | {len(s.times)} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, default=10_000_000, help="chunks of scale_tech_docs")
+    parser.add_argument("--mixed", action="store_true", help="add the other English collections")
+    parser.add_argument("--folder", type=Path, help="data folder of the server, kept")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results.md")
+    options = parser.parse_args()
+    if not PEERS.exists():
+        raise SystemExit(f"{PEERS} is missing: bench/lexical/README.md says how to make it")
+
+    texts = list(itertools.islice(read("scale_tech_docs"), options.limit))
+    if options.mixed:
+        for name in ("beir_scifact", "cranfield", "squad_v1_dev", "rag_anthropic_docs"):
+            texts += read(name)
+    home = options.folder or Path(tempfile.mkdtemp(dir="/var/lib" if os.geteuid() == 0 else None))
+    home.chmod(0o711)
+    folder = home / "server"
+    uri = start(folder)
+    try:
+        with psycopg.connect(uri, autocommit=True) as admin:
+            admin.execute("drop database if exists bench")
+            admin.execute("create database bench template template0")
+        dsn = make_conninfo(uri, dbname="bench")
+        migrate.migrate(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            seconds = {"ragdb": put(db, "docs", texts)}
+            seconds |= build_peers(db, "docs")
+            report(db, options, texts, seconds, sizes(db))
+    finally:
+        stop(folder)
+        if options.folder is None:
+            shutil.rmtree(home)
+
+
+def report(
+    db: Connection,
+    options: argparse.Namespace,
+    texts: Sequence[tuple[str, str]],
+    seconds: dict[str, float],
+    megabytes: dict[str, float],
+) -> None:
+    def few(asked: Sequence[str]) -> list[str]:
+        count = "select length(to_tsvector('english', %s))"
+        return [q for q in asked if (db.execute(count, (q,)).fetchone() or (99,))[0] <= 14]
+
+    abstracts = [
+        " ".join(text.split()[:110]) for _, text in itertools.islice(read("beir_scifact"), 30)
+    ]
+    sets = {
+        "headings as questions": few(questions("scale_tech_docs")[:170])[:150],
+        "questions of people (squad)": few(questions("squad_v1_dev")[::70])[:150],
+        "whole abstracts (some 60 terms)": abstracts,
+    }
+    (version,) = db.execute("show server_version").fetchone() or ("",)
+    argument = "" if options.limit > len(texts) else f" --limit {options.limit}"
+    lines = [
+        f"\n## Lexical search: `python -m bench.lexical.run{argument}"
+        f"{' --mixed' if options.mixed else ''}`",
+        f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+        f" {platform.machine()}, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')};"
+        f" {len(texts):,} chunks, one server for all, k = 10, best of three, systems in turn.",
+        "Built in s: " + ", ".join(f"{n} {s:.0f}" for n, s in seconds.items()) + ".",
+        "On disk in MB: " + ", ".join(f"{n} {m:.0f}" for n, m in megabytes.items()) + ".",
+    ]
+    for name, asked in sets.items():
+        found = systems(db, "docs", texts)
+        if name.startswith("whole"):
+            found = [s for s in found if s.step == 1]
+        measure(db, asked, found)
+        lines += ["", f"{name}:", "", *table(found)]
+        ours, theirs = found[0], found[2]
+        ratios = [
+            f"{np.quantile(ours.times, q) / np.quantile(theirs.times, q):.2f} ×"
+            for q in (0.5, 0.95)
+        ]
+        lines.append(
+            f"\nragdb ÷ pg_textsearch with scores: median {ratios[0]}, p95 {ratios[1]};"
+            f" with ids alone: median {np.median(ours.times) / np.median(found[1].times):.2f} ×,"
+            f" p95 {np.quantile(ours.times, 0.95) / np.quantile(found[1].times, 0.95):.2f} ×."
+        )
+    print("\n".join(lines))
+    with options.results.open("a") as results:
+        results.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
