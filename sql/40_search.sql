@@ -386,7 +386,7 @@ begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
   -- than the sum of its blocks a chunk can score at most.
   select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
-    max(u.weight / (u.times * u.stored)),
+    coalesce(max(u.weight / (u.times * u.stored)), 1),
     string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
   into v_ids, v_times, v_most, v_loose
   from (
@@ -399,7 +399,7 @@ begin
   -- a score that at least k chunks have and no more than some hundred: first guessed from one block
   v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
   for v_i in 1..10 loop
-    v_count := v_blocks * ragdb._count_above(v_score, v_need / v_most);
+    v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
     exit when v_count between k + 20 and 2 * k + 200;
     if v_count > k + 20 then
       v_low := v_need;

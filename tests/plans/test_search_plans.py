@@ -1,0 +1,91 @@
+"""Search goes by the index and by keys, whatever the planner believes of the tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.lexical_twin import document, put
+
+Connection = psycopg.Connection[Any]
+
+SETTINGS = ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off")
+
+
+@pytest.fixture(params=["no statistics", "analyzed empty", "analyzed full"])
+def filled(db: Connection, request: pytest.FixtureRequest) -> Connection:
+    """400 chunks, with what the planner may know of them."""
+    tables = "ragdb.chunks, ragdb.documents, ragdb.lexemes, ragdb.chunk_lexemes"
+    if request.param == "analyzed empty":
+        db.execute(f"analyze {tables}")
+    db.execute("select ragdb.create_corpus('docs')")
+    put(db, "docs", (document(f"{n}.txt", f"word{n % 90} common {n}") for n in range(400)))
+    if request.param == "analyzed full":
+        db.execute(f"analyze {tables}")
+    for setting in SETTINGS:
+        db.execute(f"set local {setting}")
+    return db
+
+
+def plan(db: Connection, statement: str) -> str:
+    (found,) = db.execute(f"explain (format json, costs off) {statement}").fetchone() or ([],)
+    return json.dumps(found)
+
+
+def token(db: Connection, lexeme: str) -> str:
+    (found,) = db.execute(
+        "select ragdb._token(l.corpus_id, l.term_id) from ragdb.lexemes l"
+        " join ragdb.corpora c using (corpus_id) where c.name = 'docs' and l.lexeme = %s",
+        (lexeme,),
+    ).fetchone() or ("",)
+    return str(found)
+
+
+def test_candidates_come_from_the_gin_index(filled: Connection) -> None:
+    found = plan(
+        filled,
+        f"select * from ragdb._candidates('{token(filled, 'word7')}'::tsquery,"
+        " ragdb._sparse('1:1'), 10)",
+    )
+    assert "chunk_lexemes_by_lexeme" in found
+    assert "Seq Scan" not in found
+
+
+def test_given_chunks_are_found_by_key(filled: Connection) -> None:
+    found = plan(
+        filled,
+        "select * from ragdb._candidates_among(1, array[1, 2, 3], null, ragdb._sparse('1:1'), 10)",
+    )
+    assert "chunk_lexemes_chunk_is_unique" in found
+    assert "Seq Scan" not in found
+
+
+def test_candidates_are_one_plan_with_the_scores(filled: Connection) -> None:
+    # not inlined, there would be a function scan, and no index under it
+    found = plan(
+        filled, "select * from ragdb._candidates('1.1'::tsquery, ragdb._sparse('1:1'), 10)"
+    )
+    assert "Function Scan" not in found
+
+
+def test_a_corpus_has_its_own_posting_lists(clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        # given a word in two corpora
+        for name, count in (("small", 3), ("large", 300)):
+            db.execute("select ragdb.create_corpus(%s)", (name,))
+            put(db, name, (document(f"{n}.txt", "apple pear") for n in range(count)))
+        # then the index gives the small corpus its own chunks and looks at no other
+        (found,) = db.execute(
+            "select ragdb._token(l.corpus_id, l.term_id) from ragdb.lexemes l"
+            " join ragdb.corpora c using (corpus_id) where c.name = 'small' and l.lexeme = 'appl'"
+        ).fetchone() or ("",)
+        db.execute("set local enable_seqscan = off")
+        (explained,) = db.execute(
+            "explain (analyze, format json, timing off) select from ragdb.chunk_lexemes"
+            f" where lexemes @@ '{found}'::tsquery"
+        ).fetchone() or ([],)
+        assert explained[0]["Plan"]["Actual Rows"] == 3
+        assert explained[0]["Plan"]["Plans"][0]["Actual Rows"] == 3
