@@ -5765,7 +5765,7 @@ begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
   -- than the sum of its blocks a chunk can score at most.
   select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
-    max(u.weight / (u.times * u.stored)),
+    coalesce(max(u.weight / (u.times * u.stored)), 1),
     string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
   into v_ids, v_times, v_most, v_loose
   from (
@@ -5778,7 +5778,7 @@ begin
   -- a score that at least k chunks have and no more than some hundred: first guessed from one block
   v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
   for v_i in 1..10 loop
-    v_count := v_blocks * ragdb._count_above(v_score, v_need / v_most);
+    v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
     exit when v_count between k + 20 and 2 * k + 200;
     if v_count > k + 20 then
       v_low := v_need;
@@ -14385,7 +14385,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 18a0fa73596550f0';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b8d5486b83f6bbe0';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
