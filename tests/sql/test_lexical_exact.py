@@ -6,6 +6,7 @@ import json
 import random
 import re
 import string
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ WORDS = [f"w{letter}" for letter in string.ascii_lowercase]
 texts = st.lists(
     st.sampled_from(["the", *WORDS[:3] * 6, *WORDS[:10] * 2, *WORDS]), min_size=1, max_size=30
 ).map(" ".join)
+
+
+@pytest.fixture
+def db(clone: str) -> Iterator[Connection]:
+    """A database of the test's own: what other tests rolled back still fills the posting lists."""
+    with psycopg.connect(clone) as connection:
+        yield connection
 
 
 def records(file: Path) -> list[dict[str, Any]]:
