@@ -594,7 +594,7 @@ class MatchDocumentsRow:
     id: str
     content: str
     metadata: Any
-    similarity: float
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -652,6 +652,23 @@ class QueryEmbeddingStateRow:
 
     is_ready: bool
     last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAnswerRow:
+    """A row of `record_answer`."""
+
+    answer_id: UUID
+    citation: int | None
+    code: str
+    is_advisory: bool
+    message: str
+    source_id: str | None
+    chunk_id: str
+    method: str | None
+    start_offset: int
+    end_offset: int
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1269,6 +1286,35 @@ _RAG_ENOUGH_CONTEXT_GATE = Call(
     {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
 )
 _RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
+_RECORD_ANSWER = Call(
+    "record_answer",
+    {
+        "output": "jsonb",
+        "evidence": "jsonb",
+        "trace_id": "uuid",
+        "require_citations": "boolean",
+        "require_admissible": "boolean",
+        "min_coverage": "double precision",
+        "min_quote": "integer",
+        "offsets": "text",
+        "task": "text",
+        "model": "text",
+        "attempt": "integer",
+        "client": "text",
+    },
+    {
+        "trace_id": None,
+        "require_citations": False,
+        "require_admissible": False,
+        "min_coverage": 0.0,
+        "min_quote": 8,
+        "offsets": "codepoint",
+        "task": None,
+        "model": None,
+        "attempt": 1,
+        "client": None,
+    },
+)
 _RECORD_FAILURE = Call(
     "record_failure",
     {
@@ -1297,6 +1343,19 @@ _RECORD_FAILURE = Call(
         "otel_trace_id": None,
         "otel_span_id": None,
     },
+)
+_RECORD_GATE = Call(
+    "record_gate",
+    {
+        "query": "text",
+        "pack": "jsonb",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+        "trace_id": "uuid",
+        "client": "text",
+    },
+    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
 )
 _REEMBED_CORPUS = Call(
     "reembed_corpus",
@@ -1619,6 +1678,7 @@ _VALIDATE_CITATIONS = Call(
     {"require_citations": False},
 )
 _VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
+_VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 _VERIFY_TOKEN = Call(
     "verify_token",
     {
@@ -1928,9 +1988,9 @@ class Functions(Caller):
         self._run(_DROP_SPACE, corpus, embedder)
 
     def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
-        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, and
-        returns each month with the number of traces and hits dropped. It waits for readers of
-        the tables. Raises RG400.
+        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
+        their gates and answers, and returns each month with the number of traces and hits
+        dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -2466,6 +2526,44 @@ class Functions(Caller):
         """
         return self._value(_RAG_QUERY_PLAN, question)
 
+    def record_answer(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+        task: str | None = None,
+        model: str | None = None,
+        attempt: int = 1,
+        client: str | None = None,
+    ) -> list[RecordAnswerRow]:
+        """Checks the citations of an output as ragdb.check_citations, whose rows it returns
+        after the id of the answer, and records the answer and what each citation came to,
+        without any text; task, model and client (up to 200 characters each) are names,
+        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
+        RG413, and 25006 where nothing can be written.
+        """
+        return self._rows(
+            _RECORD_ANSWER,
+            RecordAnswerRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+            task,
+            model,
+            attempt,
+            client,
+        )
+
     def record_failure(
         self,
         corpus: str,
@@ -2503,6 +2601,26 @@ class Functions(Caller):
             otel_span_id,
         )
         return value
+
+    def record_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+        trace_id: UUID | str | None = None,
+        client: str | None = None,
+    ) -> Any:
+        """Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records
+        what it was decided by and the verdict, and returns it with gate_id; trace_id is that
+        of the pack unless given, client (up to 200 characters) names the program. Raises what
+        ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be
+        written.
+        """
+        return self._value(
+            _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
+        )
 
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
@@ -2996,6 +3114,14 @@ class Functions(Caller):
         """
         return self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
 
+    def validate_query_plan(self, plan: Any) -> list[str]:
+        """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
+        needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
+        where it is true, reason is a text; nothing for a sound one.
+        """
+        value: list[str] = self._value(_VALIDATE_QUERY_PLAN, plan)
+        return value
+
     def verify_token(
         self,
         corpus: str,
@@ -3348,9 +3474,9 @@ class AsyncFunctions(AsyncCaller):
         await self._run(_DROP_SPACE, corpus, embedder)
 
     async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
-        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, and
-        returns each month with the number of traces and hits dropped. It waits for readers of
-        the tables. Raises RG400.
+        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
+        their gates and answers, and returns each month with the number of traces and hits
+        dropped. It waits for readers of the tables. Raises RG400.
         """
         return await self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -3900,6 +4026,44 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._value(_RAG_QUERY_PLAN, question)
 
+    async def record_answer(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+        task: str | None = None,
+        model: str | None = None,
+        attempt: int = 1,
+        client: str | None = None,
+    ) -> list[RecordAnswerRow]:
+        """Checks the citations of an output as ragdb.check_citations, whose rows it returns
+        after the id of the answer, and records the answer and what each citation came to,
+        without any text; task, model and client (up to 200 characters each) are names,
+        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
+        RG413, and 25006 where nothing can be written.
+        """
+        return await self._rows(
+            _RECORD_ANSWER,
+            RecordAnswerRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+            task,
+            model,
+            attempt,
+            client,
+        )
+
     async def record_failure(
         self,
         corpus: str,
@@ -3937,6 +4101,26 @@ class AsyncFunctions(AsyncCaller):
             otel_span_id,
         )
         return value
+
+    async def record_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+        trace_id: UUID | str | None = None,
+        client: str | None = None,
+    ) -> Any:
+        """Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records
+        what it was decided by and the verdict, and returns it with gate_id; trace_id is that
+        of the pack unless given, client (up to 200 characters) names the program. Raises what
+        ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be
+        written.
+        """
+        return await self._value(
+            _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
+        )
 
     async def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
@@ -4433,6 +4617,14 @@ class AsyncFunctions(AsyncCaller):
         be applied. Raises RG400.
         """
         return await self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
+
+    async def validate_query_plan(self, plan: Any) -> list[str]:
+        """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
+        needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
+        where it is true, reason is a text; nothing for a sound one.
+        """
+        value: list[str] = await self._value(_VALIDATE_QUERY_PLAN, plan)
+        return value
 
     async def verify_token(
         self,

@@ -1,5 +1,6 @@
 -- Traces: every retrieval leaves one row of retrieval_traces and a row of retrieval_hits per hit.
--- Both tables are partitioned by month (UTC), append-only, and granted to nobody.
+-- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of gates and answers,
+-- which share their months.
 
 -- The canonical form of everything hashed here. A length before each field keeps two lists of fields from
 -- having the same bytes, and the *_send functions give bytes that no setting changes (a text cast of a
@@ -227,6 +228,13 @@ end $$;
 comment on function ragdb._check_admissible() is
   'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises RG436.';
 
+-- What hangs from a trace stands before it: months are dropped in this order.
+create or replace function ragdb._partitioned() returns text[]
+language sql immutable parallel safe
+return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_traces}'::text[];
+comment on function ragdb._partitioned() is
+  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace before the traces.';
+
 create or replace function ragdb._protect_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -260,6 +268,7 @@ begin
   execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
     v_name || '_ids_are_unique',
     case parent when 'retrieval_hits' then 'corpus_id, trace_id, rank'
+      when 'answer_citations' then 'corpus_id, answer_id, row_no'
       else 'corpus_id, id, created_at' end);
   perform ragdb._protect_partition(v_name);
   execute format('comment on table ragdb.%I is %L', v_name, format('The rows of ragdb.%s %s.', parent,
@@ -277,7 +286,7 @@ comment on function ragdb._make_partition(text, date) is
 do $$ begin
   perform ragdb._protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-  where i.inhparent in ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass);
+  where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass from unnest(ragdb._partitioned()) p (name)));
 end $$;
 
 -- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a long
@@ -292,33 +301,42 @@ declare
   v_parent text;
   v_default text;
   v_is_moving boolean := false;
-  v_has_default boolean := to_regclass('ragdb.retrieval_hits_default') is not null;
+  v_has_default boolean := not exists (select from unnest(ragdb._partitioned()) p (name)
+    where to_regclass('ragdb.' || ragdb._partition_name(p.name, null)) is null);
   v_ahead date[] := array(
     select (date_trunc('month', ragdb._now() at time zone 'UTC') + make_interval(months => i))::date
     from generate_series(0, 3) i);
   v_months date[] := '{}';
+  v_found date[];
   v_month date;
   v_made text[] := '{}';
 begin
   if v_has_default then
-    execute 'select exists (select from ragdb.retrieval_traces_default)' into v_is_moving;
-    if not v_is_moving and not exists (select from unnest(v_ahead) m
-      where to_regclass('ragdb.' || ragdb._partition_name('retrieval_hits', m)) is null)
+    foreach v_parent in array ragdb._partitioned() loop
+      exit when v_is_moving;
+      execute format('select exists (select from ragdb.%I)', ragdb._partition_name(v_parent, null)) into v_is_moving;
+    end loop;
+    if not v_is_moving and not exists (select from unnest(v_ahead) m, unnest(ragdb._partitioned()) p (name)
+      where to_regclass('ragdb.' || ragdb._partition_name(p.name, m)) is null)
     then
       return;
     end if;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
-  if to_regclass('ragdb.retrieval_traces_default') is not null then
-    execute 'select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
-      ' from ragdb.retrieval_traces_default t' into v_months;
-  end if;
+  foreach v_parent in array ragdb._partitioned() loop
+    v_default := ragdb._partition_name(v_parent, null);
+    if to_regclass('ragdb.' || v_default) is not null then
+      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
+        ' from ragdb.%I t', v_default) into v_found;
+      v_months := v_months || v_found;
+    end if;
+  end loop;
   v_is_moving := v_months <> '{}';
   v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
-  foreach v_parent in array array['retrieval_traces', 'retrieval_hits'] loop
+  foreach v_parent in array ragdb._partitioned() loop
     v_default := ragdb._partition_name(v_parent, null);
     -- its rows may not be deleted, so a default partition with rows is replaced by a new one
-    if v_is_moving then
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
       execute format('alter table ragdb.%I detach partition ragdb.%I', v_parent, v_default);
     end if;
     foreach v_month in array v_months loop
@@ -326,7 +344,7 @@ begin
         v_made := v_made || ragdb._make_partition(v_parent, v_month);
       end if;
     end loop;
-    if v_is_moving then
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
       execute format('insert into ragdb.%I select * from ragdb.%I', v_parent, v_default);
       execute format('drop table ragdb.%I', v_default);
     end if;
@@ -349,6 +367,9 @@ returns table (month date, traces bigint, hits bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_parent text;
+  v_rows bigint;
 begin
   if before is null or before > (ragdb._now() at time zone 'UTC')::date then
     raise exception 'before is %', coalesce('in the future', 'null')
@@ -365,18 +386,21 @@ begin
       and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
     order by 1
   loop
-    -- hits first: no hit is ever without its trace
-    execute format('select count(*) from ragdb.%I', ragdb._partition_name('retrieval_hits', month))
-      into hits;
-    execute format('drop table ragdb.%I', ragdb._partition_name('retrieval_hits', month));
-    execute format('select count(*) from ragdb.%I', ragdb._partition_name('retrieval_traces', month))
-      into traces;
-    execute format('drop table ragdb.%I', ragdb._partition_name('retrieval_traces', month));
+    -- the traces last: no hit is ever without its own
+    foreach v_parent in array ragdb._partitioned() loop
+      continue when to_regclass('ragdb.' || ragdb._partition_name(v_parent, month)) is null;
+      if v_parent like 'retrieval\_%' then
+        execute format('select count(*) from ragdb.%I', ragdb._partition_name(v_parent, month)) into v_rows;
+        hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
+        traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
+      end if;
+      execute format('drop table ragdb.%I', ragdb._partition_name(v_parent, month));
+    end loop;
     return next;
   end loop;
 end $$;
 comment on function ragdb.drop_traces_before(date) is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
 
 -- Recording
 

@@ -202,53 +202,67 @@ end $$;
 comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
 
--- Each marker grounds the text since the marker before it.
+-- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
+create or replace function ragdb._markers(answer text)
+returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
+  v_from integer := 1;
+  v_at integer;
+  v_end integer;
+  v_gap text;
+begin
+  loop
+    v_at := regexp_instr(answer, v_marker, v_from);
+    exit when coalesce(v_at, 0) = 0;
+    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
+    v_gap := substr(answer, v_from, v_at - v_from);
+    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
+      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
+    end if;
+    marker_offset := v_at - 1;
+    return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
+      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
+    v_from := v_end;
+  end loop;
+end $$;
+comment on function ragdb._markers(text) is
+  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
+
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_marker record;
-  v_from integer := 0;
-  v_at integer := 0;
-  v_gap text;
-  v_start integer;
-  v_end integer;
-  v_spans jsonb := '[]';
-  v_ids jsonb;
 begin
   if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
     raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
       using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
   end if;
-  for v_marker in
-    select m.part[1] as before, m.part[2] as numbers
-    from regexp_matches(answer, '(.*?)\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]', 'g') with ordinality m (part, n) order by m.n
-  loop
-    v_gap := v_marker.before;
-    v_at := v_from + length(v_gap);
-    select jsonb_agg(chunk_ids[n.v::integer] order by n.n) into v_ids from (
-      select min(x.n) as n, x.v from string_to_table(regexp_replace(v_marker.numbers, '\s', '', 'g'), ',') with ordinality x (v, n) group by x.v) n;
-    if jsonb_path_exists(v_ids, '$[*] ? (@ == null)') then
-      raise exception 'marker [%] names no chunk', ragdb._quote(v_marker.numbers)
+  for v_marker in select m.* from ragdb._markers(answer) m loop
+    if v_marker.n not between 1 and cardinality(chunk_ids) then
+      raise exception 'marker [%] names no chunk', v_marker.n
         using errcode = 'RG442', detail = format('there are %s chunks, from 1', cardinality(chunk_ids)), hint = 'correct the marker, or pass all chunk ids';
+    elsif v_marker.start_offset >= v_marker.end_offset then
+      raise exception 'marker [%] has no text before it', v_marker.n
+        using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
     end if;
-    if v_spans <> '[]' and v_gap ~ '^[ \t.,;:!?]*$' then
-      v_spans := jsonb_set(v_spans, array['-1', 'chunkIds'], (
-        select jsonb_agg(i.v order by i.n) from (select e.v, min(e.n) as n
-          from jsonb_array_elements((v_spans -> -1 -> 'chunkIds') || v_ids) with ordinality e (v, n) group by e.v) i));
-    else
-      v_start := v_from + length(v_gap) - length(regexp_replace(v_gap, '^[\s.!?]+', ''));
-      v_end := v_from + length(regexp_replace(v_gap, '\s+$', ''));
-      if v_start >= v_end then
-        raise exception 'marker [%] has no text before it', ragdb._quote(v_marker.numbers)
-          using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
-      end if;
-      v_spans := v_spans || jsonb_build_object('start', v_start, 'end', v_end, 'chunkIds', v_ids, 'required', true);
-    end if;
-    v_from := v_at + length(v_marker.numbers) + 2;
   end loop;
-  return v_spans;
+  return coalesce((
+    select jsonb_agg(jsonb_build_object('start', s.start_offset, 'end', s.end_offset, 'chunkIds', s.ids, 'required', true)
+      order by s.start_offset)
+    from (
+      select c.start_offset, c.end_offset, jsonb_agg(c.id order by c.first) as ids
+      from (
+        select m.start_offset, m.end_offset, chunk_ids[m.n] as id, min(m.place) as first
+        from (select t.*, row_number() over () as place from ragdb._markers(answer) t) m
+        group by 1, 2, 3) c
+      group by c.start_offset, c.end_offset) s), '[]');
 end $$;
 comment on function ragdb.inline_spans(text, text[]) is
   'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.';

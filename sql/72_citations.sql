@@ -251,37 +251,6 @@ return case when pg_catalog.jsonb_typeof(_integer.value) = 'number'
     then (_integer.value #>> '{}')::numeric::integer end end;
 comment on function ragdb._integer(jsonb) is 'Returns a whole number of JSON; null for anything else.';
 
--- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
-create or replace function ragdb._markers(answer text)
-returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
-  v_from integer := 1;
-  v_at integer;
-  v_end integer;
-  v_gap text;
-begin
-  loop
-    v_at := regexp_instr(answer, v_marker, v_from);
-    exit when coalesce(v_at, 0) = 0;
-    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
-    v_gap := substr(answer, v_from, v_at - v_from);
-    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
-      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
-      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
-    end if;
-    marker_offset := v_at - 1;
-    return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
-      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
-    v_from := v_end;
-  end loop;
-end $$;
-comment on function ragdb._markers(text) is
-  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
-
 -- One row for each chunk that something cites. Anthropic and Cohere name documents by their place among those sent,
 -- which are the chunks of the pack in its order.
 create or replace function ragdb._cited(output jsonb, evidence jsonb)
@@ -427,6 +396,22 @@ end $$;
 comment on function ragdb.validate_citations(jsonb, jsonb, boolean) is
   'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';
 
+-- A pack of several retrievals has the trace at each chunk.
+create or replace function ragdb._trace_of(named jsonb) returns uuid
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if named ->> 'trace_id' !~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$' then
+    raise exception 'trace_id is %', ragdb._quote(named ->> 'trace_id')
+      using errcode = 'RG460', detail = 'the trace of evidence is named by its UUID',
+            hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
+  return (named ->> 'trace_id')::uuid;
+end $$;
+comment on function ragdb._trace_of(jsonb) is
+  'Returns the trace that a pack or a chunk of one names; null for none. Raises RG460.';
+
 -- ── what can be checked without a model ────────────────────────────────────
 
 create or replace function ragdb._terms_of(letters text) returns text[]
@@ -504,6 +489,7 @@ declare
   v_evidence jsonb := ragdb._evidence_of(evidence);
   v_answer text := ragdb._answer_text(output);
   v_trace ragdb.retrieval_traces;
+  v_trace_id uuid;
   v_cited record;
   v_hit record;
   v_is_admissible boolean := false;
@@ -529,9 +515,9 @@ begin
       using errcode = 'RG400', detail = 'min_coverage is % of 0 to 1, min_quote 1 to 1000 letters, the others true or false',
             hint = 'leave an argument out for its default';
   end if;
-  trace_id := coalesce(trace_id, (v_evidence ->> 'trace_id')::uuid);
-  if trace_id is not null then
-    v_trace := ragdb._open_trace(trace_id);
+  v_trace_id := coalesce(trace_id, ragdb._trace_of(v_evidence));
+  if v_trace_id is not null then
+    v_trace := ragdb._open_trace(v_trace_id);
   end if;
   if output -> 'insufficient_evidence' = 'true' then
     return;
@@ -545,7 +531,9 @@ begin
     is_advisory := false;
     v_problems := 0;
     v_text := null;
-    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id') into v_text, source_id
+    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id'),
+        coalesce(check_citations.trace_id, ragdb._trace_of(k.chunk), ragdb._trace_of(v_evidence))
+      into v_text, source_id, v_trace_id
       from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
       where k.chunk ->> 'chunk_id' = v_cited.chunk_id
         and (v_cited.source_id is null or k.chunk ->> 'source_id' = v_cited.source_id) limit 1;
@@ -557,6 +545,13 @@ begin
           || coalesce(' of source ' || ragdb._quote(v_cited.source_id), '') end;
       return next;
       continue;
+    end if;
+    if v_trace_id is distinct from v_trace.id then
+      v_trace := null;
+      v_is_admissible := false;
+      if v_trace_id is not null then
+        v_trace := ragdb._open_trace(v_trace_id);
+      end if;
     end if;
     if v_trace.id is not null then
       select h.* into v_hit from ragdb._cited_hits(v_trace, array[v_cited.chunk_id]) h;

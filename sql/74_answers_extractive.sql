@@ -66,6 +66,31 @@ end $$;
 comment on function ragdb.rag_query_plan(text) is
   'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, arithmetic and what has no word to search for), queries (the question, its parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
 
+-- A model may plan instead; what it says is looked at before anything is looked up.
+create or replace function ragdb.validate_query_plan(plan jsonb) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if plan is null or jsonb_typeof(plan) <> 'object' then
+    return array['plan: no object'];
+  end if;
+  return array(
+    select p.problem from (values
+      (1, case when jsonb_typeof(plan -> 'needs_retrieval') is distinct from 'boolean' then 'needs_retrieval: no boolean' end),
+      (2, case when jsonb_typeof(coalesce(plan -> 'queries', '[]')) <> 'array' then 'queries: no array'
+        when jsonb_path_exists(plan, 'strict $.queries[*] ? (@.type() != "string")', silent => true) then 'queries: one is no text'
+        when exists (select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q (query)
+          where q.query !~ '\S' or length(q.query) > 10000) then 'queries: one is empty or longer than 10000 characters'
+        when jsonb_array_length(coalesce(plan -> 'queries', '[]')) > 16 then 'queries: more than 16'
+        when plan -> 'needs_retrieval' = 'true' and coalesce(plan -> 'queries', '[]') = '[]' then 'queries: none' end),
+      (3, case when plan ? 'reason' and jsonb_typeof(plan -> 'reason') <> 'string' then 'reason: no text' end)
+    ) p (n, problem)
+    where p.problem is not null order by p.n);
+end $$;
+comment on function ragdb.validate_query_plan(jsonb) is
+  'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is true, reason is a text; nothing for a sound one.';
+
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
 returns jsonb
@@ -101,7 +126,7 @@ begin
     from unnest(v_asked) a (lexeme);
   return jsonb_build_object(
     'enough', v_chunks >= min_chunks and coalesce(v_best, 0) >= min_score and v_coverage >= min_coverage,
-    'chunks', v_chunks, 'best_score', v_best, 'coverage', v_coverage,
+    'chunks', v_chunks, 'best_score', v_best, 'terms', cardinality(v_asked), 'coverage', v_coverage,
     'missing_terms', to_jsonb(array(select a.lexeme from unnest(v_asked) a (lexeme)
       where a.lexeme <> all (v_found) order by a.lexeme collate "C")),
     'min_chunks', min_chunks, 'min_score', min_score, 'min_coverage', min_coverage);

@@ -149,8 +149,11 @@ begin
       ('validate_citations', 'ragdb_reader'),
       ('check_citations', 'ragdb_reader'),
       ('rag_query_plan', 'ragdb_reader'),
+      ('validate_query_plan', 'ragdb_reader'),
       ('rag_enough_context_gate', 'ragdb_reader'),
       ('answer_from_evidence', 'ragdb_reader'),
+      ('record_gate', 'ragdb_reader'),
+      ('record_answer', 'ragdb_reader'),
       -- the rest
       ('error_codes', 'ragdb_reader')
     ) as g (name, role)

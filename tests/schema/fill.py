@@ -43,6 +43,11 @@ def fill(connection: Connection) -> None:
         connection.execute("select set_config('ragdb.now', %s, false)", (f"{month} 12:00:00+00",))
         connection.execute("select ragdb.maintain()")
         connection.execute("select * from ragdb.retrieve('docs', 'refunds for a bicycle')")
+        connection.execute(
+            "select ragdb.record_gate('refunds for a bicycle', p.pack), a.*"
+            " from ragdb.build_evidence_pack(ragdb.last_trace_id()) p (pack),"
+            " ragdb.record_answer(ragdb.answer_from_evidence('refunds for a bicycle', p.pack), p.pack) a"
+        )
     connection.execute("reset ragdb.now")
     connection.execute("select ragdb.maintain()")
 

@@ -13,7 +13,17 @@ import pytest
 
 Connection = psycopg.Connection[Any]
 
-PARENTS = ("retrieval_traces", "retrieval_hits")
+PARENTS = (
+    "answer_citations",
+    "evidence_answers",
+    "evidence_gates",
+    "retrieval_hits",
+    "retrieval_traces",
+)
+KEYS = {
+    "answer_citations": "corpus_id, answer_id, row_no",
+    "retrieval_hits": "corpus_id, trace_id, rank",
+}
 
 
 def partitions(db: Connection, parent: str = "retrieval_traces") -> list[str]:
@@ -126,10 +136,11 @@ def test_every_partition_has_its_key_and_its_triggers(any_db: Connection) -> Non
     ).fetchall()
     assert len(rows) >= 10
     for name, key, triggers in rows:
-        columns = "corpus_id, trace_id, rank" if "hits" in name else "corpus_id, id, created_at"
-        assert key == f"PRIMARY KEY ({columns})", name
+        parent = next(p for p in PARENTS if p in name)
+        assert key == f"PRIMARY KEY ({KEYS.get(parent, 'corpus_id, id, created_at')})", name
         # append-only, always; and a trace that claims to be admissible proves it
-        assert sorted(triggers) == (["A", "A"] if "hits" in name else ["A", "A", "O"]), name
+        proves = ["O"] if parent == "retrieval_traces" else []
+        assert sorted(triggers) == ["A", "A", *proves], name
 
 
 CHANGES = [
@@ -158,7 +169,9 @@ def test_the_owner_and_a_superuser_cannot_change_a_trace(
 
 
 @pytest.mark.parametrize("role", ["reader", "writer", "admin", "stranger"])
-@pytest.mark.parametrize("table", [*PARENTS, "retrieval_traces_default", "retrieval_hits_default"])
+@pytest.mark.parametrize(
+    "table", [*PARENTS, "retrieval_traces_default", "answer_citations_default"]
+)
 def test_no_role_reaches_the_tables(any_db: Connection, role: str, table: str) -> None:
     any_db.execute(f"set role {role}")
     for statement in (
@@ -228,7 +241,7 @@ def test_two_that_maintain_at_once_make_each_partition_once(clone: str) -> None:
         assert thread.is_alive()  # it waits for the first
         one.commit()
         thread.join()
-        assert (len(first), second) == (8, [])
+        assert (len(first), second) == (4 * len(PARENTS), [])
 
 
 def test_maintain_leaves_busy_tables_to_the_next_call(
@@ -245,7 +258,7 @@ def test_maintain_leaves_busy_tables_to_the_next_call(
         assert writer.execute("select ragdb.maintain()").fetchall() == []
         assert "next call" in said[0]
         reader.rollback()
-        assert len(writer.execute("select ragdb.maintain()").fetchall()) == 8
+        assert len(writer.execute("select ragdb.maintain()").fetchall()) == 4 * len(PARENTS)
 
 
 def test_reloading_the_code_keeps_partitions_append_only(clone: str) -> None:
