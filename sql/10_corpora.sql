@@ -54,11 +54,13 @@ end;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them.
+-- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is passed by every call,
+-- and to plan its statement anew would cost five times what that does.
 create or replace function ragdb._open_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_corpus ragdb.corpora;

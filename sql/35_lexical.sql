@@ -25,12 +25,12 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
 comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
-comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -48,37 +48,63 @@ comment on function ragdb._inner_product(sparsevec, sparsevec) is
 
 create or replace function ragdb._sparse_block(entries text) returns sparsevec
 language sql immutable parallel safe
-return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+return ('{' || _sparse_block.entries || '}/8000')::sparsevec;
 comment on function ragdb._sparse_block(text) is
   'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
 
+-- doubled four times: a long array made at once takes ten times as long to become a vector
 create or replace function ragdb._even(value float8) returns vector
 language sql immutable parallel safe
-return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+return (
+  select d.v || d.v
+  from (select c.v || c.v as v
+    from (select b.v || b.v as v
+      from (select a.v || a.v as v
+        from (select pg_catalog.array_fill(_even.value::real, array[500])::vector as v offset 0) a offset 0) b
+      offset 0) c
+    offset 0) d);
 comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
 
--- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
--- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
-create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
-returns vector
+-- What a query scores at most in every group of four chunks is a sum of vectors, which pgvector adds several numbers an
+-- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
+-- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
+-- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
+-- new memory for each.
+create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if 2 > all (times) then
+    return array[term_ids::text];
+  end if;
+  return array(
+    select array_agg(t.term_id)::text
+    from unnest(_levels.term_ids, _levels.times) t (term_id, times) cross join lateral generate_series(1, t.times) l (level)
+    group by l.level);
+end $$;
+comment on function ragdb._levels(integer[], integer[]) is
+  'Returns the terms that count at least once, twice and so on, each the text of an array.';
+
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, levels text[]) returns vector
 language sql stable parallel safe
 return (
   select sum(b.scores::vector)
-  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
-    cross join lateral pg_catalog.generate_series(1, t.times)
+  from pg_catalog.unnest(_block_score.levels) l (term_ids)
     cross join lateral (select k.scores from ragdb.term_blocks k
-      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      where k.corpus_id = _block_score.corpus_id and k.term_id = any (l.term_ids::integer[])
+        and k.block_no = _block_score.block_no
       offset 0) b);
-comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
-  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+comment on function ragdb._block_score(integer, integer, text[]) is
+  'Returns the sums, in float4, of the scores of the groups of one block in some terms; null where it has none of them.';
 
 create or replace function ragdb._count_above(score vector, need float8) returns bigint
 language sql immutable parallel safe
 return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
-comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+comment on function ragdb._count_above(vector, float8) is 'Counts the groups of a block with a score over need.';
 
 create or replace function ragdb._blocks_above(
-  corpus_id integer, term_ids integer[], times integer[], need float8,
+  corpus_id integer, blocks integer, levels text[], need float8,
   out block_nos integer[], out bits bit varying[], out count bigint)
 language sql stable parallel safe
 begin atomic
@@ -86,19 +112,22 @@ begin atomic
   from (
     select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
     from (
-      select b.block_no,
-        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
-      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
-        cross join lateral pg_catalog.generate_series(1, t.times)
-        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
-          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
-      group by b.block_no
+      select n.block_no, binary_quantize(s.score - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from pg_catalog.generate_series(0, _blocks_above.blocks - 1) n (block_no)
+        cross join lateral (
+          select sum(b.scores::vector) as score
+          from pg_catalog.unnest(_blocks_above.levels) l (term_ids)
+            cross join lateral (select k.scores from ragdb.term_blocks k
+              where k.corpus_id = _blocks_above.corpus_id and k.term_id = any (l.term_ids::integer[])
+                and k.block_no = n.block_no
+              offset 0) b
+          offset 0) s
       offset 0) a
     offset 0) q
   where q.count > 0;
 end;
-comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
-  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+comment on function ragdb._blocks_above(integer, integer, text[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their groups, and the number of these sums.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -253,12 +282,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
--- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+-- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
+-- what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
 set enable_mergejoin = off
+set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
@@ -268,20 +298,26 @@ begin
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  with weights as materialized (
+    select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+    from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 64
+  )
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
-    from (
-      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
-        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
-      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
-      where x.corpus_id = corpus.corpus_id) p
-      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
-          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
-        on l.term_id = p.term_id
-    group by p.term_id, p.block_no, l.weight) g
+    select p.term_id, n.group_no / 8000 as block_no,
+      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+      cross join lateral (
+        select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+            + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+        where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+        group by u.lexeme
+        offset 0) p
+      join weights w on w.term_id = p.term_id
+    group by p.term_id, n.group_no / 8000) g
+    join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is

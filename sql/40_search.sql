@@ -13,6 +13,16 @@ end $$;
 comment on type ragdb.hit is
   'One result of a search: the chunk, where it stands in its source, and its scores in [0, 1] with the raw BM25 beside them.';
 
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.ranked') is null then
+    create type ragdb.ranked as (
+      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
+      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
+  end if;
+end $$;
+comment on type ragdb.ranked is
+  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
+
 -- A pattern becomes one of LIKE, whose matcher gives up at the first star that cannot be met: n·m steps at most.
 create or replace function ragdb._glob_pattern(pattern text) returns text
 language sql immutable parallel safe
@@ -292,6 +302,22 @@ end;
 comment on function ragdb._candidates_among(integer, integer[], tsquery, sparsevec, integer) is
   'Returns the k best of the given chunks that have a term and meet a condition (null: none) by their scores in float4.';
 
+-- The same of groups of four chunks, which lie side by side.
+create or replace function ragdb._candidates_in_groups(corpus_id integer, group_nos integer[], weights sparsevec)
+returns table (chunk_no integer, score float8)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_in_groups.weights)
+  from pg_catalog.unnest(_candidates_in_groups.group_nos) g (group_no)
+    cross join lateral (
+      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
+      where y.corpus_id = _candidates_in_groups.corpus_id
+        and y.chunk_no between 4 * g.group_no + 1 and 4 * g.group_no + 4
+      offset 0) x;
+end;
+comment on function ragdb._candidates_in_groups(integer, integer[], sparsevec) is
+  'Returns the chunks of the given groups (from 0) with their scores in float4.';
+
 -- A tsquery that every chunk meets whose upper bounds reach `need`: exact down to `depth` terms, below that "one of
 -- those without which the rest cannot". GIN evaluates the tree at every posting it cannot skip, so a small tree
 -- that lets some more chunks through beats the exact one (measured: three levels). '' is always true, null never.
@@ -372,7 +398,9 @@ declare
   v_times integer[];
   v_most float8;
   v_loose tsquery;
-  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_levels text[];
+  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
+  v_sample integer := v_blocks / 2;
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -380,7 +408,7 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 3;
+  v_need float8 := reach / 2;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -396,12 +424,13 @@ begin
       left join lateral (select t.weight from ragdb.term_blocks t
         where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
-  for v_i in 1..10 loop
+  v_levels := ragdb._levels(v_ids, v_times);
+  -- a score that at least k groups reach and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
-    exit when v_count between k + 20 and 2 * k + 200;
-    if v_count > k + 20 then
+    exit when v_count between k + 25 and 3 * k + 90;
+    if v_count > k + 25 then
       v_low := v_need;
     else
       v_high := v_need;
@@ -412,9 +441,9 @@ begin
   v_high := reach;
   for v_i in 1..12 loop
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
-      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and k + 400;
+    exit when v_count between k and 3 * k + 200;
     if v_count < k then
       v_high := v_need;
     else
@@ -428,24 +457,35 @@ begin
   loop
     if v_need <> v_known then
       select a.block_nos, a.bits into v_block_nos, v_bits
-        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+        from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
       v_known := v_need;
     end if;
     select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
     into chunk_nos, scores
-    from ragdb._candidates_among(corpus.corpus_id, array(
-        select b.block_no * 16000 + p.place
-        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
-        union select unnest(v_unknown)
-        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
-      null, vector, v_limit) c;
+    from (
+      select q.chunk_no, max(q.score) as score
+      from (
+        select g.chunk_no, g.score
+        from ragdb._candidates_in_groups(corpus.corpus_id, array(
+          select b.block_no * 8000 + p.place - 1
+          from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
+          vector) g
+        union all
+        select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, v_limit) u
+        union all
+        select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, v_limit) l) q
+      where q.score > 0
+      group by q.chunk_no
+      order by score desc
+      limit v_limit) c;
     v_count := coalesce(cardinality(chunk_nos), 0);
     if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
       v_limit := 8 * v_limit;
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
   end loop;
 end $$;
@@ -474,12 +514,8 @@ declare
   v_tokens text[];
   v_bounds float8[];
   v_rests float8[];
-  v_rest float8 := 0;
-  v_dfs integer[];
-  v_rare_bounds float8[];
+  v_reach float8;
   v_postings bigint;
-  v_seen bigint;
-  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
@@ -498,27 +534,19 @@ begin
   end if;
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
-    sum(t.weight order by t.lexeme),
-    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
-    array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
-    sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
+    array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
+    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
+  into v_ids, v_weights, v_bounds, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
-    from (
-      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
-        cardinality(w.positions)
-          * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
-      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-        left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
-          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
-        left join lateral (select d.df from ragdb.lexemes d
-          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme offset 0) s on true
-    ) w
-  ) t;
+    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
+      cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
+    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+      left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+      cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
+        else (select d.df from ragdb.lexemes d
+          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
   if filter is not null or chunk_ids is not null then
     v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
@@ -536,36 +564,25 @@ begin
   if v_ids is null or v_must is null then
     return;
   end if;
-  for v_i in reverse cardinality(v_bounds)..1 loop
-    v_rest := v_rest + v_bounds[v_i];
-    v_rests[v_i] := v_rest;
-  end loop;
-
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.
-  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  v_need := case when v_among is not null or v_postings <= 400 then 0 else v_guess * v_reach end;
   if v_need > 0 and v_sql is null and v_must = '' then
     select t.* into v_state from ragdb.block_states t
       where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
   end if;
-  loop
-    if v_state.corpus_id is not null and v_need > 0 then
-      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
-      -- more terms there are.
-      v_seen := 0;
-      v_left := v_rest;
-      for v_i in 1..cardinality(v_dfs) loop
-        exit when v_left < v_need;
-        v_left := v_left - v_rare_bounds[v_i];
-        v_seen := v_seen + v_dfs[v_i];
-      end loop;
-      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
-        select f.chunk_nos, f.scores into v_found, v_scores
-          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
-        v_count := coalesce(cardinality(v_found), 0);
-        exit;
-      end if;
-    end if;
+  if v_state.corpus_id is not null then
+    select f.chunk_nos, f.scores into v_found, v_scores
+      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_reach, k) f;
+    v_count := coalesce(cardinality(v_found), 0);
+  else
+    select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
+      array_agg(t.bound order by t.bound desc, t.n), array_agg(t.rest order by t.bound desc, t.n)
+    into v_tokens, v_bounds, v_rests
+    from (select u.*, sum(u.bound) over (order by u.bound, u.n desc) as rest
+      from unnest(v_ids, v_bounds) with ordinality u (id, bound, n)) t;
+  end if;
+  while v_state.corpus_id is null loop
     if v_among is not null then
       select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
       into v_found, v_scores
@@ -596,7 +613,7 @@ begin
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_reach) end;
     end if;
   end loop;
   -- what float4 puts clearly below the k-th cannot rank
@@ -636,6 +653,31 @@ end $$;
 comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
   'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
 
+create or replace function ragdb._rank(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb, chunk_ids text[],
+  query_embedding real[], fusion text, lexical_weight float8)
+returns setof ragdb.ranked
+language plpgsql stable parallel restricted rows 20
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if mode = 'lexical' then
+    return query
+      select l.chunk_no, l.score, l.score, null::float8, null::integer, null::integer, l.bm25, l.coverage, true
+      from ragdb._rank_lexical(corpus, statistics, query, k, filter, chunk_ids) l;
+  elsif mode = 'reference' then
+    return query
+      select r.chunk_no, r.score, null::float8, null::float8, null::integer, null::integer, null::float8, null::float8, true
+      from ragdb._rank_reference(corpus, query, k, filter, chunk_ids) r;
+  else
+    return query
+      select n.* from ragdb._rank_near(corpus, statistics, query, k, mode, filter, chunk_ids, query_embedding, fusion,
+        lexical_weight) n;
+  end if;
+end $$;
+comment on function ragdb._rank(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
+  'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, RG418.';
+
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Joins
 -- go by key (lateral, offset 0): the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
@@ -652,6 +694,8 @@ set jit = off
 as $$
 declare
   v_name text;
+  v_corpus ragdb.corpora;
+  v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
   v_mode text;
@@ -686,8 +730,12 @@ begin
       using errcode = 'RG400', detail = 'a search needs at least one corpus',
             hint = 'ragdb.list_corpora() lists the names';
   end if;
-  for v_name in select distinct n.name from unnest(corpora) n (name) loop
-    v_corpora := v_corpora || ragdb._open_corpus(v_name, 'read');
+  foreach v_name in array corpora loop
+    v_corpus := ragdb._open_corpus(v_name, 'read');
+    if v_corpus.corpus_id <> all (v_ids) then
+      v_corpora := v_corpora || v_corpus;
+      v_ids := v_ids || v_corpus.corpus_id;
+    end if;
   end loop;
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
@@ -697,21 +745,9 @@ begin
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
-        cross join lateral (
-          select l.chunk_no, l.score, l.score as lexical_score, null::float8 as semantic_score, null::integer as lexical_rank,
-            null::integer as semantic_rank, l.bm25, l.coverage, true as is_exact
-          from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, search.filter, search.chunk_ids) l
-          where v_mode = 'lexical'
-          union all
-          select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
-            search.lexical_weight) n
-          where v_mode in ('semantic', 'hybrid')
-          union all
-          select j.chunk_no, j.score, null, null, null, null, null, null, true
-          from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
-          where v_mode = 'reference') r
+        cross join lateral ragdb._rank(c, case when v_statistics is null then c else v_statistics end, search.query,
+          search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
+          search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic
     ), top as materialized (

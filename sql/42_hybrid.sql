@@ -4,16 +4,6 @@
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
 -- The chunks that rank, with what each leg said of them
-do $$ begin
-  if pg_catalog.to_regtype('ragdb.ranked') is null then
-    create type ragdb.ranked as (
-      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
-      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-  end if;
-end $$;
-comment on type ragdb.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
-
 create or replace function ragdb._rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   chunk_nos integer[] default null)

@@ -1,0 +1,10 @@
+"""Blocks of the lexical index speak of groups of four chunks."""
+
+from ragdb.migrate import run_script
+
+revision = "0006_blocks"
+down_revision = "0005_answers"
+
+
+def upgrade() -> None:
+    run_script(__file__)
