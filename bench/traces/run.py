@@ -2,8 +2,9 @@
 
 The peer is what an application does without us: the same search, then its own insert of the query
 and the hits, as one jsonb, into a plain table. Once each call waits until its commit is on the
-disk, once all are in one transaction.
+disk, once all are in one transaction; and, for the throughput, several clients ask at once.
 Usage: python -m bench.traces.run [--corpus FILE.jsonl] [--queries FILE.jsonl] [--rounds 3]
+    [--clients 4]
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -37,6 +41,7 @@ def main() -> None:
     arguments.add_argument("--corpus", type=Path, default=SCIFACT / "corpus.jsonl")
     arguments.add_argument("--queries", type=Path, default=SCIFACT / "queries.jsonl")
     arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--clients", type=int, default=4)
     given = arguments.parse_args()
     if not given.corpus.is_file():
         sys.exit(f"no file {given.corpus}: set RAGDB_SHARED, or give --corpus and --queries")
@@ -63,18 +68,7 @@ def report(given: argparse.Namespace, dsn: str) -> None:
             " at timestamptz default now(), query text, hits jsonb)"
         )
 
-        def search(query: str) -> None:
-            db.execute(SEARCH, (query,)).fetchall()
-
-        def retrieve(query: str) -> None:
-            db.execute(RETRIEVE, (query,)).fetchall()
-
-        def own(query: str) -> None:
-            hits = db.execute(SEARCH, (query,)).fetchall()
-            kept = [(hit[0], hit[2], hit[12], hit[19]) for hit in hits]
-            db.execute("insert into own.log (query, hits) values (%s, %s)", (query, Jsonb(kept)))
-
-        ways = {"search": search, "own": own, "retrieve": retrieve}
+        ways = ways_of(db)
         committed = measure(ways, queries, given.rounds)
         with db.transaction():
             together = measure(ways, queries, given.rounds)
@@ -86,6 +80,7 @@ def report(given: argparse.Namespace, dsn: str) -> None:
             " ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass)"
         ).fetchall()
         ((server,),) = db.execute("show server_version").fetchall()
+    answers = throughput(dsn, queries, given.clients, given.rounds)
     text = f"""
 ## bench/traces: what recording a retrieval costs
 
@@ -99,10 +94,56 @@ best of {given.rounds}; {size:,.0f} bytes of disk a trace.
 |---|---|---|---|---|
 {rows("each call commits", committed)}
 {rows("one transaction", together)}
+
+| {given.clients} clients at once, each call commits | answers a second | throughput lost |
+|---|---|---|
+{shares(answers)}
 """
     print(text)
     with (ROOT / "bench/results.md").open("a") as results:
         results.write(text)
+
+
+def ways_of(db: psycopg.Connection[Any]) -> dict[str, Callable[[str], None]]:
+    """Each way of asking, by its name."""
+
+    def search(query: str) -> None:
+        db.execute(SEARCH, (query,)).fetchall()
+
+    def retrieve(query: str) -> None:
+        db.execute(RETRIEVE, (query,)).fetchall()
+
+    def own(query: str) -> None:
+        hits = db.execute(SEARCH, (query,)).fetchall()
+        kept = [(hit[0], hit[2], hit[12], hit[19]) for hit in hits]
+        db.execute("insert into own.log (query, hits) values (%s, %s)", (query, Jsonb(kept)))
+
+    return {"search": search, "own": own, "retrieve": retrieve}
+
+
+def ask(job: tuple[str, str, list[str], float]) -> int:
+    """How many answers one client gets in some seconds, each committed."""
+    dsn, way, queries, seconds = job
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("set role ragdb_owner")
+        call = ways_of(db)[way]
+        call(queries[0])
+        end, done = time.perf_counter() + seconds, 0
+        while time.perf_counter() < end:
+            call(queries[done % len(queries)])
+            done += 1
+    return done
+
+
+def throughput(dsn: str, queries: list[str], clients: int, rounds: int) -> dict[str, float]:
+    """Answers a second of several clients at once, the best of the rounds, the ways in turn."""
+    seconds, best = 3.0, dict.fromkeys(("search", "own", "retrieve"), 0.0)
+    with ProcessPoolExecutor(clients, get_context("spawn")) as pool:
+        for _ in range(rounds + 1):
+            for way in best:
+                jobs = [(dsn, way, queries[n:] + queries[:n], seconds) for n in range(clients)]
+                best[way] = max(best[way], sum(pool.map(ask, jobs)) / seconds)
+    return best
 
 
 def measure(
@@ -117,6 +158,13 @@ def measure(
                 call(query)
                 best[way][n] = min(best[way][n], 1000 * (time.perf_counter() - began))
     return best
+
+
+def shares(answers: Mapping[str, float]) -> str:
+    return "\n".join(
+        f"| {way} | {count:,.0f} | {100 - 100 * count / answers['search']:.0f} % |"
+        for way, count in answers.items()
+    )
 
 
 def rows(commit: str, best: dict[str, list[float]]) -> str:

@@ -148,27 +148,38 @@ def test_a_token_is_a_mac_of_what_it_says(signed: Connection) -> None:
     assert digest == hmac.new(bytes.fromhex(secret), fields, hashlib.sha256).hexdigest()
 
 
-def test_a_slice_id_covers_members_contents_and_edges(signed: Connection) -> None:
-    made = export(signed)
-    texts = {uuid(i + 1): m["text"] for i, m in enumerate(messages())}
+def fingerprints(made: dict[str, Any], said: list[dict[str, Any]]) -> tuple[str, str]:
+    """The slice id and snapshot hash of a slice, computed from the messages."""
+    texts = {m["id"]: m["text"] for m in said}
     contents = b"".join(
         packed(i.encode(), hashlib.sha256(texts[i].encode()).digest()) for i in made["chunk_ids"]
     )
-    edges = sorted((p, m["id"]) for m in messages() for p in m["parents"])
+    edges = sorted(
+        (p, m["id"]) for m in said for p in m["parents"] if {p, m["id"]} <= set(made["chunk_ids"])
+    )
     joined = b"".join(packed(p.encode(), c.encode(), b"reply") for p, c in edges)
-    assert (
-        made["slice_id"]
-        == hashlib.sha256(
-            packed(b"ragdb-slice-1", b"chat", uuid(1).encode(), b"slice_policy_v1")
-            + packed(made["params_hash"].encode(), contents, joined, b"1.0.0")
-        ).hexdigest()
+    version = made["schema_version"].encode()
+    slice_id = packed(b"ragdb-slice-1", b"chat", made["anchor_chunk_id"].encode()) + packed(
+        made["policy_id"].encode(), made["params_hash"].encode(), contents, joined, version
     )
-    assert (
-        made["graph_snapshot_hash"]
-        == hashlib.sha256(
-            packed(b"ragdb-snapshot-1", contents, struct.pack(">i", 4), b"1.0.0")
-        ).hexdigest()
-    )
+    snapshot = packed(b"ragdb-snapshot-1", contents, struct.pack(">i", len(edges)), version)
+    return hashlib.sha256(slice_id).hexdigest(), hashlib.sha256(snapshot).hexdigest()
+
+
+def test_a_slice_id_covers_members_contents_and_edges(signed: Connection) -> None:
+    made = export(signed)
+    assert made["edge_count"] == 4
+    assert (made["slice_id"], made["graph_snapshot_hash"]) == fingerprints(made, messages())
+
+
+def test_a_slice_id_covers_the_edges_of_a_hub(db: Connection) -> None:
+    # more answers than are read of one turn, some of them to each other
+    said = [message(1), *(message(n, [1, n - 1] if n % 5 == 3 else [1]) for n in range(2, 302))]
+    chat(db, said)
+    made = one(db, "select * from ragdb.build_slice('chat', %s, %s, false)", uuid(250), Jsonb({}))
+    assert len(made["chunk_ids"]) == 256
+    assert made["edge_count"] > 255
+    assert (made["slice_id"], made["graph_snapshot_hash"]) == fingerprints(made, said)
 
 
 def test_a_fresh_token_verifies_with_and_without_its_members(signed: Connection) -> None:
