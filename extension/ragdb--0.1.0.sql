@@ -7999,15 +7999,11 @@ comment on function ragdb.resolve_temporal(text, integer, text) is
 -- corpus content, anchor and policy, and its fingerprint covers all three.
 
 -- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
--- 2^64.
+-- 2^64. The value is named once, so that the call is inlined.
 create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
-return (case
-  when pg_catalog.mod(value, 18446744073709551616) >= 9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) - 18446744073709551616
-  when pg_catalog.mod(value, 18446744073709551616) < -9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) + 18446744073709551616
-  else pg_catalog.mod(value, 18446744073709551616) end)::bigint;
+return (pg_catalog.mod(pg_catalog.mod(value, 18446744073709551616) + 27670116110564327424,
+  18446744073709551616) - 9223372036854775808)::bigint;
 comment on function ragdb._wrap64(numeric) is 'Reduces an integer modulo 2^64 to a two''s complement bigint.';
 
 create or replace function ragdb._rotl64(value bigint, bits integer) returns bigint
@@ -8017,12 +8013,15 @@ comment on function ragdb._rotl64(bigint, integer) is 'Rotates 64 bits to the le
 
 create or replace function ragdb._le_bytes(data bytea, start integer, count integer) returns bigint
 language sql immutable strict parallel safe
-return (
-  select pg_catalog.bit_or(pg_catalog.get_byte(data, start + i)::bigint << (8 * i))
-    from pg_catalog.generate_series(0, count - 1) i
-);
+return pg_catalog.get_byte(data, start)::bigint | (pg_catalog.get_byte(data, start + 1)::bigint << 8)
+  | (pg_catalog.get_byte(data, start + 2)::bigint << 16)
+  | (pg_catalog.get_byte(data, start + 3)::bigint << 24)
+  | case count when 8 then (pg_catalog.get_byte(data, start + 4)::bigint << 32)
+      | (pg_catalog.get_byte(data, start + 5)::bigint << 40)
+      | (pg_catalog.get_byte(data, start + 6)::bigint << 48)
+      | (pg_catalog.get_byte(data, start + 7)::bigint << 56) else 0 end;
 comment on function ragdb._le_bytes(bytea, integer, integer) is
-  'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
+  'Reads 4 or 8 bytes from a position (from 0) as a little-endian integer.';
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
@@ -8278,7 +8277,8 @@ declare
   v_priority real[] := '{}'; v_distance integer[] := '{}';
   v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
   v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean := false;
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}';
+  v_is_hub boolean := false; v_has_hubs boolean := false;
   -- what the selected node adds: neighbours, then siblings
   v_parents integer[]; v_children integer[]; v_neighbours integer;
   v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
@@ -8315,7 +8315,7 @@ begin
         i := (i + 1) & v_mask;
       end loop;
       continue when c <> 0;
-      continue when v_hubs <> '{}' and (
+      continue when v_has_hubs and (
         exists (select from ragdb.edges e where e.corpus_id = v_corpus
           and e.parent_no = any (v_hubs) and e.child_no = n)
         or exists (select from ragdb.edges e where e.corpus_id = v_corpus
@@ -8343,7 +8343,7 @@ begin
       end if;
     end loop;
     v_new_no := '{}';
-    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+    if v_is_hub then v_hubs := v_hubs || v_here; v_has_hubs := true; end if;
     v_is_hub := false;
     exit when v_size = 0;
 
@@ -8382,7 +8382,8 @@ begin
     v_parents := array(select distinct e.parent_no from ragdb.edges e
       where e.corpus_id = v_corpus and e.child_no = v_here);
     v_children := array(select e.child_no from ragdb.edges e
-      where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1);
+      where e.corpus_id = v_corpus and e.parent_no = v_here
+      order by e.child_no limit v_max_nodes + 1);
     v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
     if v_is_hub then
       select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
@@ -8864,38 +8865,61 @@ comment on column ragdb.slices.graph_snapshot_hash is
   'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike; in PL/pgSQL because that
--- keeps the plan.
+-- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever the
+-- statistics say: members are found by their ids, edges by their parent, and the plan expects as many
+-- as there are. A hub's edges are not read: those to other members are looked up one by one.
 create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
+  v_ids constant text[] := slice.chunk_ids;
   v_contents bytea;
   v_edges bytea;
 begin
   slice.corpus_id := corpus.corpus_id;
   slice.schema_version := '1.0.0';
   with members as materialized (
-    select i.chunk_id collate "C" as chunk_id, c.chunk_no, c.content_hash,
-        ragdb._packed(i.chunk_id) as packed
-      from unnest(slice.chunk_ids) i (chunk_id)
-      left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = i.chunk_id
+    select v_ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb._packed(v_ids[i]) as packed
+      from generate_subscripts(v_ids, 1) i
+      left join lateral (
+        select c.chunk_no, c.content_hash from ragdb.chunks c
+          where c.corpus_id = corpus.corpus_id and c.chunk_id = v_ids[i] limit 1) c on true
   ), contents as (
     -- a member that is gone counts too, as one without content
     select string_agg(m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
           order by m.chunk_id) as bytes,
         array_agg(m.content_hash order by m.chunk_id) as hashes
       from members m
+  ), outward as materialized (
+    select p.chunk_no as parent_no, e.child_no, e.edge_type,
+        count(*) over (partition by p.chunk_no) > 256 as is_cut
+      from members p
+      cross join lateral (
+        select e.child_no, e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = p.chunk_no
+          order by e.child_no limit 257) e
+  ), inward as (
+    select o.parent_no, o.child_no, o.edge_type from outward o where not o.is_cut
+    union all
+    select h.parent_no, k.chunk_no, e.edge_type
+      from (select distinct o.parent_no from outward o where o.is_cut) h
+      cross join members k
+      cross join lateral (
+        select e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = h.parent_no
+            and e.child_no = k.chunk_no order by e.edge_type limit 4) e
   ), edges as (
     select count(*) as count, string_agg(p.packed || k.packed || ragdb._packed(e.edge_type), ''
         order by p.chunk_id, k.chunk_id,
           array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from ragdb.edges e
+      from inward e
       join members p on p.chunk_no = e.parent_no
       join members k on k.chunk_no = e.child_no
-      where e.corpus_id = corpus.corpus_id
   )
   select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
     into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
@@ -14821,7 +14845,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2906e878688fd69c';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ed677e27bd1729e1';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
