@@ -155,6 +155,8 @@ def _install(superuser: str) -> None:
         migrate.create_roles(connection)
         if not connection.execute("select from pg_roles where rolname = %s", (LOGIN,)).fetchall():
             connection.execute(f"create role {LOGIN} login in role ragdb_owner")
+        # the HTTP server acts as these
+        connection.execute(f"grant ragdb_admin to {LOGIN}")
         if not connection.execute(
             "select from pg_database where datname = %s", (DATABASE,)
         ).fetchall():

@@ -139,5 +139,25 @@ class RunFailed(RagdbError, code="RG444"):
     """An evaluation run did not pass and was asserted to."""
 
 
+class CapacityExceeded(RagdbError, code="RG450"):
+    """A capability has as many calls of the caller at work as it may."""
+
+
+class RateLimited(RagdbError, code="RG451"):
+    """A role has as many jobs waiting for workers as it may."""
+
+
+class UnreadableBlob(RagdbError, code="RG452"):
+    """A blob is of a type that no reader knows."""
+
+
+class JobNotFound(RagdbError, code="RG453"):
+    """No job of that id waits, or it is another worker's by now."""
+
+
+class TokenNotFound(RagdbError, code="RG454"):
+    """There is no bearer token of that name."""
+
+
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is no pack, or an output no object."""

@@ -58,7 +58,7 @@ class BuildSlicesRow:
     graph_snapshot_hash: str
     admissibility_token: str | None
     error_code: str | None
-    error: str
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,35 @@ class BuiltSlice:
     schema_version: str
     graph_snapshot_hash: str
     admissibility_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitiesRow:
+    """A row of `capabilities`."""
+
+    name: str
+    version: str
+    stability: str
+    trust_required: str
+    timeout_seconds: int
+    max_concurrent: int
+    idempotent: bool
+    params: Any
+    request_schema: Any
+    response_schema: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitySchemasRow:
+    """A row of `capability_schemas`."""
+
+    name: str
+    version: str
+    trust_required: str
+    timeout_seconds: int
+    max_concurrent: int
+    request_schema: Any
+    response_schema: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +165,16 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimEmbedJobsRow:
+    """A row of `claim_embed_jobs`."""
+
+    job_id: UUID
+    attempt: int
+    embedder: str
+    texts: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimEmbeddingsRow:
     """A row of `claim_embeddings`."""
 
@@ -145,6 +184,23 @@ class ClaimEmbeddingsRow:
     input_hash: bytes
     attempt: int
     input: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimIngestJobsRow:
+    """A row of `claim_ingest_jobs`."""
+
+    job_id: UUID
+    attempt: int
+    corpus: str
+    doc_cid: str
+    media_type: str
+    bytes: bytes
+    title: str | None
+    language: str | None
+    metadata: Any
+    max_tokens: int
+    overlap: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,6 +567,19 @@ class ImportEvalRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JobStateRow:
+    """A row of `job_state`."""
+
+    capability: str
+    corpus: str
+    state: str
+    error: str | None
+    message: str
+    hint: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ListContractsRow:
     """A row of `list_contracts`."""
 
@@ -550,6 +619,17 @@ class ListFailedEmbeddingsRow:
     failures: int
     last_error: str | None
     due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListHttpTokensRow:
+    """A row of `list_http_tokens`."""
+
+    name: str
+    role: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -874,7 +954,7 @@ class ValidateContractRow:
     line: int | None
     column: int | None
     message: str
-    hint: str
+    hint: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -948,6 +1028,8 @@ _BUILD_SLICES = Call(
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
 )
+_CAPABILITIES = Call("capabilities", {})
+_CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 _CHALLENGE_EVAL = Call(
     "challenge_eval",
     {"rag": "text", "eval": "text", "tags": "text[]"},
@@ -975,6 +1057,11 @@ _CHECK_CITATIONS = Call(
     },
 )
 _CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
+_CLAIM_EMBED_JOBS = Call(
+    "claim_embed_jobs",
+    {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
+    {"count": 1, "lease": "00:02:00", "only_embedder": None},
+)
 _CLAIM_EMBEDDINGS = Call(
     "claim_embeddings",
     {
@@ -985,6 +1072,11 @@ _CLAIM_EMBEDDINGS = Call(
         "only_embedder": "text",
     },
     {"count": 256, "lease": "00:01:00", "only_corpus": None, "only_embedder": None},
+)
+_CLAIM_INGEST_JOBS = Call(
+    "claim_ingest_jobs",
+    {"worker": "text", "count": "integer", "lease": "interval", "only_corpus": "text"},
+    {"count": 1, "lease": "00:10:00", "only_corpus": None},
 )
 _CLAIM_QUERIES = Call(
     "claim_queries",
@@ -1002,6 +1094,9 @@ _COMPARE_RUNS = Call(
     },
     {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
 )
+_COMPLETE_EMBED_JOB = Call(
+    "complete_embed_job", {"job_id": "uuid", "attempt": "integer", "embeddings": "real[]"}
+)
 _COMPLETE_EMBEDDINGS = Call(
     "complete_embeddings",
     {
@@ -1011,6 +1106,10 @@ _COMPLETE_EMBEDDINGS = Call(
         "embeddings": "real[]",
     },
 )
+_COMPLETE_INGEST_JOB = Call(
+    "complete_ingest_job", {"job_id": "uuid", "attempt": "integer", "document": "jsonb"}
+)
+_CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 _CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
 _CREATE_CORPUS = Call(
     "create_corpus",
@@ -1047,6 +1146,11 @@ _CREATE_EMBEDDER = Call(
         "weights_sha256": None,
     },
 )
+_CREATE_HTTP_TOKEN = Call(
+    "create_http_token",
+    {"role": "text", "name": "text", "expires_in": "interval"},
+    {"expires_in": None},
+)
 _CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": None})
 _CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
@@ -1068,6 +1172,7 @@ _EMBED_QUERY = Call(
     {"corpus": None, "timeout_s": 30.0},
     procedure=True,
 )
+_EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
 _EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
@@ -1079,6 +1184,9 @@ _EVAL_QUERIES = Call(
 _EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format": "table"})
 _EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
 _EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
+_EVENT_ENVELOPES = Call(
+    "event_envelopes", {"after": "uuid", "count": "integer"}, {"after": None, "count": 100}
+)
 _EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
 _EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 _EXPLAIN_SEARCH = Call(
@@ -1094,6 +1202,11 @@ _EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
 _EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+_FAIL_EMBED_JOB = Call(
+    "fail_embed_job",
+    {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
+    {"is_final": False},
+)
 _FAIL_EMBEDDINGS = Call(
     "fail_embeddings",
     {
@@ -1104,6 +1217,11 @@ _FAIL_EMBEDDINGS = Call(
         "retry_after": "interval",
     },
     {"retry_after": None},
+)
+_FAIL_INGEST_JOB = Call(
+    "fail_ingest_job",
+    {"job_id": "uuid", "attempt": "integer", "message": "text", "hint": "text", "error": "text"},
+    {"hint": None, "error": None},
 )
 _FAIL_QUERY = Call(
     "fail_query",
@@ -1136,6 +1254,7 @@ _HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**"},
 )
+_HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 _IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 _IMPORT_SIGNING_KEY = Call(
     "import_signing_key",
@@ -1152,6 +1271,7 @@ _IMPORT_SIGNING_KEY = Call(
 _INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 _INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 _IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+_JOB_STATE = Call("job_state", {"job_id": "uuid"})
 _KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 _LAST_TRACE_ID = Call("last_trace_id", {})
 _LIST_CONTRACTS = Call("list_contracts", {})
@@ -1168,6 +1288,7 @@ _LIST_EVAL_RUNS = Call(
     {"rag": None, "eval": None, "count": 50},
 )
 _LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+_LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 _LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 _LIST_POLICIES = Call("list_policies", {})
 _LIST_SIGNING_KEYS = Call("list_signing_keys", {})
@@ -1190,12 +1311,14 @@ _MATCH_DOCUMENTS = Call(
 )
 _OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 _POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
+_PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 _PROMOTE_TO_ATOM = Call(
     "promote_to_atom",
     {"trace_id": "uuid", "chunk_ids": "text[]", "text": "text", "sufficiency": "text"},
     {"sufficiency": "default"},
 )
 _PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
+_PROVENANCE = Call("provenance", {"trace_id": "uuid"})
 _PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
 _PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
 _PUT_CONVERSATIONS = Call(
@@ -1285,6 +1408,9 @@ _RAG_ENOUGH_CONTEXT_GATE = Call(
     },
     {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
 )
+_RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
+_RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
+_RAG_QUERY = Call("rag_query", {"request": "jsonb"})
 _RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
 _RECORD_ANSWER = Call(
     "record_answer",
@@ -1432,6 +1558,31 @@ _RETRIEVE = Call(
         "otel_span_id": None,
     },
 )
+_RETRIEVE_GLOBAL = Call(
+    "retrieve_global",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
 _RETRIEVE_SLICE = Call(
     "retrieve_slice",
     {
@@ -1500,6 +1651,7 @@ _RETRIEVE_WITH = Call(
 )
 _RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 _REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
+_REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
 _REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 _ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 _RUN_EVAL = Call(
@@ -1784,6 +1936,19 @@ class Functions(Caller):
         """
         return self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
+    def capabilities(self) -> list[CapabilitiesRow]:
+        """Lists the wire capabilities that the caller can route to, rag.query once for each
+        corpus and embed.text once for each embedder, with the trust they take (unknown <
+        member < trusted < anchor), their limits and the JSON schemas of request and answer.
+        """
+        return self._rows(_CAPABILITIES, CapabilitiesRow)
+
+    def capability_schemas(self) -> list[CapabilitySchemasRow]:
+        """Lists the wire capabilities that there are, with the trust they take, their limits and
+        the JSON schemas of request and answer.
+        """
+        return self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+
     def challenge_eval(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> list[ChallengeEvalRow]:
@@ -1832,6 +1997,20 @@ class Functions(Caller):
         """
         return self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
+    def claim_embed_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:02:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimEmbedJobsRow]:
+        """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
+        the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
+        embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
+        RG400.
+        """
+        return self._rows(_CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder)
+
     def claim_embeddings(
         self,
         worker: str,
@@ -1847,6 +2026,21 @@ class Functions(Caller):
         return self._rows(
             _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
         )
+
+    def claim_ingest_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:10:00",
+        only_corpus: str | None = None,
+    ) -> list[ClaimIngestJobsRow]:
+        """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
+        s to 1 day), of corpora that the caller may write, with the chunking they shall get:
+        1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
+        before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
+        Raises RG400, RG401, RG404.
+        """
+        return self._rows(_CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus)
 
     def claim_queries(
         self,
@@ -1880,6 +2074,14 @@ class Functions(Caller):
             _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
+    def complete_embed_job(
+        self, job_id: UUID | str, attempt: int, embeddings: Sequence[float]
+    ) -> None:
+        """Stores the embeddings of a claimed request, one behind the other in the order of its
+        texts. Raises RG418, RG453.
+        """
+        self._run(_COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+
     def complete_embeddings(
         self,
         space_id: int,
@@ -1893,6 +2095,19 @@ class Functions(Caller):
         """
         value: int = self._value(_COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings)
         return value
+
+    def complete_ingest_job(self, job_id: UUID | str, attempt: int, document: Any) -> PutResult:
+        """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
+        who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
+        RG413, RG453.
+        """
+        return self._row(_COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+
+    def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Returns the names of the corpora that the caller may read and that have a chunk of one
+        of these ids, without personal.
+        """
+        return self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
@@ -1943,6 +2158,15 @@ class Functions(Caller):
             passage_prefix,
             weights_sha256,
         )
+
+    def create_http_token(
+        self, role: str, name: str, expires_in: timedelta | str | None = None
+    ) -> str:
+        """Makes a bearer token of the HTTP server for a role that the caller may act as, and
+        returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
+        """
+        value: str = self._value(_CREATE_HTTP_TOKEN, role, name, expires_in)
+        return value
 
     def create_signing_key(self, key_id: str | None = None) -> str:
         """Makes the key that signs from now on and returns its id; the key that signed before
@@ -2012,6 +2236,15 @@ class Functions(Caller):
         """
         self._run(_EMBED_QUERY, query, corpus, timeout_s)
 
+    def embed_text(self, request: Any) -> Any:
+        """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
+        8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta":
+        {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with
+        not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
+        while a worker embeds the texts.
+        """
+        return self._value(_EMBED_TEXT, request)
+
     def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
         """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
         chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
@@ -2071,6 +2304,15 @@ class Functions(Caller):
         """
         return self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
+    def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
+        """Returns the events after a given one (null: from the beginning), oldest first, at most
+        count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
+        "lamport", "wall_clock", "community_id" (the database), "author" (the role),
+        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
+        corpora are left out. Raises RG400.
+        """
+        return self._values(_EVENT_ENVELOPES, after, count)
+
     def events_after(self, id: UUID | str | None = None, count: int = 100) -> list[EventsAfterRow]:
         """Returns the events after a given one (null: from the beginning), oldest first, at most
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
@@ -2117,6 +2359,14 @@ class Functions(Caller):
         """
         return self._values(_EXPORT_TREC, run_id, what)
 
+    def fail_embed_job(
+        self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
+    ) -> None:
+        """Gives a claimed request back after a failure, to be tried again after a back-off, five
+        times in all, or ends it. Raises RG400, RG453.
+        """
+        self._run(_FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+
     def fail_embeddings(
         self,
         space_id: int,
@@ -2133,6 +2383,20 @@ class Functions(Caller):
             _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
         )
         return value
+
+    def fail_ingest_job(
+        self,
+        job_id: UUID | str,
+        attempt: int,
+        message: str,
+        hint: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Ends a claimed ingest job with the wire word, message and hint that its caller gets;
+        without a word it is tried again after a back-off, five times in all. Raises RG400,
+        RG453.
+        """
+        self._run(_FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
 
     def fail_query(
         self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
@@ -2191,6 +2455,13 @@ class Functions(Caller):
         value: str = self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
 
+    def http_token_role(self, token_hash: bytes) -> str | None:
+        """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
+        when it is unknown or has expired.
+        """
+        value: str | None = self._value(_HTTP_TOKEN_ROLE, token_hash)
+        return value
+
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
@@ -2231,6 +2502,13 @@ class Functions(Caller):
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
         value: bool = self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
+
+    def job_state(self, job_id: UUID | str) -> JobStateRow:
+        """Returns what has become of the job of a partition answer: waiting, in_work, failed
+        (with the error), or done for texts; a job that is done otherwise is no more. Raises
+        RG453.
+        """
+        return self._row(_JOB_STATE, JobStateRow, job_id)
 
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
@@ -2284,6 +2562,10 @@ class Functions(Caller):
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    def list_http_tokens(self) -> list[ListHttpTokensRow]:
+        """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
+        return self._rows(_LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
@@ -2350,6 +2632,14 @@ class Functions(Caller):
         value: str = self._value(_POLICY_HASH, policy)
         return value
 
+    def prepare_query(self, corpus: str, query: str) -> bool:
+        """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
+        it has: it has no embeddings, or the query has one; otherwise the workers are asked
+        for that. Raises RG400, RG404.
+        """
+        value: bool = self._value(_PREPARE_QUERY, corpus, query)
+        return value
+
     def promote_to_atom(
         self,
         trace_id: UUID | str,
@@ -2370,6 +2660,14 @@ class Functions(Caller):
         Raises RG400, RG401, RG404.
         """
         return self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+
+    def provenance(self, trace_id: UUID | str) -> Any:
+        """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
+        retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy's
+        reference, snapshot and token (null in global mode), hashes of query embedding and
+        result, filters, limits and shortfall. Raises RG400, RG407.
+        """
+        return self._value(_PROVENANCE, trace_id)
 
     def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
         """Forgets the sources that begin with a prefix and are not among those to keep, and
@@ -2517,6 +2815,34 @@ class Functions(Caller):
         return self._value(
             _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
         )
+
+    def rag_ingest(self, request: Any) -> Any:
+        """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
+        "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed",
+        "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is
+        there already its existing result; or {"error"} with not_found, bad_request,
+        unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
+        blob.
+        """
+        return self._value(_RAG_INGEST, request)
+
+    def rag_list_corpora(self, request: Any = None) -> Any:
+        """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
+        {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta":
+        {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
+        bad_request, unauthorized or capacity_exceeded.
+        """
+        return self._value(_RAG_LIST_CORPORA, request)
+
+    def rag_query(self, request: Any) -> Any:
+        """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
+        "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score",
+        "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta":
+        {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found,
+        bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
+        query. Raises 25006 where nothing can be written.
+        """
+        return self._value(_RAG_QUERY, request)
 
     def rag_query_plan(self, question: str) -> Any:
         """Plans the retrieval for a question without a model: needs_retrieval (false for
@@ -2781,6 +3107,38 @@ class Functions(Caller):
             otel_span_id,
         )
 
+    def retrieve_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
+        turns, and records the one trace, which is never admissible. Raises what ragdb.search
+        raises, RG413, and 25006 where nothing can be written.
+        """
+        return self._rows(
+            _RETRIEVE_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     def retrieve_slice(
         self,
         corpus: str,
@@ -2875,6 +3233,10 @@ class Functions(Caller):
         every reader and writer again. Raises RG400, RG401, RG404.
         """
         self._run(_REVOKE_CORPUS, corpus, role)
+
+    def revoke_http_token(self, name: str) -> None:
+        """Revokes a bearer token: the next request with it is refused. Raises RG454."""
+        self._run(_REVOKE_HTTP_TOKEN, name)
 
     def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""
@@ -3266,6 +3628,19 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
+    async def capabilities(self) -> list[CapabilitiesRow]:
+        """Lists the wire capabilities that the caller can route to, rag.query once for each
+        corpus and embed.text once for each embedder, with the trust they take (unknown <
+        member < trusted < anchor), their limits and the JSON schemas of request and answer.
+        """
+        return await self._rows(_CAPABILITIES, CapabilitiesRow)
+
+    async def capability_schemas(self) -> list[CapabilitySchemasRow]:
+        """Lists the wire capabilities that there are, with the trust they take, their limits and
+        the JSON schemas of request and answer.
+        """
+        return await self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+
     async def challenge_eval(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> list[ChallengeEvalRow]:
@@ -3314,6 +3689,22 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
+    async def claim_embed_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:02:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimEmbedJobsRow]:
+        """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
+        the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
+        embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
+        RG400.
+        """
+        return await self._rows(
+            _CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+        )
+
     async def claim_embeddings(
         self,
         worker: str,
@@ -3328,6 +3719,23 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(
             _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
+        )
+
+    async def claim_ingest_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:10:00",
+        only_corpus: str | None = None,
+    ) -> list[ClaimIngestJobsRow]:
+        """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
+        s to 1 day), of corpora that the caller may write, with the chunking they shall get:
+        1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
+        before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
+        Raises RG400, RG401, RG404.
+        """
+        return await self._rows(
+            _CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
         )
 
     async def claim_queries(
@@ -3364,6 +3772,14 @@ class AsyncFunctions(AsyncCaller):
             _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
+    async def complete_embed_job(
+        self, job_id: UUID | str, attempt: int, embeddings: Sequence[float]
+    ) -> None:
+        """Stores the embeddings of a claimed request, one behind the other in the order of its
+        texts. Raises RG418, RG453.
+        """
+        await self._run(_COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+
     async def complete_embeddings(
         self,
         space_id: int,
@@ -3379,6 +3795,21 @@ class AsyncFunctions(AsyncCaller):
             _COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
         )
         return value
+
+    async def complete_ingest_job(
+        self, job_id: UUID | str, attempt: int, document: Any
+    ) -> PutResult:
+        """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
+        who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
+        RG413, RG453.
+        """
+        return await self._row(_COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+
+    async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Returns the names of the corpora that the caller may read and that have a chunk of one
+        of these ids, without personal.
+        """
+        return await self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
 
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
@@ -3429,6 +3860,15 @@ class AsyncFunctions(AsyncCaller):
             passage_prefix,
             weights_sha256,
         )
+
+    async def create_http_token(
+        self, role: str, name: str, expires_in: timedelta | str | None = None
+    ) -> str:
+        """Makes a bearer token of the HTTP server for a role that the caller may act as, and
+        returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
+        """
+        value: str = await self._value(_CREATE_HTTP_TOKEN, role, name, expires_in)
+        return value
 
     async def create_signing_key(self, key_id: str | None = None) -> str:
         """Makes the key that signs from now on and returns its id; the key that signed before
@@ -3500,6 +3940,15 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_EMBED_QUERY, query, corpus, timeout_s)
 
+    async def embed_text(self, request: Any) -> Any:
+        """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
+        8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta":
+        {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with
+        not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
+        while a worker embeds the texts.
+        """
+        return await self._value(_EMBED_TEXT, request)
+
     async def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
         """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
         chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
@@ -3559,6 +4008,15 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
+    async def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
+        """Returns the events after a given one (null: from the beginning), oldest first, at most
+        count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
+        "lamport", "wall_clock", "community_id" (the database), "author" (the role),
+        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
+        corpora are left out. Raises RG400.
+        """
+        return await self._values(_EVENT_ENVELOPES, after, count)
+
     async def events_after(
         self, id: UUID | str | None = None, count: int = 100
     ) -> list[EventsAfterRow]:
@@ -3609,6 +4067,14 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._values(_EXPORT_TREC, run_id, what)
 
+    async def fail_embed_job(
+        self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
+    ) -> None:
+        """Gives a claimed request back after a failure, to be tried again after a back-off, five
+        times in all, or ends it. Raises RG400, RG453.
+        """
+        await self._run(_FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+
     async def fail_embeddings(
         self,
         space_id: int,
@@ -3625,6 +4091,20 @@ class AsyncFunctions(AsyncCaller):
             _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
         )
         return value
+
+    async def fail_ingest_job(
+        self,
+        job_id: UUID | str,
+        attempt: int,
+        message: str,
+        hint: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Ends a claimed ingest job with the wire word, message and hint that its caller gets;
+        without a word it is tried again after a back-off, five times in all. Raises RG400,
+        RG453.
+        """
+        await self._run(_FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
 
     async def fail_query(
         self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
@@ -3685,6 +4165,13 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
 
+    async def http_token_role(self, token_hash: bytes) -> str | None:
+        """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
+        when it is unknown or has expired.
+        """
+        value: str | None = await self._value(_HTTP_TOKEN_ROLE, token_hash)
+        return value
+
     async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
@@ -3727,6 +4214,13 @@ class AsyncFunctions(AsyncCaller):
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
         value: bool = await self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
+
+    async def job_state(self, job_id: UUID | str) -> JobStateRow:
+        """Returns what has become of the job of a partition answer: waiting, in_work, failed
+        (with the error), or done for texts; a job that is done otherwise is no more. Raises
+        RG453.
+        """
+        return await self._row(_JOB_STATE, JobStateRow, job_id)
 
     async def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
@@ -3780,6 +4274,10 @@ class AsyncFunctions(AsyncCaller):
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return await self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_http_tokens(self) -> list[ListHttpTokensRow]:
+        """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
+        return await self._rows(_LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
@@ -3846,6 +4344,14 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(_POLICY_HASH, policy)
         return value
 
+    async def prepare_query(self, corpus: str, query: str) -> bool:
+        """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
+        it has: it has no embeddings, or the query has one; otherwise the workers are asked
+        for that. Raises RG400, RG404.
+        """
+        value: bool = await self._value(_PREPARE_QUERY, corpus, query)
+        return value
+
     async def promote_to_atom(
         self,
         trace_id: UUID | str,
@@ -3868,6 +4374,14 @@ class AsyncFunctions(AsyncCaller):
         Raises RG400, RG401, RG404.
         """
         return await self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+
+    async def provenance(self, trace_id: UUID | str) -> Any:
+        """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
+        retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy's
+        reference, snapshot and token (null in global mode), hashes of query embedding and
+        result, filters, limits and shortfall. Raises RG400, RG407.
+        """
+        return await self._value(_PROVENANCE, trace_id)
 
     async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
         """Forgets the sources that begin with a prefix and are not among those to keep, and
@@ -4017,6 +4531,34 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(
             _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
         )
+
+    async def rag_ingest(self, request: Any) -> Any:
+        """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
+        "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed",
+        "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is
+        there already its existing result; or {"error"} with not_found, bad_request,
+        unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
+        blob.
+        """
+        return await self._value(_RAG_INGEST, request)
+
+    async def rag_list_corpora(self, request: Any = None) -> Any:
+        """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
+        {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta":
+        {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
+        bad_request, unauthorized or capacity_exceeded.
+        """
+        return await self._value(_RAG_LIST_CORPORA, request)
+
+    async def rag_query(self, request: Any) -> Any:
+        """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
+        "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score",
+        "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta":
+        {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found,
+        bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
+        query. Raises 25006 where nothing can be written.
+        """
+        return await self._value(_RAG_QUERY, request)
 
     async def rag_query_plan(self, question: str) -> Any:
         """Plans the retrieval for a question without a model: needs_retrieval (false for
@@ -4283,6 +4825,38 @@ class AsyncFunctions(AsyncCaller):
             otel_span_id,
         )
 
+    async def retrieve_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
+        turns, and records the one trace, which is never admissible. Raises what ragdb.search
+        raises, RG413, and 25006 where nothing can be written.
+        """
+        return await self._rows(
+            _RETRIEVE_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
     async def retrieve_slice(
         self,
         corpus: str,
@@ -4377,6 +4951,10 @@ class AsyncFunctions(AsyncCaller):
         every reader and writer again. Raises RG400, RG401, RG404.
         """
         await self._run(_REVOKE_CORPUS, corpus, role)
+
+    async def revoke_http_token(self, name: str) -> None:
+        """Revokes a bearer token: the next request with it is refused. Raises RG454."""
+        await self._run(_REVOKE_HTTP_TOKEN, name)
 
     async def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""

@@ -51,25 +51,6 @@ admissibility_incidents = Table(
     Column("reason", Text, nullable=False),
 )
 
-answer_citations = Table(
-    "answer_citations",
-    metadata,
-    Column("corpus_id", Integer, nullable=False),
-    Column("answer_id", Uuid, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("row_no", Integer, nullable=False),
-    Column("citation", Integer),
-    Column("code", Text),
-    Column("is_advisory", Boolean, nullable=False),
-    Column("source_id", Text),
-    Column("chunk_id", Text),
-    Column("method", Text),
-    Column("start_offset", Integer),
-    Column("end_offset", Integer),
-    Column("unit", Text, nullable=False),
-    Column("similarity", Double),
-)
-
 blobs = Table(
     "blobs",
     metadata,
@@ -219,46 +200,16 @@ events = Table(
     UniqueConstraint("event_id", name="events_id_is_unique"),
 )
 
-evidence_answers = Table(
-    "evidence_answers",
+http_tokens = Table(
+    "http_tokens",
     metadata,
-    Column("corpus_id", Integer, nullable=False),
-    Column("id", Uuid, nullable=False),
+    Column("name", Text, primary_key=True),
+    Column("token_hash", LargeBinary, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("trace_id", Uuid),
-    Column("pack_hash", Text, nullable=False),
-    Column("answer_hash", Text),
-    Column("is_insufficient", Boolean, nullable=False),
-    Column("is_verified", Boolean, nullable=False),
-    Column("citations", Integer, nullable=False),
-    Column("problems", Integer, nullable=False),
-    Column("task", Text),
-    Column("model", Text),
-    Column("attempt", Integer, nullable=False),
-    Column("client", Text),
-    Column("caller", Text, nullable=False),
-)
-
-evidence_gates = Table(
-    "evidence_gates",
-    metadata,
-    Column("corpus_id", Integer, nullable=False),
-    Column("id", Uuid, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("trace_id", Uuid),
-    Column("query_hash", Text),
-    Column("pack_hash", Text, nullable=False),
-    Column("is_enough", Boolean, nullable=False),
-    Column("chunks", Integer, nullable=False),
-    Column("min_chunks", Integer, nullable=False),
-    Column("best_score", Double),
-    Column("min_score", Double, nullable=False),
-    Column("terms", Integer, nullable=False),
-    Column("coverage", Double, nullable=False),
-    Column("min_coverage", Double, nullable=False),
-    Column("missing_terms", ARRAY(Text)),
-    Column("client", Text),
-    Column("caller", Text, nullable=False),
+    Column("expires_at", DateTime(timezone=True)),
+    UniqueConstraint("token_hash", name="http_tokens_hash_is_unique"),
 )
 
 lexemes = Table(
@@ -366,6 +317,17 @@ slice_policies = Table(
     Column("created_by", Text, nullable=False),
 )
 
+blob_uploads = Table(
+    "blob_uploads",
+    metadata,
+    Column("cid", Text, primary_key=True),
+    Column("role", Text, primary_key=True),
+    Column("put_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
+    ),
+)
+
 block_states = Table(
     "block_states",
     metadata,
@@ -445,6 +407,28 @@ documents = Table(
         ["ragdb.corpora.corpus_id"],
         name="documents_corpus_exists",
         ondelete="CASCADE",
+    ),
+)
+
+embed_jobs = Table(
+    "embed_jobs",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("request_hash", LargeBinary, primary_key=True),
+    Column("job_id", Uuid, nullable=False),
+    Column("texts", ARRAY(Text)),
+    Column("embeddings", ARRAY(REAL)),
+    Column("requested_by", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("worker", Text),
+    Column("due_at", DateTime(timezone=True), nullable=False),
+    Column("message", Text),
+    Column("failed_at", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("job_id", name="embed_jobs_id_is_unique"),
+    ForeignKeyConstraint(
+        ["embedder_id"], ["ragdb.embedders.embedder_id"], name="embed_jobs_embedder_exists"
     ),
 )
 
@@ -549,6 +533,34 @@ eval_metrics = Table(
         ["corpus_id", "run_id"],
         ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
         name="eval_metrics_run_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+ingest_jobs = Table(
+    "ingest_jobs",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("doc_cid", Text, primary_key=True),
+    Column("job_id", Uuid, nullable=False),
+    Column("title", Text),
+    Column("language", Text),
+    Column("metadata", JSONB, nullable=False),
+    Column("requested_by", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("worker", Text),
+    Column("due_at", DateTime(timezone=True), nullable=False),
+    Column("error", Text),
+    Column("message", Text),
+    Column("hint", Text),
+    Column("failed_at", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("job_id", name="ingest_jobs_id_is_unique"),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="ingest_jobs_corpus_exists",
         ondelete="CASCADE",
     ),
 )

@@ -1,7 +1,8 @@
-"""The worker: claims what has no embedding, computes outside any transaction, stores."""
+"""The worker: claims what waits to be embedded or read, works outside any transaction, stores."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -12,9 +13,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 from ragdb import embed
-from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding, RagdbError
+from ragdb.errors import (
+    AlreadyExists,
+    EmbedderMismatch,
+    EmbedderNotFound,
+    InvalidEmbedding,
+    JobNotFound,
+    RagdbError,
+)
+from ragdb.payload import to_payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +39,7 @@ class Done:
 
     embedded: int = 0
     queries: int = 0
+    read: int = 0
     failed: int = 0
     seconds: float = 0
     errors: dict[str, int] = field(default_factory=dict)
@@ -77,7 +88,8 @@ class Worker:
             heart.start()
             try:
                 while not self._stop.is_set():
-                    busy = self._answer(connection) + self._step(connection)
+                    busy = self._answer(connection) + self._texts(connection)
+                    busy += self._read(connection) + self._step(connection)
                     self.done.seconds = time.monotonic() - started
                     if self.progress:
                         self.progress(self.done)
@@ -203,6 +215,77 @@ class Worker:
                 )
                 self.done.blame(str(error), 1)
         return len(rows)
+
+    def _texts(self, connection: psycopg.Connection[Any]) -> int:
+        """Embed what `ragdb.embed_text` was asked for; the number of requests."""
+        if self.corpus is not None:
+            return 0
+        rows = connection.execute(
+            "select * from ragdb.claim_embed_jobs(%s, only_embedder => %s)",
+            (self.name, self.embedder),
+        ).fetchall()
+        for job, attempt, name, texts in rows:
+            try:
+                vectors = self._encoder(connection, name).encode(texts)
+                connection.execute(
+                    "select ragdb.complete_embed_job(%s, %s, %s)",
+                    (job, attempt, embed.Reals(vectors)),
+                )
+                self.done.queries += 1
+            except JobNotFound:
+                continue
+            except (RagdbError, embed.ProviderDown, embed.InputRefused) as error:
+                final = isinstance(error, embed.InputRefused | InvalidEmbedding)
+                self._give_up(
+                    connection,
+                    "select ragdb.fail_embed_job(%s, %s, %s, %s)",
+                    (job, attempt, str(error), final),
+                )
+                self.done.blame(str(error), 1)
+        return len(rows)
+
+    def _read(self, connection: psycopg.Connection[Any]) -> int:
+        """Read a blob that waits to be ingested, and store its document; the number of blobs."""
+        from ragdb import readers
+
+        rows = connection.execute(
+            "select job_id, attempt, doc_cid, media_type, bytes, title, language, metadata,"
+            " max_tokens, overlap from ragdb.claim_ingest_jobs(%s, only_corpus => %s)",
+            (self.name, self.corpus),
+        ).fetchall()
+        for job, attempt, cid, media_type, data, title, language, metadata, size, overlap in rows:
+            problem: tuple[str, str | None, str | None]
+            try:
+                (document,) = readers.read(
+                    data, cid, media_type, title=title, language=language, metadata=metadata
+                )
+                given = to_payload(document, cid, max_tokens=size, overlap=overlap)
+                connection.execute(
+                    "select ragdb.complete_ingest_job(%s, %s, %s)", (job, attempt, Jsonb(given))
+                )
+                self.done.read += 1
+                continue
+            except JobNotFound:
+                continue
+            except readers.ReadError as error:
+                problem = error.reason, error.hint, "bad_request"
+            except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+                word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"
+                problem = error.diag.message_primary or str(error), error.diag.message_hint, word
+            except (OSError, ValueError, MemoryError) as error:
+                problem = f"{type(error).__name__}: {error}", None, None  # it may pass
+            self._give_up(
+                connection,
+                "select ragdb.fail_ingest_job(%s, %s, %s, %s, %s)",
+                (job, attempt, *problem),
+            )
+            self.done.blame(problem[0], 1)
+        return len(rows)
+
+    @staticmethod
+    def _give_up(connection: psycopg.Connection[Any], call: str, arguments: Any) -> None:
+        with contextlib.suppress(JobNotFound):
+            connection.execute(call, arguments)
 
     def _index(self, connection: psycopg.Connection[Any]) -> None:
         for corpus, name in connection.execute(

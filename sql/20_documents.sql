@@ -941,6 +941,9 @@ begin
   insert into ragdb.blobs (cid, bytes, media_type, size)
     values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
+  insert into ragdb.blob_uploads (cid, role, put_at)
+    values (v_cid, ragdb._caller(), ragdb._now())
+    on conflict on constraint blob_uploads_are_unique do nothing;
   return v_cid;
 end $$;
 comment on function ragdb.put_blob(bytea, text) is

@@ -196,8 +196,9 @@ return '{"version":"' || (policy ->> 'version')
 comment on function ragdb._policy_canonical(jsonb) is
   'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
 
+-- Definer, because what it calls is granted to nobody.
 create or replace function ragdb.policy_hash(policy jsonb) returns text
-language sql stable parallel safe
+language sql stable parallel safe security definer
 return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)),
   'UTF8'));
 comment on function ragdb.policy_hash(jsonb) is

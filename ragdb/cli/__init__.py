@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli import ask, contract, corpus, demo, embed, eval, ingest, search, server, slice
+from ragdb.cli import ask, contract, corpus, demo, embed, eval, ingest, search, serve, server, slice
 from ragdb.cli.app import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -61,7 +61,7 @@ def _flags(
     }
 
 
-for part in (server, ingest, corpus, embed, search, ask, slice, contract, eval, demo):
+for part in (server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, demo):
     part.register(app)
 
 

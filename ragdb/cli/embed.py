@@ -79,7 +79,7 @@ def worker(
     lease: Lease = 60,
     batch: Batch = 512,
 ) -> None:
-    """Embed chunks and queries as they come, until interrupted."""
+    """Embed chunks and queries, and read blobs to be ingested, as they come, until interrupted."""
     with session.connect() as db, _stoppable(session, db, corpus, None, lease, batch) as at_work:
         session.note(f"worker {at_work.name} waits for work; interrupt to stop")
         _report(session, at_work.run())
@@ -277,5 +277,7 @@ def _report(session: Session, done: Done) -> None:
         f"embedded {done.embedded} chunks and {done.queries} queries"
         f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
     )
+    if done.read:
+        session.note(f"read {done.read} blobs")
     for error, count in sorted(done.errors.items()):
         session.note(f"  {count} × {error}")

@@ -1,0 +1,10 @@
+"""Who put a blob, jobs of the wire capabilities, tokens of the HTTP server."""
+
+from ragdb.migrate import run_script
+
+revision = "0006_surfaces"
+down_revision = "0005_answers"
+
+
+def upgrade() -> None:
+    run_script(__file__)

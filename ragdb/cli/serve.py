@@ -1,0 +1,150 @@
+"""`ragdb serve` and `ragdb token`: the HTTP server and who may ask it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import DATABASE, Failure, Session, verb
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "serve")(serve)
+    group = typer.Typer(help="Make, list and revoke the bearer tokens of `ragdb serve`.")
+    app.add_typer(group, name="token", no_args_is_help=True)
+    verb(group, "create")(token_create)
+    verb(group, "ls")(token_ls)
+    verb(group, "revoke")(token_revoke)
+
+
+def serve(
+    session: Session,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8000,
+    corpus: Annotated[
+        str | None, typer.Option("--corpus", "-c", help="Corpus of requests that name none.")
+    ] = None,
+    anonymous_role: Annotated[
+        str | None,
+        typer.Option(metavar="ROLE", help="Role of requests without a token; none are let in."),
+    ] = None,
+    pool: Annotated[int, typer.Option(min=1, max=1000, help="Connections at most.")] = 8,
+    max_requests: Annotated[int, typer.Option(min=1, help="Requests at work at most.")] = 64,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a statement.")] = 30,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds that a request waits for a worker.")
+    ] = 2,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 * 2**20,
+    max_blob: Annotated[int, typer.Option(min=1, help="Bytes of a blob.")] = 64 * 2**20,
+    grace: Annotated[
+        int, typer.Option(min=0, help="Seconds that requests at work get when it stops.")
+    ] = 30,
+) -> None:
+    """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
+
+    A request has the role of its bearer token (`ragdb token create`), which the server's own login
+    must be a member of. One line of JSON a request goes to stderr, without what was asked. SIGTERM
+    and SIGINT let requests at work end.
+    """
+    if any(find_spec(name) is None for name in ("fastapi", "psycopg_pool", "uvicorn")):
+        raise Failure(
+            "the HTTP server is not installed", code=DATABASE, hint="pip install 'ragdb[http]'"
+        )
+    import uvicorn
+
+    from ragdb import settings
+    from ragdb.http.app import create_app
+    from ragdb.http.server import Config
+
+    target = settings.connection(session.dsn)
+    session.debug(f"database: {target}")
+    if corpus == "personal":
+        raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
+    application = create_app(
+        Config(
+            target.conninfo,
+            corpus=corpus,
+            anonymous_role=anonymous_role,
+            pool=pool,
+            timeout=timeout,
+            wait=wait,
+            max_body=max_body,
+            max_blob=max_blob,
+            max_requests=max_requests,
+        )
+    )
+    _log_to_stderr(session.quiet)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise Failure(f"{host}:{port}: {error.strerror}", hint="choose another --port") from None
+    shown = f"[{host}]" if ":" in host else host
+    session.note(f"listening on http://{shown}:{listener.getsockname()[1]}, see /docs")
+    config = uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=grace,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _log_to_stderr(quiet: bool) -> None:
+    """The access log as it is, one JSON object a line; warnings of everything else."""
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    access = logging.getLogger("ragdb.http.access")
+    access.setLevel(logging.WARNING if quiet else logging.INFO)
+    access.addHandler(lines)
+    access.propagate = False
+    others = logging.StreamHandler(sys.stderr)
+    others.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    for name in ("ragdb", "uvicorn", "psycopg.pool"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.WARNING)
+        logger.addHandler(others)
+
+
+def token_create(
+    session: Session,
+    name: Name,
+    role: Annotated[str, typer.Option("--role", "-r", help="Role of requests that bear it.")],
+    days: Annotated[
+        float | None, typer.Option(help="Days until it is refused; without, never.")
+    ] = None,
+) -> None:
+    """Make a token and print it, this once: the database keeps only its hash."""
+    expires = timedelta(days=days) if days is not None else None
+    with session.connect() as db:
+        print(db.create_http_token(role, name, expires))
+    session.note(f"keep it: {name} is not shown again")
+
+
+def token_ls(session: Session) -> None:
+    """List the tokens by name."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_http_tokens(),
+            ["name", "role", "created_by", "created_at", "expires_at"],
+            empty="no tokens: `ragdb token create NAME --role ROLE` makes one",
+        )
+
+
+def token_revoke(session: Session, name: Name) -> None:
+    """Revoke a token: the next request that bears it is refused."""
+    with session.connect() as db:
+        db.revoke_http_token(name)
+    session.note(f"revoked {name}")

@@ -1,0 +1,1 @@
+"""The HTTP server of `ragdb serve`: the functions of the database as routes, by role."""

@@ -1,0 +1,171 @@
+"""What stands before every route: correlation id, limits, access log, the last word on errors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+import traceback
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("ragdb.http")
+access = logging.getLogger("ragdb.http.access")
+
+CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+HEALTH = ("/health", "/live", "/ready")
+
+
+class Answer(JSONResponse):
+    """JSON with UUIDs, times and bytes (hex) as texts."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(
+            content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+        ).encode()
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def error(
+    scope: Mapping[str, Any],
+    status: int,
+    code: str,
+    message: str,
+    details: Any = None,
+    **more: str,
+) -> Answer:
+    """An error's answer; `more` are headers."""
+    body = {
+        "error": message,
+        "code": code,
+        "correlation_id": scope["correlation_id"],
+        "details": details,
+    }
+    headers = {name.replace("_", "-"): value for name, value in more.items()}
+    if status == 401:
+        headers.setdefault("WWW-Authenticate", "Bearer")
+    return Answer(body, status, headers)
+
+
+class Gate:
+    """ASGI middleware around all routes.
+
+    The log has one JSON object a request: the route's template, never its path, query or body.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body: int, max_blob: int, max_requests: int) -> None:
+        self.app = app
+        self.max_body, self.max_blob, self.max_requests = max_body, max_blob, max_requests
+        self.at_work = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers = {name.decode("latin-1"): value for name, value in scope["headers"]}
+        given = headers.get("x-correlation-id", b"").decode("latin-1")
+        scope["correlation_id"] = given if CORRELATION.fullmatch(given) else str(uuid.uuid4())
+        scope["role"] = None
+        status = 500
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (b"x-correlation-id", scope["correlation_id"].encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                ]
+            await send(message)
+
+        try:
+            await self._pass(scope, headers, receive, answer)
+        finally:
+            route = scope.get("route")
+            access.info(
+                json.dumps(
+                    {
+                        "at": datetime.now().astimezone().isoformat(timespec="milliseconds"),
+                        "method": scope["method"],
+                        "route": getattr(route, "path", None),
+                        "status": status,
+                        "ms": round(1000 * (time.perf_counter() - began), 2),
+                        "role": scope["role"],
+                        "correlation_id": scope["correlation_id"],
+                    }
+                )
+            )
+
+    async def _pass(
+        self, scope: Scope, headers: Mapping[str, bytes], receive: Receive, send: Send
+    ) -> None:
+        is_health = scope["path"].startswith(HEALTH)
+        if self.at_work >= self.max_requests and not is_health:
+            busy = error(
+                scope,
+                429,
+                "CAPACITY_EXCEEDED",
+                f"the server is at work on {self.max_requests} requests",
+                {"hint": "try again in a moment"},
+                Retry_After="1",
+            )
+            await busy(scope, receive, send)
+            return
+        limit = self.max_blob if scope["path"] == "/api/blobs" else self.max_body
+        length = headers.get("content-length", b"0")
+        if not length.isdigit() or int(length) > limit:
+            await self._too_large(scope, limit)(scope, receive, send)
+            return
+        size = 0
+        started = False
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > limit:
+                raise HTTPException(413, f"the body has more than {limit} bytes")
+            return message
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        self.at_work += 1
+        try:
+            await self.app(scope, counted, watched)
+        except Exception as problem:
+            # the message of an error may quote what was asked; its place says enough
+            frames = "".join(traceback.format_tb(problem.__traceback__))
+            log.error("%s %s\n%s", scope["correlation_id"], type(problem).__name__, frames)
+            if not started:
+                code = "SLICE_FAILED" if "slice" in scope["path"] else "INTERNAL_ERROR"
+                failed = error(scope, 500, code, "the request failed; the server's log says where")
+                await failed(scope, receive, send)
+        finally:
+            self.at_work -= 1
+
+    @staticmethod
+    def _too_large(scope: Scope, limit: int) -> Answer:
+        return error(
+            scope,
+            413,
+            "PAYLOAD_TOO_LARGE",
+            f"the body has more than {limit} bytes",
+            {"hint": "ragdb serve --max-body and --max-blob set the limits"},
+        )
