@@ -769,7 +769,73 @@ create table ragdb.eval_baselines (
   constraint eval_baselines_run_exists foreign key (corpus_id, run_id) references ragdb.eval_runs
 );
 
----- migrations/versions/0005_surfaces.sql
+---- migrations/versions/0005_answers.sql
+
+-- State of gates and answers: append-only, partitioned by month like the traces that they are about, and with them gone.
+
+create table ragdb.evidence_gates (
+  corpus_id integer not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  -- null for a pack that no retrieval found
+  trace_id uuid,
+  query_hash text,
+  pack_hash text not null,
+  is_enough boolean not null,
+  chunks integer not null,
+  min_chunks integer not null,
+  best_score float8,
+  min_score float8 not null,
+  terms integer not null,
+  coverage float8 not null,
+  min_coverage float8 not null,
+  missing_terms text[],
+  client text,
+  caller text not null
+) partition by range (created_at);
+
+create table ragdb.evidence_answers (
+  corpus_id integer not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  trace_id uuid,
+  pack_hash text not null,
+  answer_hash text,
+  is_insufficient boolean not null,
+  is_verified boolean not null,
+  citations integer not null,
+  problems integer not null,
+  task text,
+  model text,
+  attempt integer not null,
+  client text,
+  caller text not null,
+  constraint evidence_answers_are_verified_without_problems check (is_verified = (problems = 0))
+) partition by range (created_at);
+
+create table ragdb.answer_citations (
+  corpus_id integer not null,
+  answer_id uuid not null,
+  created_at timestamptz not null,
+  -- a citation has a row for each thing that is wrong with it
+  row_no integer not null,
+  -- null for what is wrong with the answer as a whole
+  citation integer,
+  code text,
+  is_advisory boolean not null,
+  source_id text,
+  chunk_id text collate "C",
+  method text
+    constraint answer_citations_method_is_known check (method in ('exact', 'normalised', 'approximate')),
+  start_offset integer,
+  end_offset integer,
+  unit text not null
+    constraint answer_citations_unit_is_known check (unit in ('codepoint', 'utf16', 'byte')),
+  similarity float8,
+  constraint answer_citations_place_is_a_range check (start_offset < end_offset)
+) partition by range (created_at);
+
+---- migrations/versions/0006_surfaces.sql
 
 -- State of the surfaces: who put a blob, jobs of the wire capabilities, tokens of the HTTP server.
 
@@ -6623,7 +6689,8 @@ comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text
 ---- sql/45_traces.sql
 
 -- Traces: every retrieval leaves one row of retrieval_traces and a row of retrieval_hits per hit.
--- Both tables are partitioned by month (UTC), append-only, and granted to nobody.
+-- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of gates and answers,
+-- which share their months.
 
 -- The canonical form of everything hashed here. A length before each field keeps two lists of fields from
 -- having the same bytes, and the *_send functions give bytes that no setting changes (a text cast of a
@@ -6851,6 +6918,13 @@ end $$;
 comment on function ragdb._check_admissible() is
   'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises RG436.';
 
+-- What hangs from a trace stands before it: months are dropped in this order.
+create or replace function ragdb._partitioned() returns text[]
+language sql immutable parallel safe
+return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_traces}'::text[];
+comment on function ragdb._partitioned() is
+  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace before the traces.';
+
 create or replace function ragdb._protect_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -6884,6 +6958,7 @@ begin
   execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
     v_name || '_ids_are_unique',
     case parent when 'retrieval_hits' then 'corpus_id, trace_id, rank'
+      when 'answer_citations' then 'corpus_id, answer_id, row_no'
       else 'corpus_id, id, created_at' end);
   perform ragdb._protect_partition(v_name);
   execute format('comment on table ragdb.%I is %L', v_name, format('The rows of ragdb.%s %s.', parent,
@@ -6901,7 +6976,7 @@ comment on function ragdb._make_partition(text, date) is
 do $$ begin
   perform ragdb._protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-  where i.inhparent in ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass);
+  where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass from unnest(ragdb._partitioned()) p (name)));
 end $$;
 
 -- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a long
@@ -6916,33 +6991,42 @@ declare
   v_parent text;
   v_default text;
   v_is_moving boolean := false;
-  v_has_default boolean := to_regclass('ragdb.retrieval_hits_default') is not null;
+  v_has_default boolean := not exists (select from unnest(ragdb._partitioned()) p (name)
+    where to_regclass('ragdb.' || ragdb._partition_name(p.name, null)) is null);
   v_ahead date[] := array(
     select (date_trunc('month', ragdb._now() at time zone 'UTC') + make_interval(months => i))::date
     from generate_series(0, 3) i);
   v_months date[] := '{}';
+  v_found date[];
   v_month date;
   v_made text[] := '{}';
 begin
   if v_has_default then
-    execute 'select exists (select from ragdb.retrieval_traces_default)' into v_is_moving;
-    if not v_is_moving and not exists (select from unnest(v_ahead) m
-      where to_regclass('ragdb.' || ragdb._partition_name('retrieval_hits', m)) is null)
+    foreach v_parent in array ragdb._partitioned() loop
+      exit when v_is_moving;
+      execute format('select exists (select from ragdb.%I)', ragdb._partition_name(v_parent, null)) into v_is_moving;
+    end loop;
+    if not v_is_moving and not exists (select from unnest(v_ahead) m, unnest(ragdb._partitioned()) p (name)
+      where to_regclass('ragdb.' || ragdb._partition_name(p.name, m)) is null)
     then
       return;
     end if;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
-  if to_regclass('ragdb.retrieval_traces_default') is not null then
-    execute 'select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
-      ' from ragdb.retrieval_traces_default t' into v_months;
-  end if;
+  foreach v_parent in array ragdb._partitioned() loop
+    v_default := ragdb._partition_name(v_parent, null);
+    if to_regclass('ragdb.' || v_default) is not null then
+      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
+        ' from ragdb.%I t', v_default) into v_found;
+      v_months := v_months || v_found;
+    end if;
+  end loop;
   v_is_moving := v_months <> '{}';
   v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
-  foreach v_parent in array array['retrieval_traces', 'retrieval_hits'] loop
+  foreach v_parent in array ragdb._partitioned() loop
     v_default := ragdb._partition_name(v_parent, null);
     -- its rows may not be deleted, so a default partition with rows is replaced by a new one
-    if v_is_moving then
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
       execute format('alter table ragdb.%I detach partition ragdb.%I', v_parent, v_default);
     end if;
     foreach v_month in array v_months loop
@@ -6950,7 +7034,7 @@ begin
         v_made := v_made || ragdb._make_partition(v_parent, v_month);
       end if;
     end loop;
-    if v_is_moving then
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
       execute format('insert into ragdb.%I select * from ragdb.%I', v_parent, v_default);
       execute format('drop table ragdb.%I', v_default);
     end if;
@@ -6973,6 +7057,9 @@ returns table (month date, traces bigint, hits bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_parent text;
+  v_rows bigint;
 begin
   if before is null or before > (ragdb._now() at time zone 'UTC')::date then
     raise exception 'before is %', coalesce('in the future', 'null')
@@ -6989,18 +7076,21 @@ begin
       and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
     order by 1
   loop
-    -- hits first: no hit is ever without its trace
-    execute format('select count(*) from ragdb.%I', ragdb._partition_name('retrieval_hits', month))
-      into hits;
-    execute format('drop table ragdb.%I', ragdb._partition_name('retrieval_hits', month));
-    execute format('select count(*) from ragdb.%I', ragdb._partition_name('retrieval_traces', month))
-      into traces;
-    execute format('drop table ragdb.%I', ragdb._partition_name('retrieval_traces', month));
+    -- the traces last: no hit is ever without its own
+    foreach v_parent in array ragdb._partitioned() loop
+      continue when to_regclass('ragdb.' || ragdb._partition_name(v_parent, month)) is null;
+      if v_parent like 'retrieval\_%' then
+        execute format('select count(*) from ragdb.%I', ragdb._partition_name(v_parent, month)) into v_rows;
+        hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
+        traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
+      end if;
+      execute format('drop table ragdb.%I', ragdb._partition_name(v_parent, month));
+    end loop;
     return next;
   end loop;
 end $$;
 comment on function ragdb.drop_traces_before(date) is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
 
 -- Recording
 
@@ -11683,53 +11773,67 @@ end $$;
 comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
 
--- Each marker grounds the text since the marker before it.
+-- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
+create or replace function ragdb._markers(answer text)
+returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
+  v_from integer := 1;
+  v_at integer;
+  v_end integer;
+  v_gap text;
+begin
+  loop
+    v_at := regexp_instr(answer, v_marker, v_from);
+    exit when coalesce(v_at, 0) = 0;
+    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
+    v_gap := substr(answer, v_from, v_at - v_from);
+    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
+      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
+    end if;
+    marker_offset := v_at - 1;
+    return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
+      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
+    v_from := v_end;
+  end loop;
+end $$;
+comment on function ragdb._markers(text) is
+  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
+
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_marker record;
-  v_from integer := 0;
-  v_at integer := 0;
-  v_gap text;
-  v_start integer;
-  v_end integer;
-  v_spans jsonb := '[]';
-  v_ids jsonb;
 begin
   if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
     raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
       using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
   end if;
-  for v_marker in
-    select m.part[1] as before, m.part[2] as numbers
-    from regexp_matches(answer, '(.*?)\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]', 'g') with ordinality m (part, n) order by m.n
-  loop
-    v_gap := v_marker.before;
-    v_at := v_from + length(v_gap);
-    select jsonb_agg(chunk_ids[n.v::integer] order by n.n) into v_ids from (
-      select min(x.n) as n, x.v from string_to_table(regexp_replace(v_marker.numbers, '\s', '', 'g'), ',') with ordinality x (v, n) group by x.v) n;
-    if jsonb_path_exists(v_ids, '$[*] ? (@ == null)') then
-      raise exception 'marker [%] names no chunk', ragdb._quote(v_marker.numbers)
+  for v_marker in select m.* from ragdb._markers(answer) m loop
+    if v_marker.n not between 1 and cardinality(chunk_ids) then
+      raise exception 'marker [%] names no chunk', v_marker.n
         using errcode = 'RG442', detail = format('there are %s chunks, from 1', cardinality(chunk_ids)), hint = 'correct the marker, or pass all chunk ids';
+    elsif v_marker.start_offset >= v_marker.end_offset then
+      raise exception 'marker [%] has no text before it', v_marker.n
+        using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
     end if;
-    if v_spans <> '[]' and v_gap ~ '^[ \t.,;:!?]*$' then
-      v_spans := jsonb_set(v_spans, array['-1', 'chunkIds'], (
-        select jsonb_agg(i.v order by i.n) from (select e.v, min(e.n) as n
-          from jsonb_array_elements((v_spans -> -1 -> 'chunkIds') || v_ids) with ordinality e (v, n) group by e.v) i));
-    else
-      v_start := v_from + length(v_gap) - length(regexp_replace(v_gap, '^[\s.!?]+', ''));
-      v_end := v_from + length(regexp_replace(v_gap, '\s+$', ''));
-      if v_start >= v_end then
-        raise exception 'marker [%] has no text before it', ragdb._quote(v_marker.numbers)
-          using errcode = 'RG442', detail = 'a marker grounds the text since the one before', hint = 'put it behind what it proves';
-      end if;
-      v_spans := v_spans || jsonb_build_object('start', v_start, 'end', v_end, 'chunkIds', v_ids, 'required', true);
-    end if;
-    v_from := v_at + length(v_marker.numbers) + 2;
   end loop;
-  return v_spans;
+  return coalesce((
+    select jsonb_agg(jsonb_build_object('start', s.start_offset, 'end', s.end_offset, 'chunkIds', s.ids, 'required', true)
+      order by s.start_offset)
+    from (
+      select c.start_offset, c.end_offset, jsonb_agg(c.id order by c.first) as ids
+      from (
+        select m.start_offset, m.end_offset, chunk_ids[m.n] as id, min(m.place) as first
+        from (select t.*, row_number() over () as place from ragdb._markers(answer) t) m
+        group by 1, 2, 3) c
+      group by c.start_offset, c.end_offset) s), '[]');
 end $$;
 comment on function ragdb.inline_spans(text, text[]) is
   'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.';
@@ -13596,37 +13700,6 @@ return case when pg_catalog.jsonb_typeof(_integer.value) = 'number'
     then (_integer.value #>> '{}')::numeric::integer end end;
 comment on function ragdb._integer(jsonb) is 'Returns a whole number of JSON; null for anything else.';
 
--- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
-create or replace function ragdb._markers(answer text)
-returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
-  v_from integer := 1;
-  v_at integer;
-  v_end integer;
-  v_gap text;
-begin
-  loop
-    v_at := regexp_instr(answer, v_marker, v_from);
-    exit when coalesce(v_at, 0) = 0;
-    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
-    v_gap := substr(answer, v_from, v_at - v_from);
-    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
-      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
-      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
-    end if;
-    marker_offset := v_at - 1;
-    return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
-      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
-    v_from := v_end;
-  end loop;
-end $$;
-comment on function ragdb._markers(text) is
-  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
-
 -- One row for each chunk that something cites. Anthropic and Cohere name documents by their place among those sent,
 -- which are the chunks of the pack in its order.
 create or replace function ragdb._cited(output jsonb, evidence jsonb)
@@ -13772,6 +13845,22 @@ end $$;
 comment on function ragdb.validate_citations(jsonb, jsonb, boolean) is
   'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';
 
+-- A pack of several retrievals has the trace at each chunk.
+create or replace function ragdb._trace_of(named jsonb) returns uuid
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if named ->> 'trace_id' !~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$' then
+    raise exception 'trace_id is %', ragdb._quote(named ->> 'trace_id')
+      using errcode = 'RG460', detail = 'the trace of evidence is named by its UUID',
+            hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
+  return (named ->> 'trace_id')::uuid;
+end $$;
+comment on function ragdb._trace_of(jsonb) is
+  'Returns the trace that a pack or a chunk of one names; null for none. Raises RG460.';
+
 -- ── what can be checked without a model ────────────────────────────────────
 
 create or replace function ragdb._terms_of(letters text) returns text[]
@@ -13849,6 +13938,7 @@ declare
   v_evidence jsonb := ragdb._evidence_of(evidence);
   v_answer text := ragdb._answer_text(output);
   v_trace ragdb.retrieval_traces;
+  v_trace_id uuid;
   v_cited record;
   v_hit record;
   v_is_admissible boolean := false;
@@ -13874,9 +13964,9 @@ begin
       using errcode = 'RG400', detail = 'min_coverage is % of 0 to 1, min_quote 1 to 1000 letters, the others true or false',
             hint = 'leave an argument out for its default';
   end if;
-  trace_id := coalesce(trace_id, (v_evidence ->> 'trace_id')::uuid);
-  if trace_id is not null then
-    v_trace := ragdb._open_trace(trace_id);
+  v_trace_id := coalesce(trace_id, ragdb._trace_of(v_evidence));
+  if v_trace_id is not null then
+    v_trace := ragdb._open_trace(v_trace_id);
   end if;
   if output -> 'insufficient_evidence' = 'true' then
     return;
@@ -13890,7 +13980,9 @@ begin
     is_advisory := false;
     v_problems := 0;
     v_text := null;
-    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id') into v_text, source_id
+    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id'),
+        coalesce(check_citations.trace_id, ragdb._trace_of(k.chunk), ragdb._trace_of(v_evidence))
+      into v_text, source_id, v_trace_id
       from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
       where k.chunk ->> 'chunk_id' = v_cited.chunk_id
         and (v_cited.source_id is null or k.chunk ->> 'source_id' = v_cited.source_id) limit 1;
@@ -13902,6 +13994,13 @@ begin
           || coalesce(' of source ' || ragdb._quote(v_cited.source_id), '') end;
       return next;
       continue;
+    end if;
+    if v_trace_id is distinct from v_trace.id then
+      v_trace := null;
+      v_is_admissible := false;
+      if v_trace_id is not null then
+        v_trace := ragdb._open_trace(v_trace_id);
+      end if;
     end if;
     if v_trace.id is not null then
       select h.* into v_hit from ragdb._cited_hits(v_trace, array[v_cited.chunk_id]) h;
@@ -14144,6 +14243,31 @@ end $$;
 comment on function ragdb.rag_query_plan(text) is
   'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, arithmetic and what has no word to search for), queries (the question, its parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
 
+-- A model may plan instead; what it says is looked at before anything is looked up.
+create or replace function ragdb.validate_query_plan(plan jsonb) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if plan is null or jsonb_typeof(plan) <> 'object' then
+    return array['plan: no object'];
+  end if;
+  return array(
+    select p.problem from (values
+      (1, case when jsonb_typeof(plan -> 'needs_retrieval') is distinct from 'boolean' then 'needs_retrieval: no boolean' end),
+      (2, case when jsonb_typeof(coalesce(plan -> 'queries', '[]')) <> 'array' then 'queries: no array'
+        when jsonb_path_exists(plan, 'strict $.queries[*] ? (@.type() != "string")', silent => true) then 'queries: one is no text'
+        when exists (select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q (query)
+          where q.query !~ '\S' or length(q.query) > 10000) then 'queries: one is empty or longer than 10000 characters'
+        when jsonb_array_length(coalesce(plan -> 'queries', '[]')) > 16 then 'queries: more than 16'
+        when plan -> 'needs_retrieval' = 'true' and coalesce(plan -> 'queries', '[]') = '[]' then 'queries: none' end),
+      (3, case when plan ? 'reason' and jsonb_typeof(plan -> 'reason') <> 'string' then 'reason: no text' end)
+    ) p (n, problem)
+    where p.problem is not null order by p.n);
+end $$;
+comment on function ragdb.validate_query_plan(jsonb) is
+  'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is true, reason is a text; nothing for a sound one.';
+
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
 returns jsonb
@@ -14179,7 +14303,7 @@ begin
     from unnest(v_asked) a (lexeme);
   return jsonb_build_object(
     'enough', v_chunks >= min_chunks and coalesce(v_best, 0) >= min_score and v_coverage >= min_coverage,
-    'chunks', v_chunks, 'best_score', v_best, 'coverage', v_coverage,
+    'chunks', v_chunks, 'best_score', v_best, 'terms', cardinality(v_asked), 'coverage', v_coverage,
     'missing_terms', to_jsonb(array(select a.lexeme from unnest(v_asked) a (lexeme)
       where a.lexeme <> all (v_found) order by a.lexeme collate "C")),
     'min_chunks', min_chunks, 'min_score', min_score, 'min_coverage', min_coverage);
@@ -14292,6 +14416,243 @@ begin
 end $$;
 comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that have most of its terms, rare ones counting more: answer, citations with quote, start and end in the chunk and answer_start and answer_end, support (0 to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400, RG413, RG460.';
+
+---- sql/76_answers_recorded.sql
+
+-- What was weighed and answered, on record: the inputs and the verdict of a gate, and what each citation came to.
+-- No text is kept, of a question, an answer or a quote: hashes, ids, places, codes and counts.
+
+comment on table ragdb.evidence_gates is
+  'One row per recorded weighing of evidence (ragdb.record_gate): what it was decided by, and the verdict. Append-only, in the same months as retrieval_traces.';
+comment on column ragdb.evidence_gates.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.evidence_gates.id is 'UUID of version 7.';
+comment on column ragdb.evidence_gates.created_at is 'When it was recorded: the millisecond in the id.';
+comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_gates.query_hash is 'Sha256 (hex) of the question in UTF-8; null where corpora.record_query_text is none.';
+comment on column ragdb.evidence_gates.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
+comment on column ragdb.evidence_gates.is_enough is 'The verdict: chunks, best_score and coverage all reach their thresholds.';
+comment on column ragdb.evidence_gates.chunks is 'Chunks of the evidence.';
+comment on column ragdb.evidence_gates.min_chunks is 'Threshold of chunks, 0 to 1000.';
+comment on column ragdb.evidence_gates.best_score is 'Best score of a chunk, 0 to 1; null where none has a score.';
+comment on column ragdb.evidence_gates.min_score is 'Threshold of best_score, 0 to 1.';
+comment on column ragdb.evidence_gates.terms is 'Different terms of the question.';
+comment on column ragdb.evidence_gates.coverage is 'Share of the terms that the evidence has, 0 to 1.';
+comment on column ragdb.evidence_gates.min_coverage is 'Threshold of coverage, 0 to 1.';
+comment on column ragdb.evidence_gates.missing_terms is 'Terms that the evidence lacks; null unless corpora.record_query_text is full.';
+comment on column ragdb.evidence_gates.client is 'Program that asked, as it named itself.';
+comment on column ragdb.evidence_gates.caller is 'Database role that asked.';
+
+comment on table ragdb.evidence_answers is
+  'One row per recorded answer, or attempt at one (ragdb.record_answer): whether its citations hold. Append-only, in the same months as retrieval_traces.';
+comment on column ragdb.evidence_answers.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.evidence_answers.id is 'UUID of version 7.';
+comment on column ragdb.evidence_answers.created_at is 'When it was recorded: the millisecond in the id.';
+comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_answers.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
+comment on column ragdb.evidence_answers.answer_hash is 'Sha256 (hex) of the answer in UTF-8; null without one, and where corpora.record_query_text is none.';
+comment on column ragdb.evidence_answers.is_insufficient is 'Whether the answer is that the evidence is not enough.';
+comment on column ragdb.evidence_answers.is_verified is 'Whether nothing was found wrong with its citations; advice is nothing wrong.';
+comment on column ragdb.evidence_answers.citations is 'Citations of the answer, its [n] markers counted.';
+comment on column ragdb.evidence_answers.problems is 'Rows of answer_citations with a code that is no advice.';
+comment on column ragdb.evidence_answers.task is 'Task that was run, as it named itself; null for none.';
+comment on column ragdb.evidence_answers.model is 'Model that answered, as it named itself; null for an answer in the evidence''s own words.';
+comment on column ragdb.evidence_answers.attempt is 'Which attempt at the answer this is, from 1.';
+comment on column ragdb.evidence_answers.client is 'Program that asked, as it named itself.';
+comment on column ragdb.evidence_answers.caller is 'Database role that asked.';
+
+comment on table ragdb.answer_citations is
+  'What ragdb.check_citations said of a recorded answer: a row for each citation that holds, and one for each thing that is wrong. Append-only, in the same months as retrieval_traces.';
+comment on column ragdb.answer_citations.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.answer_citations.answer_id is 'The answer.';
+comment on column ragdb.answer_citations.created_at is 'The answer''s created_at.';
+comment on column ragdb.answer_citations.row_no is 'Place among the rows of the answer, from 1.';
+comment on column ragdb.answer_citations.citation is 'Which citation, from 0; null for what is wrong with the answer as a whole.';
+comment on column ragdb.answer_citations.code is 'What is wrong with it (see ragdb.check_citations); null when it holds.';
+comment on column ragdb.answer_citations.is_advisory is 'Whether the code is only advice.';
+comment on column ragdb.answer_citations.source_id is 'Source of the cited chunk; null where the evidence has no such chunk.';
+comment on column ragdb.answer_citations.chunk_id is 'The cited chunk; null where the evidence has no such chunk.';
+comment on column ragdb.answer_citations.method is 'How its quote was found: exact, normalised or approximate; null without a quote.';
+comment on column ragdb.answer_citations.start_offset is 'Where the quote or the cited range begins in the chunk''s text, from 0.';
+comment on column ragdb.answer_citations.end_offset is 'Where it ends: behind its last character.';
+comment on column ragdb.answer_citations.unit is 'What start_offset and end_offset count: codepoint, utf16 or byte.';
+comment on column ragdb.answer_citations.similarity is 'Share of the quote''s letters that the chunk has, 0.85 to 1; null without a quote.';
+
+create or replace function ragdb._check_client(client text, what text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(client) > 200 then
+    raise exception '% has % characters', what, length(client)
+      using errcode = 'RG413', detail = 'it names a program, a task or a model', hint = 'give at most 200 characters';
+  end if;
+end $$;
+comment on function ragdb._check_client(text, text) is 'Refuses a name of more than 200 characters. Raises RG413.';
+
+-- Evidence is recorded under its corpus: that of its trace, or the one it names where chunks were packed by their ids.
+create or replace function ragdb._evidence_corpus(
+  evidence jsonb, trace_id uuid, out corpus ragdb.corpora, out trace uuid)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces;
+  v_name text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
+begin
+  trace := coalesce(trace_id, ragdb._trace_of(evidence), ragdb._trace_of(evidence #> '{chunks,0}'));
+  if trace is not null then
+    v_trace := ragdb._open_trace(trace);
+    select c.* into strict corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;
+  elsif v_name is null then
+    raise exception 'evidence names neither trace nor corpus'
+      using errcode = 'RG460', detail = 'what is recorded is recorded under a corpus', hint = 'pass what ragdb.build_evidence_pack() returns';
+  else
+    corpus := ragdb._open_corpus(v_name, 'read');
+  end if;
+  if evidence ->> 'sha256' !~ '^[0-9a-f]{64}$' or evidence -> 'sha256' is null then
+    raise exception 'evidence has no sha256'
+      using errcode = 'RG460', detail = 'the hash of a pack says later what was weighed', hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
+  -- once an upgrade has brought the tables, the first month is made here
+  if to_regclass('ragdb.answer_citations_default') is null then
+    perform ragdb.maintain();
+  end if;
+end $$;
+comment on function ragdb._evidence_corpus(jsonb, uuid) is
+  'Returns the corpus that evidence is of, and its trace, for what is recorded of it. Raises RG404, RG407, RG460.';
+
+create or replace function ragdb._check_writable(what text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception '% writes, and this transaction is read-only', what
+      using errcode = 'read_only_sql_transaction',
+            detail = 'the server is a standby, or the transaction or role is set to read-only',
+            hint = 'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and record nothing';
+  end if;
+end $$;
+comment on function ragdb._check_writable(text) is 'Refuses to record in a read-only transaction. Raises 25006.';
+
+-- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked by _evidence_corpus.
+create or replace function ragdb.record_gate(
+  query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6,
+  trace_id uuid default null, client text default null)
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence jsonb := ragdb._evidence_of(pack);
+  v_verdict jsonb := ragdb.rag_enough_context_gate(query, pack, min_chunks, min_score, min_coverage);
+  v_of record;
+  v_row ragdb.evidence_gates;
+begin
+  perform ragdb._check_writable('record_gate');
+  perform ragdb._check_client(client, 'client');
+  select e.* into strict v_of from ragdb._evidence_corpus(v_evidence, trace_id) e;
+  v_row.corpus_id := (v_of.corpus).corpus_id;
+  v_row.id := ragdb._uuid7(ragdb._now());
+  v_row.created_at := ragdb._uuid_time(v_row.id);
+  v_row.trace_id := v_of.trace;
+  if (v_of.corpus).record_query_text <> 'none' then
+    v_row.query_hash := encode(sha256(ragdb._utf8(query)), 'hex');
+  end if;
+  v_row.pack_hash := v_evidence ->> 'sha256';
+  v_row.is_enough := (v_verdict ->> 'enough')::boolean;
+  v_row.chunks := (v_verdict ->> 'chunks')::integer;
+  v_row.min_chunks := min_chunks;
+  v_row.best_score := (v_verdict ->> 'best_score')::float8;
+  v_row.min_score := min_score;
+  v_row.terms := (v_verdict ->> 'terms')::integer;
+  v_row.coverage := (v_verdict ->> 'coverage')::float8;
+  v_row.min_coverage := min_coverage;
+  if (v_of.corpus).record_query_text = 'full' then
+    v_row.missing_terms := array(select t.term from jsonb_array_elements_text(v_verdict -> 'missing_terms') t (term));
+  end if;
+  v_row.client := client;
+  v_row.caller := ragdb._caller();
+  insert into ragdb.evidence_gates values (v_row.*);
+  return v_verdict || jsonb_build_object('gate_id', v_row.id);
+end $$;
+comment on function ragdb.record_gate(text, jsonb, integer, float8, float8, uuid, text) is
+  'Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records what it was decided by and the verdict, and returns it with gate_id; trace_id is that of the pack unless given, client (up to 200 characters) names the program. Raises what ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be written.';
+
+-- Definer, as above.
+create or replace function ragdb.record_answer(
+  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
+  require_admissible boolean default false, min_coverage float8 default 0, min_quote integer default 8,
+  offsets text default 'codepoint', task text default null, model text default null, attempt integer default 1,
+  client text default null)
+returns table (answer_id uuid, citation integer, code text, is_advisory boolean, message text, source_id text, chunk_id text,
+  method text, start_offset integer, end_offset integer, similarity float8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_evidence jsonb := ragdb._evidence_of(evidence);
+  v_of record;
+  v_row ragdb.evidence_answers;
+  v_rows ragdb.answer_citations[] := '{}';
+  v_check record;
+begin
+  perform ragdb._check_writable('record_answer');
+  perform ragdb._check_output(output, v_evidence);
+  perform ragdb._check_client(client, 'client');
+  perform ragdb._check_client(task, 'task');
+  perform ragdb._check_client(model, 'model');
+  if attempt is null or attempt not between 1 and 1000 then
+    raise exception 'attempt is %', coalesce(attempt::text, 'null')
+      using errcode = 'RG400', detail = 'it counts the attempts at an answer', hint = 'give 1 to 1000';
+  end if;
+  select e.* into strict v_of from ragdb._evidence_corpus(v_evidence, trace_id) e;
+  v_row.corpus_id := (v_of.corpus).corpus_id;
+  v_row.id := ragdb._uuid7(ragdb._now());
+  v_row.created_at := ragdb._uuid_time(v_row.id);
+  v_row.trace_id := v_of.trace;
+  v_row.pack_hash := v_evidence ->> 'sha256';
+  if (v_of.corpus).record_query_text <> 'none' then
+    v_row.answer_hash := encode(sha256(ragdb._utf8(ragdb._answer_text(output))), 'hex');
+  end if;
+  v_row.is_insufficient := output -> 'insufficient_evidence' is not distinct from 'true';
+  v_row.citations := case when v_row.is_insufficient then 0 else (select count(distinct c.n) from ragdb._cited(output, v_evidence) c) end;
+  v_row.problems := 0;
+  v_row.task := task;
+  v_row.model := model;
+  v_row.attempt := attempt;
+  v_row.client := client;
+  v_row.caller := ragdb._caller();
+  answer_id := v_row.id;
+  for v_check in
+    select c.* from ragdb.check_citations(output, evidence, trace_id, require_citations, require_admissible, min_coverage,
+      min_quote, offsets) c
+  loop
+    citation := v_check.citation;
+    code := v_check.code;
+    is_advisory := v_check.is_advisory;
+    message := v_check.message;
+    source_id := v_check.source_id;
+    chunk_id := v_check.chunk_id;
+    method := v_check.method;
+    start_offset := v_check.start_offset;
+    end_offset := v_check.end_offset;
+    similarity := v_check.similarity;
+    v_row.problems := v_row.problems + (code is not null and not is_advisory)::integer;
+    -- what names no chunk of the evidence is the answer's own text
+    v_rows := v_rows || row(v_row.corpus_id, v_row.id, v_row.created_at, cardinality(v_rows) + 1, citation, code, is_advisory,
+      case when code is null or code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED') then source_id end,
+      case when code is null or code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED') then chunk_id end,
+      method, start_offset, end_offset, offsets, similarity)::ragdb.answer_citations;
+    return next;
+  end loop;
+  v_row.is_verified := v_row.problems = 0;
+  insert into ragdb.evidence_answers values (v_row.*);
+  insert into ragdb.answer_citations select r.* from unnest(v_rows) r;
+end $$;
+comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text, text, text, integer, text) is
+  'Checks the citations of an output as ragdb.check_citations, whose rows it returns after the id of the answer, and records the answer and what each citation came to, without any text; task, model and client (up to 200 characters each) are names, attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404, RG413, and 25006 where nothing can be written.';
 
 ---- sql/80_capabilities.sql
 
@@ -15686,8 +16047,11 @@ begin
       ('validate_citations', 'ragdb_reader'),
       ('check_citations', 'ragdb_reader'),
       ('rag_query_plan', 'ragdb_reader'),
+      ('validate_query_plan', 'ragdb_reader'),
       ('rag_enough_context_gate', 'ragdb_reader'),
       ('answer_from_evidence', 'ragdb_reader'),
+      ('record_gate', 'ragdb_reader'),
+      ('record_answer', 'ragdb_reader'),
       -- capabilities, their jobs, and the HTTP server
       ('capabilities', 'ragdb_reader'),
       ('capability_schemas', 'ragdb_reader'),
@@ -15731,7 +16095,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ec5167052548a634';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source a2a64270856cdb90';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -51,6 +51,25 @@ admissibility_incidents = Table(
     Column("reason", Text, nullable=False),
 )
 
+answer_citations = Table(
+    "answer_citations",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("answer_id", Uuid, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("row_no", Integer, nullable=False),
+    Column("citation", Integer),
+    Column("code", Text),
+    Column("is_advisory", Boolean, nullable=False),
+    Column("source_id", Text),
+    Column("chunk_id", Text),
+    Column("method", Text),
+    Column("start_offset", Integer),
+    Column("end_offset", Integer),
+    Column("unit", Text, nullable=False),
+    Column("similarity", Double),
+)
+
 blobs = Table(
     "blobs",
     metadata,
@@ -198,6 +217,48 @@ events = Table(
     Column("language", Text),
     Column("chunks", Integer, nullable=False),
     UniqueConstraint("event_id", name="events_id_is_unique"),
+)
+
+evidence_answers = Table(
+    "evidence_answers",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("id", Uuid, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("trace_id", Uuid),
+    Column("pack_hash", Text, nullable=False),
+    Column("answer_hash", Text),
+    Column("is_insufficient", Boolean, nullable=False),
+    Column("is_verified", Boolean, nullable=False),
+    Column("citations", Integer, nullable=False),
+    Column("problems", Integer, nullable=False),
+    Column("task", Text),
+    Column("model", Text),
+    Column("attempt", Integer, nullable=False),
+    Column("client", Text),
+    Column("caller", Text, nullable=False),
+)
+
+evidence_gates = Table(
+    "evidence_gates",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("id", Uuid, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("trace_id", Uuid),
+    Column("query_hash", Text),
+    Column("pack_hash", Text, nullable=False),
+    Column("is_enough", Boolean, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("min_chunks", Integer, nullable=False),
+    Column("best_score", Double),
+    Column("min_score", Double, nullable=False),
+    Column("terms", Integer, nullable=False),
+    Column("coverage", Double, nullable=False),
+    Column("min_coverage", Double, nullable=False),
+    Column("missing_terms", ARRAY(Text)),
+    Column("client", Text),
+    Column("caller", Text, nullable=False),
 )
 
 http_tokens = Table(
