@@ -2,8 +2,8 @@
 
 from ragdb.migrate import run_script
 
-revision = "0006_surfaces"
-down_revision = "0005_answers"
+revision = "0007_surfaces"
+down_revision = "0006_blocks"
 
 
 def upgrade() -> None:
