@@ -835,7 +835,15 @@ create table ragdb.answer_citations (
   constraint answer_citations_place_is_a_range check (start_offset < end_offset)
 ) partition by range (created_at);
 
----- migrations/versions/0006_surfaces.sql
+---- migrations/versions/0006_blocks.sql
+
+-- What stands in them was made for another size of block; ragdb.optimize_corpus makes them anew, and until then
+-- searches do without.
+delete from ragdb.block_states;
+-- a row is read whole: inside its page it costs a third of what it does beside it
+alter table ragdb.term_blocks set (toast_tuple_target = 8160);
+
+---- migrations/versions/0007_surfaces.sql
 
 -- State of the surfaces: who put a blob, jobs of the wire capabilities, tokens of the HTTP server.
 
@@ -1019,11 +1027,13 @@ end;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them.
+-- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is passed by every call,
+-- and to plan its statement anew would cost five times what that does.
 create or replace function ragdb._open_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_corpus ragdb.corpora;
@@ -3800,12 +3810,12 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
 comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
-comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -3823,37 +3833,63 @@ comment on function ragdb._inner_product(sparsevec, sparsevec) is
 
 create or replace function ragdb._sparse_block(entries text) returns sparsevec
 language sql immutable parallel safe
-return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+return ('{' || _sparse_block.entries || '}/8000')::sparsevec;
 comment on function ragdb._sparse_block(text) is
   'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
 
+-- doubled four times: a long array made at once takes ten times as long to become a vector
 create or replace function ragdb._even(value float8) returns vector
 language sql immutable parallel safe
-return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+return (
+  select d.v || d.v
+  from (select c.v || c.v as v
+    from (select b.v || b.v as v
+      from (select a.v || a.v as v
+        from (select pg_catalog.array_fill(_even.value::real, array[500])::vector as v offset 0) a offset 0) b
+      offset 0) c
+    offset 0) d);
 comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
 
--- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
--- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
-create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
-returns vector
+-- What a query scores at most in every group of four chunks is a sum of vectors, which pgvector adds several numbers an
+-- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
+-- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
+-- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
+-- new memory for each.
+create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if 2 > all (times) then
+    return array[term_ids::text];
+  end if;
+  return array(
+    select array_agg(t.term_id)::text
+    from unnest(_levels.term_ids, _levels.times) t (term_id, times) cross join lateral generate_series(1, t.times) l (level)
+    group by l.level);
+end $$;
+comment on function ragdb._levels(integer[], integer[]) is
+  'Returns the terms that count at least once, twice and so on, each the text of an array.';
+
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, levels text[]) returns vector
 language sql stable parallel safe
 return (
   select sum(b.scores::vector)
-  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
-    cross join lateral pg_catalog.generate_series(1, t.times)
+  from pg_catalog.unnest(_block_score.levels) l (term_ids)
     cross join lateral (select k.scores from ragdb.term_blocks k
-      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      where k.corpus_id = _block_score.corpus_id and k.term_id = any (l.term_ids::integer[])
+        and k.block_no = _block_score.block_no
       offset 0) b);
-comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
-  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+comment on function ragdb._block_score(integer, integer, text[]) is
+  'Returns the sums, in float4, of the scores of the groups of one block in some terms; null where it has none of them.';
 
 create or replace function ragdb._count_above(score vector, need float8) returns bigint
 language sql immutable parallel safe
 return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
-comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+comment on function ragdb._count_above(vector, float8) is 'Counts the groups of a block with a score over need.';
 
 create or replace function ragdb._blocks_above(
-  corpus_id integer, term_ids integer[], times integer[], need float8,
+  corpus_id integer, blocks integer, levels text[], need float8,
   out block_nos integer[], out bits bit varying[], out count bigint)
 language sql stable parallel safe
 begin atomic
@@ -3861,19 +3897,22 @@ begin atomic
   from (
     select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
     from (
-      select b.block_no,
-        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
-      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
-        cross join lateral pg_catalog.generate_series(1, t.times)
-        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
-          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
-      group by b.block_no
+      select n.block_no, binary_quantize(s.score - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from pg_catalog.generate_series(0, _blocks_above.blocks - 1) n (block_no)
+        cross join lateral (
+          select sum(b.scores::vector) as score
+          from pg_catalog.unnest(_blocks_above.levels) l (term_ids)
+            cross join lateral (select k.scores from ragdb.term_blocks k
+              where k.corpus_id = _blocks_above.corpus_id and k.term_id = any (l.term_ids::integer[])
+                and k.block_no = n.block_no
+              offset 0) b
+          offset 0) s
       offset 0) a
     offset 0) q
   where q.count > 0;
 end;
-comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
-  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+comment on function ragdb._blocks_above(integer, integer, text[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their groups, and the number of these sums.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -4028,12 +4067,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
--- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+-- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
+-- what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
 set enable_mergejoin = off
+set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
@@ -4043,20 +4083,26 @@ begin
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  with weights as materialized (
+    select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+    from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 64
+  )
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
-    from (
-      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
-        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
-      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
-      where x.corpus_id = corpus.corpus_id) p
-      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
-          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
-        on l.term_id = p.term_id
-    group by p.term_id, p.block_no, l.weight) g
+    select p.term_id, n.group_no / 8000 as block_no,
+      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+      cross join lateral (
+        select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+            + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+        where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+        group by u.lexeme
+        offset 0) p
+      join weights w on w.term_id = p.term_id
+    group by p.term_id, n.group_no / 8000) g
+    join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is
@@ -5540,6 +5586,16 @@ end $$;
 comment on type ragdb.hit is
   'One result of a search: the chunk, where it stands in its source, and its scores in [0, 1] with the raw BM25 beside them.';
 
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.ranked') is null then
+    create type ragdb.ranked as (
+      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
+      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
+  end if;
+end $$;
+comment on type ragdb.ranked is
+  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
+
 -- A pattern becomes one of LIKE, whose matcher gives up at the first star that cannot be met: n·m steps at most.
 create or replace function ragdb._glob_pattern(pattern text) returns text
 language sql immutable parallel safe
@@ -5819,6 +5875,22 @@ end;
 comment on function ragdb._candidates_among(integer, integer[], tsquery, sparsevec, integer) is
   'Returns the k best of the given chunks that have a term and meet a condition (null: none) by their scores in float4.';
 
+-- The same of groups of four chunks, which lie side by side.
+create or replace function ragdb._candidates_in_groups(corpus_id integer, group_nos integer[], weights sparsevec)
+returns table (chunk_no integer, score float8)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_in_groups.weights)
+  from pg_catalog.unnest(_candidates_in_groups.group_nos) g (group_no)
+    cross join lateral (
+      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
+      where y.corpus_id = _candidates_in_groups.corpus_id
+        and y.chunk_no between 4 * g.group_no + 1 and 4 * g.group_no + 4
+      offset 0) x;
+end;
+comment on function ragdb._candidates_in_groups(integer, integer[], sparsevec) is
+  'Returns the chunks of the given groups (from 0) with their scores in float4.';
+
 -- A tsquery that every chunk meets whose upper bounds reach `need`: exact down to `depth` terms, below that "one of
 -- those without which the rest cannot". GIN evaluates the tree at every posting it cannot skip, so a small tree
 -- that lets some more chunks through beats the exact one (measured: three levels). '' is always true, null never.
@@ -5899,7 +5971,9 @@ declare
   v_times integer[];
   v_most float8;
   v_loose tsquery;
-  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_levels text[];
+  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
+  v_sample integer := v_blocks / 2;
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -5907,7 +5981,7 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 3;
+  v_need float8 := reach / 2;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -5923,12 +5997,13 @@ begin
       left join lateral (select t.weight from ragdb.term_blocks t
         where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
-  for v_i in 1..10 loop
+  v_levels := ragdb._levels(v_ids, v_times);
+  -- a score that at least k groups reach and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
-    exit when v_count between k + 20 and 2 * k + 200;
-    if v_count > k + 20 then
+    exit when v_count between k + 25 and 3 * k + 90;
+    if v_count > k + 25 then
       v_low := v_need;
     else
       v_high := v_need;
@@ -5939,9 +6014,9 @@ begin
   v_high := reach;
   for v_i in 1..12 loop
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
-      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and k + 400;
+    exit when v_count between k and 3 * k + 200;
     if v_count < k then
       v_high := v_need;
     else
@@ -5955,24 +6030,35 @@ begin
   loop
     if v_need <> v_known then
       select a.block_nos, a.bits into v_block_nos, v_bits
-        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+        from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
       v_known := v_need;
     end if;
     select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
     into chunk_nos, scores
-    from ragdb._candidates_among(corpus.corpus_id, array(
-        select b.block_no * 16000 + p.place
-        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
-        union select unnest(v_unknown)
-        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
-      null, vector, v_limit) c;
+    from (
+      select q.chunk_no, max(q.score) as score
+      from (
+        select g.chunk_no, g.score
+        from ragdb._candidates_in_groups(corpus.corpus_id, array(
+          select b.block_no * 8000 + p.place - 1
+          from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
+          vector) g
+        union all
+        select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, v_limit) u
+        union all
+        select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, v_limit) l) q
+      where q.score > 0
+      group by q.chunk_no
+      order by score desc
+      limit v_limit) c;
     v_count := coalesce(cardinality(chunk_nos), 0);
     if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
       v_limit := 8 * v_limit;
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
   end loop;
 end $$;
@@ -6001,12 +6087,8 @@ declare
   v_tokens text[];
   v_bounds float8[];
   v_rests float8[];
-  v_rest float8 := 0;
-  v_dfs integer[];
-  v_rare_bounds float8[];
+  v_reach float8;
   v_postings bigint;
-  v_seen bigint;
-  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
@@ -6025,27 +6107,19 @@ begin
   end if;
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
-    sum(t.weight order by t.lexeme),
-    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
-    array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
-    sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
+    array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
+    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
+  into v_ids, v_weights, v_bounds, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
-    from (
-      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
-        cardinality(w.positions)
-          * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
-      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-        left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
-          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
-        left join lateral (select d.df from ragdb.lexemes d
-          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme offset 0) s on true
-    ) w
-  ) t;
+    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
+      cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
+    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+      left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+      cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
+        else (select d.df from ragdb.lexemes d
+          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
   if filter is not null or chunk_ids is not null then
     v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
@@ -6063,36 +6137,25 @@ begin
   if v_ids is null or v_must is null then
     return;
   end if;
-  for v_i in reverse cardinality(v_bounds)..1 loop
-    v_rest := v_rest + v_bounds[v_i];
-    v_rests[v_i] := v_rest;
-  end loop;
-
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.
-  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  v_need := case when v_among is not null or v_postings <= 400 then 0 else v_guess * v_reach end;
   if v_need > 0 and v_sql is null and v_must = '' then
     select t.* into v_state from ragdb.block_states t
       where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
   end if;
-  loop
-    if v_state.corpus_id is not null and v_need > 0 then
-      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
-      -- more terms there are.
-      v_seen := 0;
-      v_left := v_rest;
-      for v_i in 1..cardinality(v_dfs) loop
-        exit when v_left < v_need;
-        v_left := v_left - v_rare_bounds[v_i];
-        v_seen := v_seen + v_dfs[v_i];
-      end loop;
-      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
-        select f.chunk_nos, f.scores into v_found, v_scores
-          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
-        v_count := coalesce(cardinality(v_found), 0);
-        exit;
-      end if;
-    end if;
+  if v_state.corpus_id is not null then
+    select f.chunk_nos, f.scores into v_found, v_scores
+      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_reach, k) f;
+    v_count := coalesce(cardinality(v_found), 0);
+  else
+    select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
+      array_agg(t.bound order by t.bound desc, t.n), array_agg(t.rest order by t.bound desc, t.n)
+    into v_tokens, v_bounds, v_rests
+    from (select u.*, sum(u.bound) over (order by u.bound, u.n desc) as rest
+      from unnest(v_ids, v_bounds) with ordinality u (id, bound, n)) t;
+  end if;
+  while v_state.corpus_id is null loop
     if v_among is not null then
       select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
       into v_found, v_scores
@@ -6123,7 +6186,7 @@ begin
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_reach) end;
     end if;
   end loop;
   -- what float4 puts clearly below the k-th cannot rank
@@ -6163,6 +6226,31 @@ end $$;
 comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
   'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
 
+create or replace function ragdb._rank(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb, chunk_ids text[],
+  query_embedding real[], fusion text, lexical_weight float8)
+returns setof ragdb.ranked
+language plpgsql stable parallel restricted rows 20
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if mode = 'lexical' then
+    return query
+      select l.chunk_no, l.score, l.score, null::float8, null::integer, null::integer, l.bm25, l.coverage, true
+      from ragdb._rank_lexical(corpus, statistics, query, k, filter, chunk_ids) l;
+  elsif mode = 'reference' then
+    return query
+      select r.chunk_no, r.score, null::float8, null::float8, null::integer, null::integer, null::float8, null::float8, true
+      from ragdb._rank_reference(corpus, query, k, filter, chunk_ids) r;
+  else
+    return query
+      select n.* from ragdb._rank_near(corpus, statistics, query, k, mode, filter, chunk_ids, query_embedding, fusion,
+        lexical_weight) n;
+  end if;
+end $$;
+comment on function ragdb._rank(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
+  'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, RG418.';
+
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Joins
 -- go by key (lateral, offset 0): the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
@@ -6179,6 +6267,8 @@ set jit = off
 as $$
 declare
   v_name text;
+  v_corpus ragdb.corpora;
+  v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
   v_mode text;
@@ -6213,8 +6303,12 @@ begin
       using errcode = 'RG400', detail = 'a search needs at least one corpus',
             hint = 'ragdb.list_corpora() lists the names';
   end if;
-  for v_name in select distinct n.name from unnest(corpora) n (name) loop
-    v_corpora := v_corpora || ragdb._open_corpus(v_name, 'read');
+  foreach v_name in array corpora loop
+    v_corpus := ragdb._open_corpus(v_name, 'read');
+    if v_corpus.corpus_id <> all (v_ids) then
+      v_corpora := v_corpora || v_corpus;
+      v_ids := v_ids || v_corpus.corpus_id;
+    end if;
   end loop;
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
@@ -6224,21 +6318,9 @@ begin
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
-        cross join lateral (
-          select l.chunk_no, l.score, l.score as lexical_score, null::float8 as semantic_score, null::integer as lexical_rank,
-            null::integer as semantic_rank, l.bm25, l.coverage, true as is_exact
-          from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, search.filter, search.chunk_ids) l
-          where v_mode = 'lexical'
-          union all
-          select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
-            search.lexical_weight) n
-          where v_mode in ('semantic', 'hybrid')
-          union all
-          select j.chunk_no, j.score, null, null, null, null, null, null, true
-          from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
-          where v_mode = 'reference') r
+        cross join lateral ragdb._rank(c, case when v_statistics is null then c else v_statistics end, search.query,
+          search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
+          search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic
     ), top as materialized (
@@ -6381,16 +6463,6 @@ comment on function ragdb.highlight(text, text, text, text, text) is
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
 -- The chunks that rank, with what each leg said of them
-do $$ begin
-  if pg_catalog.to_regtype('ragdb.ranked') is null then
-    create type ragdb.ranked as (
-      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
-      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-  end if;
-end $$;
-comment on type ragdb.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
-
 create or replace function ragdb._rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   chunk_nos integer[] default null)
@@ -8009,15 +8081,11 @@ comment on function ragdb.resolve_temporal(text, integer, text) is
 -- corpus content, anchor and policy, and its fingerprint covers all three.
 
 -- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
--- 2^64.
+-- 2^64. The value is named once, so that the call is inlined.
 create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
-return (case
-  when pg_catalog.mod(value, 18446744073709551616) >= 9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) - 18446744073709551616
-  when pg_catalog.mod(value, 18446744073709551616) < -9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) + 18446744073709551616
-  else pg_catalog.mod(value, 18446744073709551616) end)::bigint;
+return (pg_catalog.mod(pg_catalog.mod(value, 18446744073709551616) + 27670116110564327424,
+  18446744073709551616) - 9223372036854775808)::bigint;
 comment on function ragdb._wrap64(numeric) is 'Reduces an integer modulo 2^64 to a two''s complement bigint.';
 
 create or replace function ragdb._rotl64(value bigint, bits integer) returns bigint
@@ -8027,12 +8095,15 @@ comment on function ragdb._rotl64(bigint, integer) is 'Rotates 64 bits to the le
 
 create or replace function ragdb._le_bytes(data bytea, start integer, count integer) returns bigint
 language sql immutable strict parallel safe
-return (
-  select pg_catalog.bit_or(pg_catalog.get_byte(data, start + i)::bigint << (8 * i))
-    from pg_catalog.generate_series(0, count - 1) i
-);
+return pg_catalog.get_byte(data, start)::bigint | (pg_catalog.get_byte(data, start + 1)::bigint << 8)
+  | (pg_catalog.get_byte(data, start + 2)::bigint << 16)
+  | (pg_catalog.get_byte(data, start + 3)::bigint << 24)
+  | case count when 8 then (pg_catalog.get_byte(data, start + 4)::bigint << 32)
+      | (pg_catalog.get_byte(data, start + 5)::bigint << 40)
+      | (pg_catalog.get_byte(data, start + 6)::bigint << 48)
+      | (pg_catalog.get_byte(data, start + 7)::bigint << 56) else 0 end;
 comment on function ragdb._le_bytes(bytea, integer, integer) is
-  'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
+  'Reads 4 or 8 bytes from a position (from 0) as a little-endian integer.';
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
@@ -8289,7 +8360,8 @@ declare
   v_priority real[] := '{}'; v_distance integer[] := '{}';
   v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
   v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean := false;
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}';
+  v_is_hub boolean := false; v_has_hubs boolean := false;
   -- what the selected node adds: neighbours, then siblings
   v_parents integer[]; v_children integer[]; v_neighbours integer;
   v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
@@ -8326,7 +8398,7 @@ begin
         i := (i + 1) & v_mask;
       end loop;
       continue when c <> 0;
-      continue when v_hubs <> '{}' and (
+      continue when v_has_hubs and (
         exists (select from ragdb.edges e where e.corpus_id = v_corpus
           and e.parent_no = any (v_hubs) and e.child_no = n)
         or exists (select from ragdb.edges e where e.corpus_id = v_corpus
@@ -8354,7 +8426,7 @@ begin
       end if;
     end loop;
     v_new_no := '{}';
-    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+    if v_is_hub then v_hubs := v_hubs || v_here; v_has_hubs := true; end if;
     v_is_hub := false;
     exit when v_size = 0;
 
@@ -8393,7 +8465,8 @@ begin
     v_parents := array(select distinct e.parent_no from ragdb.edges e
       where e.corpus_id = v_corpus and e.child_no = v_here);
     v_children := array(select e.child_no from ragdb.edges e
-      where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1);
+      where e.corpus_id = v_corpus and e.parent_no = v_here
+      order by e.child_no limit v_max_nodes + 1);
     v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
     if v_is_hub then
       select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
@@ -8875,38 +8948,61 @@ comment on column ragdb.slices.graph_snapshot_hash is
   'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike; in PL/pgSQL because that
--- keeps the plan.
+-- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever the
+-- statistics say: members are found by their ids, edges by their parent, and the plan expects as many
+-- as there are. A hub's edges are not read: those to other members are looked up one by one.
 create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
+  v_ids constant text[] := slice.chunk_ids;
   v_contents bytea;
   v_edges bytea;
 begin
   slice.corpus_id := corpus.corpus_id;
   slice.schema_version := '1.0.0';
   with members as materialized (
-    select i.chunk_id collate "C" as chunk_id, c.chunk_no, c.content_hash,
-        ragdb._packed(i.chunk_id) as packed
-      from unnest(slice.chunk_ids) i (chunk_id)
-      left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = i.chunk_id
+    select v_ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb._packed(v_ids[i]) as packed
+      from generate_subscripts(v_ids, 1) i
+      left join lateral (
+        select c.chunk_no, c.content_hash from ragdb.chunks c
+          where c.corpus_id = corpus.corpus_id and c.chunk_id = v_ids[i] limit 1) c on true
   ), contents as (
     -- a member that is gone counts too, as one without content
     select string_agg(m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
           order by m.chunk_id) as bytes,
         array_agg(m.content_hash order by m.chunk_id) as hashes
       from members m
+  ), outward as materialized (
+    select p.chunk_no as parent_no, e.child_no, e.edge_type,
+        count(*) over (partition by p.chunk_no) > 256 as is_cut
+      from members p
+      cross join lateral (
+        select e.child_no, e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = p.chunk_no
+          order by e.child_no limit 257) e
+  ), inward as (
+    select o.parent_no, o.child_no, o.edge_type from outward o where not o.is_cut
+    union all
+    select h.parent_no, k.chunk_no, e.edge_type
+      from (select distinct o.parent_no from outward o where o.is_cut) h
+      cross join members k
+      cross join lateral (
+        select e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = h.parent_no
+            and e.child_no = k.chunk_no order by e.edge_type limit 4) e
   ), edges as (
     select count(*) as count, string_agg(p.packed || k.packed || ragdb._packed(e.edge_type), ''
         order by p.chunk_id, k.chunk_id,
           array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from ragdb.edges e
+      from inward e
       join members p on p.chunk_no = e.parent_no
       join members k on k.chunk_no = e.child_no
-      where e.corpus_id = corpus.corpus_id
   )
   select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
     into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
@@ -16095,7 +16191,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source a2a64270856cdb90';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1932cbaa2d713173';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
