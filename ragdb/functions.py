@@ -1164,7 +1164,7 @@ _DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 _EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 64},
+    {"m": 16, "ef_construction": 128},
 )
 _EMBED_QUERY = Call(
     "embed_query",
@@ -1486,7 +1486,7 @@ _RECORD_GATE = Call(
 _REEMBED_CORPUS = Call(
     "reembed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 64},
+    {"m": 16, "ef_construction": 128},
 )
 _REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 _REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
@@ -2219,7 +2219,7 @@ class Functions(Caller):
         return self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
     def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
         """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
         by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
@@ -2949,7 +2949,7 @@ class Functions(Caller):
         )
 
     def reembed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
         """Starts, or takes up again, a second space of a corpus under another embedder, beside
         the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
@@ -3921,7 +3921,7 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
     async def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
         """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
         by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
@@ -4665,7 +4665,7 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def reembed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 64
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
         """Starts, or takes up again, a second space of a corpus under another embedder, beside
         the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,

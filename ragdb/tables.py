@@ -506,6 +506,7 @@ embedding_spaces = Table(
     Column("queued_to", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("current_since", DateTime(timezone=True)),
+    Column("ef_search", Integer, nullable=False),
     UniqueConstraint(
         "corpus_id", "embedder_id", name="embedding_spaces_embedder_is_unique_per_corpus"
     ),

@@ -28,6 +28,7 @@ comment on column ragdb.embedding_spaces.state is 'building (filled beside the c
 comment on column ragdb.embedding_spaces.m is 'Links of an HNSW node, 2 to 100.';
 comment on column ragdb.embedding_spaces.ef_construction is 'Candidates looked at when the HNSW index is built, 4 to 1000.';
 comment on column ragdb.embedding_spaces.is_indexed is 'Whether the HNSW index is there.';
+comment on column ragdb.embedding_spaces.ef_search is 'Candidates that a walk of the index looks at, 1 to 1000: as many as it took, when the index was built, to find nearly all that a scan finds.';
 comment on column ragdb.embedding_spaces.queued_to is 'Largest number of a chunk that has been given an embedding or a job.';
 comment on column ragdb.embedding_spaces.created_at is 'When it was made.';
 comment on column ragdb.embedding_spaces.current_since is 'When it last became current; null if never.';
@@ -86,38 +87,6 @@ end;
 comment on function ragdb._cut(real[], integer) is
   'Cuts a row of numbers into vectors of a width, with their norms.';
 
--- The scan of a whole space. Ties at the k-th place all stay: only the caller knows the ids that order them.
-create or replace function ragdb._scan_space(
-  space ragdb.embedding_spaces, metric text, query vector, k integer)
-returns table (chunk_no integer, score float8)
-language sql stable parallel safe
-begin atomic
-  with scored as materialized (
-    select e.chunk_no, ragdb._similarity(e.embedding, _scan_space.query, _scan_space.metric) as score
-    from ragdb.chunk_embeddings e
-    where e.space_id = (_scan_space.space).space_id and e.corpus_id = (_scan_space.space).corpus_id
-  ), last as materialized (
-    select s.score from scored s order by s.score desc limit 1 offset _scan_space.k - 1
-  )
-  select s.chunk_no, s.score from scored s
-  where s.score >= coalesce((select l.score from last l), 0::float8);
-end;
-comment on function ragdb._scan_space(ragdb.embedding_spaces, text, vector, integer) is
-  'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, looking at every one.';
-
-create or replace function ragdb._score_chunks(
-  space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])
-returns table (chunk_no integer, score float8)
-language sql stable parallel safe
-begin atomic
-  select e.chunk_no, ragdb._similarity(e.embedding, _score_chunks.query, _score_chunks.metric)
-  from pg_catalog.unnest(_score_chunks.chunk_nos) n (chunk_no)
-    join ragdb.chunk_embeddings e on e.space_id = (_score_chunks.space).space_id
-      and e.corpus_id = (_score_chunks.space).corpus_id and e.chunk_no = n.chunk_no;
-end;
-comment on function ragdb._score_chunks(ragdb.embedding_spaces, text, vector, integer[]) is
-  'Returns the similarity of the given chunks of a space to a vector; chunks without an embedding have no row.';
-
 -- Dynamic text names pgvector where it is
 create or replace function ragdb._vector_schema() returns text
 language sql stable parallel safe
@@ -134,19 +103,67 @@ return 'chunk_embeddings_' || _space_table.space_id;
 comment on function ragdb._space_table(integer) is 'Returns the name of the partition of a space.';
 
 -- Unit vectors order alike under every metric, and fit a half whatever the model's scale.
-create or replace function ragdb._indexed_expression(column_name text, dims integer) returns text
-language sql stable parallel safe
+create or replace function ragdb._indexed_expression(schema text, value text, dims integer) returns text
+language sql immutable parallel safe
 return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
-  ragdb._vector_schema(), _indexed_expression.column_name, _indexed_expression.dims);
-comment on function ragdb._indexed_expression(text, integer) is
-  'Returns the text of what the HNSW index of a space is over.';
+  _indexed_expression.schema, _indexed_expression.value, _indexed_expression.dims);
+comment on function ragdb._indexed_expression(text, text, integer) is
+  'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
+
+-- Each of the three ways to look at a space is one statement on its partition, planned anew (a width cannot be a
+-- parameter, and a plan for the parent opens every partition): the vectors are scored where they are found.
+-- Each of the three ways to look at a space is one statement on its partition, planned anew: a width cannot be a
+-- parameter, and a plan for the parent opens every partition.
+
+-- Ties at the k-th place all stay: only the caller knows the ids that order them.
+create or replace function ragdb._scan_space(
+  space ragdb.embedding_spaces, metric text, query vector, k integer)
+returns table (chunk_no integer, score float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+begin
+  return query execute format(
+    'with scored (chunk_no, score) as materialized ('
+    'select s.chunk_no, ragdb._similarity(s.embedding, $1, %L) from ragdb.%I s)'
+    ' select s.chunk_no, s.score from scored s where s.score >= coalesce('
+    '(select l.score from scored l order by l.score desc limit 1 offset $2 - 1), 0)',
+    metric, ragdb._space_table(space.space_id))
+    using query, k;
+end $$;
+comment on function ragdb._scan_space(ragdb.embedding_spaces, text, vector, integer) is
+  'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, looking at every one.';
+
+create or replace function ragdb._score_chunks(
+  space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])
+returns table (chunk_no integer, score float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = on
+set enable_hashjoin = on
+set jit = off
+as $$
+begin
+  if cardinality(chunk_nos) = 0 then
+    return;
+  end if;
+  return query execute format(
+    'select s.chunk_no, ragdb._similarity(s.embedding, $1, %L)'
+    ' from pg_catalog.unnest($2) n (chunk_no) join ragdb.%I s on s.corpus_id = $3 and s.chunk_no = n.chunk_no',
+    metric, ragdb._space_table(space.space_id))
+    using query, chunk_nos, space.corpus_id;
+end $$;
+comment on function ragdb._score_chunks(ragdb.embedding_spaces, text, vector, integer[]) is
+  'Returns the similarity of the given chunks of a space to a vector; chunks without an embedding have no row.';
 
 -- The search of the index. Nothing may take its place: other scans and sorts are off, and a filter is a hashed
--- subplan, which no index answers (and which is planned at once, where `= any` looks at every element).
--- A width cannot be a parameter: the text is made anew.
+-- subplan, which no index answers (and which is planned at once, where `= any` looks at every element). What it
+-- finds is scored in full precision on the way.
 create or replace function ragdb._walk_space(
-  space ragdb.embedding_spaces, dims integer, query vector, k integer, chunk_nos integer[])
-returns integer[]
+  space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer, chunk_nos integer[],
+  ef_search integer default null)
+returns table (chunk_no integer, score float8)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -157,26 +174,26 @@ declare
   v_ef text := current_setting('hnsw.ef_search');
   v_iterative text := current_setting('hnsw.iterative_scan');
   v_tuples text := current_setting('hnsw.max_scan_tuples');
-  v_found integer[];
+  v_schema constant text := ragdb._vector_schema();
 begin
-  perform set_config('hnsw.ef_search', least(1000, greatest(240, 2 * k))::text, true),
+  perform set_config('hnsw.ef_search', least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true);
-  execute format(
-    'select array(select e.chunk_no from ragdb.%1$I e %2$s'
-    ' order by %3$s operator(%4$I.<#>) %5$s limit $2)',
-    ragdb._space_table(space.space_id),
+  return query execute format(
+    'select s.chunk_no, ragdb._similarity(s.embedding, $1, %L)'
+    ' from (select e.chunk_no, e.embedding from ragdb.%I e %s'
+    ' order by %s operator(%I.<#>) %s limit $2) s',
+    metric, ragdb._space_table(space.space_id),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
-    ragdb._indexed_expression('e.embedding', dims), ragdb._vector_schema(),
-    ragdb._indexed_expression('$1', dims))
-    into v_found using query, k, chunk_nos;
+    ragdb._indexed_expression(v_schema, 'e.embedding', dims), v_schema,
+    ragdb._indexed_expression(v_schema, '$1', dims))
+    using query, k, chunk_nos;
   perform set_config('hnsw.ef_search', v_ef, true),
     set_config('hnsw.iterative_scan', v_iterative, true),
     set_config('hnsw.max_scan_tuples', v_tuples, true);
-  return v_found;
 end $$;
-comment on function ragdb._walk_space(ragdb.embedding_spaces, integer, vector, integer, integer[]) is
-  'Returns about the k nearest chunks of a space by its HNSW index, among the given ones when not null.';
+comment on function ragdb._walk_space(ragdb.embedding_spaces, integer, text, vector, integer, integer[], integer) is
+  'Returns about the k nearest chunks of a space by its HNSW index with their similarity, among the given ones when not null; ef_search (null: the space''s own) is how many it looks at.';
 
 create or replace function ragdb._nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
@@ -184,15 +201,11 @@ create or replace function ragdb._nearest(
 returns table (chunk_no integer, score float8, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
--- prune to one partition when planning, and whatever the caller has switched off
-set plan_cache_mode = force_custom_plan
-set enable_seqscan = on
-set enable_hashjoin = on
-set jit = off
 as $$
 declare
   v_embedder ragdb.embedders;
   v_found integer[];
+  v_scores float8[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   -- a walk takes the longer the less of the graph is wanted, a look at every wanted chunk the longer the more:
@@ -202,10 +215,12 @@ begin
     and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
     -- more than asked for: the index orders by halves, and what it swaps at the end is put right here
-    v_found := ragdb._walk_space(space, v_embedder.dims, query, greatest(k, least(1000, 2 * k + 32)), chunk_nos);
+    select array_agg(s.chunk_no), array_agg(s.score) into v_found, v_scores
+      from ragdb._walk_space(space, v_embedder.dims, v_embedder.metric, query,
+        greatest(k, least(1000, k + k / 4 + 16)), chunk_nos) s;
     if cardinality(v_found) >= k then
       return query select s.chunk_no, s.score, false
-        from ragdb._score_chunks(space, v_embedder.metric, query, v_found) s;
+        from unnest(v_found, v_scores) s (chunk_no, score);
       return;
     end if;
   end if;
@@ -454,7 +469,7 @@ comment on function ragdb._space(integer, text) is
   'Returns the space of a corpus in a state, the last one where there are several; null when there is none.';
 
 create or replace function ragdb.embed_corpus(
-  corpus text, embedder text, m integer default 16, ef_construction integer default 64)
+  corpus text, embedder text, m integer default 16, ef_construction integer default 128)
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -484,7 +499,7 @@ comment on function ragdb.embed_corpus(text, text, integer, integer) is
   'Has a corpus embedded by an embedder from now on, and returns its space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404, RG416, RG417.';
 
 create or replace function ragdb.reembed_corpus(
-  corpus text, embedder text, m integer default 16, ef_construction integer default 64)
+  corpus text, embedder text, m integer default 16, ef_construction integer default 128)
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -602,6 +617,54 @@ end $$;
 comment on function ragdb.drop_space(text, text) is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, RG416.';
 
+-- The smallest of some ef_search with which the index finds 98 in 100 of what a scan finds. What is asked for lies
+-- halfway between two chunks: chunks themselves are found far more easily than queries (measured), this a little
+-- less. Equal scores count as found, whichever chunk has them.
+create or replace function ragdb._measure_ef_search(space ragdb.embedding_spaces, embedder ragdb.embedders)
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_table constant text := ragdb._space_table(space.space_id);
+  v_schema constant text := ragdb._vector_schema();
+  v_between text;
+  v_pairs text;
+  v_ones integer[];
+  v_others integer[];
+  v_bounds float8[];
+  v_found bigint;
+  v_ef integer;
+begin
+  execute format('select array_agg(c.chunk_no order by n.i) filter (where n.i %% 2 = 0), array_agg(c.chunk_no order by n.i) filter (where n.i %% 2 = 1)'
+    ' from (select i %% 32 * 2 + i / 32 as i, r.low + (r.high - r.low)::bigint * i / 63 as n'
+    ' from (select min(s.chunk_no) as low, max(s.chunk_no) as high from ragdb.%1$I s) r, generate_series(0, 63) i) n'
+    ' cross join lateral (select s.chunk_no from ragdb.%1$I s where s.corpus_id = $1 and s.chunk_no >= n.n'
+    ' order by s.chunk_no limit 1) c', v_table)
+    into v_ones, v_others using space.corpus_id;
+  v_pairs := format('(select q.n, %1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize(b.embedding) as between'
+    ' from unnest($1, $2) with ordinality q (one, other, n)'
+    ' join ragdb.%2$I a on a.corpus_id = $3 and a.chunk_no = q.one'
+    ' join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0) p', v_schema, v_table);
+  execute format('select array_agg(b.bound order by p.n) from %s cross join lateral (select min(t.score) as bound'
+    ' from (select ragdb._similarity(s.embedding, p.between, ''cosine'') as score from ragdb.%I s'
+    ' order by 1 desc limit 10) t) b', v_pairs, v_table)
+    into v_bounds using v_ones, v_others, space.corpus_id;
+  foreach v_ef in array array[40, 60, 80, 100, 130, 160, 200, 250, 320, 400, 500, 640, 800] loop
+    execute format('select count(*) from %s cross join lateral (select w.score'
+      ' from ragdb._walk_space($4, $5, ''cosine'', p.between, 28, null, $6) w order by 1 desc limit 10) w'
+      ' where w.score >= ($7)[p.n] - 0.000002', v_pairs)
+      into v_found using v_ones, v_others, space.corpus_id, space, embedder.dims, v_ef, v_bounds;
+    if v_found >= 0.98 * 10 * cardinality(v_bounds) then
+      return v_ef;
+    end if;
+  end loop;
+  return 1000;
+end $$;
+comment on function ragdb._measure_ef_search(ragdb.embedding_spaces, ragdb.embedders) is
+  'Returns the ef_search (40 to 1000) with which the index of a space finds 98 in 100 of the ten nearest to points between its chunks.';
+
 -- Built once the bulk is in: several times faster than growing it row by row.
 create or replace function ragdb.index_space(corpus text, embedder text default null) returns boolean
 language plpgsql security definer
@@ -629,10 +692,12 @@ begin
     || 'kB', true);
   execute format('create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
     ' with (m = %s, ef_construction = %s)', v_table || '_by_nearness', v_table,
-    ragdb._indexed_expression('embedding', v_embedder.dims), ragdb._vector_schema(),
+    ragdb._indexed_expression(ragdb._vector_schema(), 'embedding', v_embedder.dims), ragdb._vector_schema(),
     v_space.m, v_space.ef_construction);
   execute format('analyze ragdb.%I', v_table);
-  update ragdb.embedding_spaces s set is_indexed = true where s.space_id = v_space.space_id;
+  update ragdb.embedding_spaces s
+    set is_indexed = true, ef_search = ragdb._measure_ef_search(v_space, v_embedder)
+    where s.space_id = v_space.space_id;
   return true;
 end $$;
 comment on function ragdb.index_space(text, text) is

@@ -3,7 +3,7 @@
 -- Each leg runs once, to the same depth; a candidate of one leg gets its exact score of the other by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
--- The chunks that rank, with what each leg said of them
+-- Ids order what ties, and nothing else needs them here
 create or replace function ragdb._rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   chunk_nos integer[] default null)
@@ -12,13 +12,15 @@ language sql stable parallel restricted
 begin atomic
   select r.chunk_no, r.score, null::float8, r.score, null::integer, r.rank, null::float8, null::float8, r.is_exact
   from (
-    select n.chunk_no, n.score, n.is_exact,
-      pg_catalog.row_number() over (order by n.score desc, c.chunk_id)::integer as rank
-    from ragdb._nearest(_rank_semantic.corpus, _rank_semantic.space, _rank_semantic.embedding,
-        _rank_semantic.k, _rank_semantic.chunk_nos) n
-      -- by key: the planner cannot know how few they are
-      cross join lateral (select h.chunk_id from ragdb.chunks h
-        where h.corpus_id = (_rank_semantic.corpus).corpus_id and h.chunk_no = n.chunk_no offset 0) c
+    select t.chunk_no, t.score, t.is_exact,
+      pg_catalog.row_number() over (order by t.score desc, t.chunk_id)::integer as rank
+    from (
+      select n.chunk_no, n.score, n.is_exact,
+        case when count(*) over (partition by n.score) > 1 then (select c.chunk_id from ragdb.chunks c
+          where c.corpus_id = (_rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no) end as chunk_id
+      from ragdb._nearest(_rank_semantic.corpus, _rank_semantic.space, _rank_semantic.embedding,
+          _rank_semantic.k, _rank_semantic.chunk_nos) n
+    ) t
   ) r
   where r.rank <= _rank_semantic.k;
 end;
@@ -63,24 +65,28 @@ as $$
 declare
   v_depth constant integer := least(1000, greatest(50, 4 * k));
   v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
+  v_metric text;
 begin
+  select e.metric into strict v_metric from ragdb.embedders e where e.embedder_id = space.embedder_id;
   return query
     with near as materialized (
       select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
       from ragdb._rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s
     ), scored as materialized (
-      select r.chunk_no, r.score, r.bm25, r.coverage,
-        row_number() over (order by r.score desc, c.chunk_id)::integer as rank
-      from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
-          array(select n.chunk_no from near n)) r
-        cross join lateral (select h.chunk_id from ragdb.chunks h
-          where h.corpus_id = corpus.corpus_id and h.chunk_no = r.chunk_no offset 0) c
+      select t.chunk_no, t.score, t.bm25, t.coverage,
+        row_number() over (order by t.score desc, t.chunk_id)::integer as rank
+      from (
+        select r.chunk_no, r.score, r.bm25, r.coverage,
+          case when r.bm25 > 0 and count(*) over (partition by r.score) > 1 then (select c.chunk_id
+            from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no) end as chunk_id
+        from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
+            array(select n.chunk_no from near n)) r) t
     ), words as materialized (
       select s.chunk_no, s.rank from scored s
       where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
     ), also_near as materialized (
       select a.chunk_no, a.score
-      from ragdb._nearest(corpus, space, embedding, v_depth,
+      from ragdb._score_chunks(space, v_metric, embedding,
         array(select w.chunk_no from words w where w.chunk_no not in (select n.chunk_no from near n))) a
     ), candidates as (
       select i.chunk_no, coalesce(s.score, 0) as lexical_score, coalesce(n.score, a.score) as semantic_score,

@@ -115,15 +115,32 @@ def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> 
     db, vectors = large
     random = np.random.default_rng(3)
     hits = 0
-    for query in random.normal(size=(20, vectors.shape[1])).astype("f4"):
+    asked = vectors[random.integers(0, len(vectors), 40)]
+    for query in asked[:20] + asked[20:]:  # halfway between two chunks
         scores = expected(vectors, query, "cosine")
         near = db.execute(NEAREST, (Reals(query), 50, None)).fetchall()
         assert not any(is_exact for *_, is_exact in near)
         assert all(score == pytest.approx(scores[no - 1], abs=2e-6) for no, score, _ in near)
         hits += len({no for no, *_ in near[:10]} & set((np.argsort(-scores)[:10] + 1).tolist()))
     assert hits >= 196
+    assert 40 <= one(db, "select ef_search from ragdb.embedding_spaces") < 400
     for name in ("hnsw.ef_search", "hnsw.iterative_scan", "enable_seqscan"):
         assert one(db, "select setting = reset_val from pg_settings where name = %s", name)
+
+
+def test_as_many_candidates_are_looked_at_as_recall_needs(
+    large: tuple[Connection, Vectors],
+) -> None:
+    """A graph of three links a node, built carelessly, needs more of them than a good one."""
+    db, _ = large
+    good = one(db, "select ef_search from ragdb.embedding_spaces")
+    db.execute(
+        "drop index ragdb."
+        + one(db, "select max(relname) from pg_class where relname like '%%by_nearness'")
+    )
+    db.execute("update ragdb.embedding_spaces set is_indexed = false, m = 3, ef_construction = 6")
+    assert one(db, "select ragdb.index_space('docs')")
+    assert one(db, "select ef_search from ragdb.embedding_spaces") > 2 * good
 
 
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])

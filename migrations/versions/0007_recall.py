@@ -1,0 +1,10 @@
+"""How many candidates a walk of a space's index looks at."""
+
+from ragdb.migrate import run_script
+
+revision = "0007_recall"
+down_revision = "0006_blocks"
+
+
+def upgrade() -> None:
+    run_script(__file__)
