@@ -835,7 +835,89 @@ create table ragdb.answer_citations (
   constraint answer_citations_place_is_a_range check (start_offset < end_offset)
 ) partition by range (created_at);
 
----- migrations/versions/0006_recall.sql
+---- migrations/versions/0006_blocks.sql
+
+-- What stands in them was made for another size of block; ragdb.optimize_corpus makes them anew, and until then
+-- searches do without.
+delete from ragdb.block_states;
+-- a row is read whole: inside its page it costs a third of what it does beside it
+alter table ragdb.term_blocks set (toast_tuple_target = 8160);
+
+---- migrations/versions/0007_surfaces.sql
+
+-- State of the surfaces: who put a blob, jobs of the wire capabilities, tokens of the HTTP server.
+
+-- a cid can be guessed by whoever guesses the bytes: only who has put them, or may read them, ingests them
+create table ragdb.blob_uploads (
+  cid text collate "C" not null
+    constraint blob_uploads_blob_exists references ragdb.blobs on delete cascade,
+  role text collate "C" not null,
+  put_at timestamptz not null,
+  constraint blob_uploads_are_unique primary key (cid, role)
+);
+
+create table ragdb.ingest_jobs (
+  corpus_id integer not null
+    constraint ingest_jobs_corpus_exists references ragdb.corpora on delete cascade,
+  doc_cid text collate "C" not null
+    constraint ingest_jobs_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
+  job_id uuid not null constraint ingest_jobs_id_is_unique unique,
+  title text,
+  language text,
+  metadata jsonb not null
+    constraint ingest_jobs_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
+  requested_by text collate "C" not null,
+  -- rises with every claim, and fences the completion
+  attempt integer not null default 0,
+  failures integer not null default 0,
+  worker text,
+  due_at timestamptz not null,
+  error text,
+  message text,
+  hint text,
+  failed_at timestamptz,
+  created_at timestamptz not null,
+  constraint ingest_jobs_document_is_unique_per_corpus primary key (corpus_id, doc_cid),
+  constraint ingest_jobs_failed_for_a_reason
+    check (failed_at is null or (error is not null and message is not null))
+);
+create index ingest_jobs_by_due on ragdb.ingest_jobs (due_at) where failed_at is null;
+
+create table ragdb.embed_jobs (
+  embedder_id integer not null
+    constraint embed_jobs_embedder_exists references ragdb.embedders,
+  request_hash bytea not null,
+  job_id uuid not null constraint embed_jobs_id_is_unique unique,
+  -- kept only until the worker has answered
+  texts text[],
+  embeddings real[],
+  requested_by text collate "C" not null,
+  attempt integer not null default 0,
+  failures integer not null default 0,
+  worker text,
+  due_at timestamptz not null,
+  message text,
+  failed_at timestamptz,
+  created_at timestamptz not null,
+  constraint embed_jobs_request_is_unique_per_embedder primary key (embedder_id, request_hash),
+  constraint embed_jobs_wait_or_are_done_or_failed
+    check (num_nonnulls(texts, embeddings, failed_at) = 1),
+  constraint embed_jobs_failed_for_a_reason check (failed_at is null or message is not null)
+);
+create index embed_jobs_by_due on ragdb.embed_jobs (due_at) where texts is not null;
+
+create table ragdb.http_tokens (
+  name text collate "C" constraint http_tokens_name_is_unique primary key
+    constraint http_tokens_name_is_short check (length(name) between 1 and 200),
+  token_hash bytea not null constraint http_tokens_hash_is_unique unique
+    constraint http_tokens_hash_is_a_sha256 check (octet_length(token_hash) = 32),
+  role text collate "C" not null,
+  created_by text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz
+);
+
+---- migrations/versions/0008_recall.sql
 
 -- Measured when the index is built, so that it finds what a scan finds: data differ more than any constant allows.
 -- Runs once, as ragdb_owner. Comments live in sql/.
@@ -884,6 +966,11 @@ begin atomic
     ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
     ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG450', 'CapacityExceeded', 'capacity_exceeded', 429, 'a capability has as many calls of the caller at work as it may'),
+    ('RG451', 'RateLimited', 'rate_limited', 429, 'a role has as many jobs waiting for workers as it may'),
+    ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),
+    ('RG453', 'JobNotFound', 'not_found', 404, 'no job of that id waits, or it is another worker''s by now'),
+    ('RG454', 'TokenNotFound', 'not_found', 404, 'there is no bearer token of that name'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
@@ -948,11 +1035,13 @@ end;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them.
+-- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is passed by every call,
+-- and to plan its statement anew would cost five times what that does.
 create or replace function ragdb._open_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_corpus ragdb.corpora;
@@ -2183,6 +2272,9 @@ begin
   insert into ragdb.blobs (cid, bytes, media_type, size)
     values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
+  insert into ragdb.blob_uploads (cid, role, put_at)
+    values (v_cid, ragdb._caller(), ragdb._now())
+    on conflict on constraint blob_uploads_are_unique do nothing;
   return v_cid;
 end $$;
 comment on function ragdb.put_blob(bytea, text) is
@@ -3726,12 +3818,12 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
 comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores in 16,000 chunks at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of chunks: chunk number minus 1, divided by 16,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
-comment on column ragdb.term_blocks.scores is 'Weight times impact of the lexeme, by the chunk''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -3749,37 +3841,63 @@ comment on function ragdb._inner_product(sparsevec, sparsevec) is
 
 create or replace function ragdb._sparse_block(entries text) returns sparsevec
 language sql immutable parallel safe
-return ('{' || _sparse_block.entries || '}/16000')::sparsevec;
+return ('{' || _sparse_block.entries || '}/8000')::sparsevec;
 comment on function ragdb._sparse_block(text) is
   'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
 
+-- doubled four times: a long array made at once takes ten times as long to become a vector
 create or replace function ragdb._even(value float8) returns vector
 language sql immutable parallel safe
-return pg_catalog.array_fill(_even.value::real, array[16000])::vector;
+return (
+  select d.v || d.v
+  from (select c.v || c.v as v
+    from (select b.v || b.v as v
+      from (select a.v || a.v as v
+        from (select pg_catalog.array_fill(_even.value::real, array[500])::vector as v offset 0) a offset 0) b
+      offset 0) c
+    offset 0) d);
 comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
 
--- Vectors are added by pgvector, several numbers an instruction: some hundred times the speed of fetching what they
--- were made from chunk by chunk. They are no longer weighed here, only added as often as `times` says.
-create or replace function ragdb._block_score(corpus_id integer, block_no integer, term_ids integer[], times integer[])
-returns vector
+-- What a query scores at most in every group of four chunks is a sum of vectors, which pgvector adds several numbers an
+-- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
+-- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
+-- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
+-- new memory for each.
+create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if 2 > all (times) then
+    return array[term_ids::text];
+  end if;
+  return array(
+    select array_agg(t.term_id)::text
+    from unnest(_levels.term_ids, _levels.times) t (term_id, times) cross join lateral generate_series(1, t.times) l (level)
+    group by l.level);
+end $$;
+comment on function ragdb._levels(integer[], integer[]) is
+  'Returns the terms that count at least once, twice and so on, each the text of an array.';
+
+create or replace function ragdb._block_score(corpus_id integer, block_no integer, levels text[]) returns vector
 language sql stable parallel safe
 return (
   select sum(b.scores::vector)
-  from rows from (pg_catalog.unnest(_block_score.term_ids), pg_catalog.unnest(_block_score.times)) t (term_id, times)
-    cross join lateral pg_catalog.generate_series(1, t.times)
+  from pg_catalog.unnest(_block_score.levels) l (term_ids)
     cross join lateral (select k.scores from ragdb.term_blocks k
-      where k.corpus_id = _block_score.corpus_id and k.term_id = t.term_id and k.block_no = _block_score.block_no
+      where k.corpus_id = _block_score.corpus_id and k.term_id = any (l.term_ids::integer[])
+        and k.block_no = _block_score.block_no
       offset 0) b);
-comment on function ragdb._block_score(integer, integer, integer[], integer[]) is
-  'Returns the sums, in float4, of the scores of the chunks of one block in some terms.';
+comment on function ragdb._block_score(integer, integer, text[]) is
+  'Returns the sums, in float4, of the scores of the groups of one block in some terms; null where it has none of them.';
 
 create or replace function ragdb._count_above(score vector, need float8) returns bigint
 language sql immutable parallel safe
 return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
-comment on function ragdb._count_above(vector, float8) is 'Counts the chunks of a block with a score over need.';
+comment on function ragdb._count_above(vector, float8) is 'Counts the groups of a block with a score over need.';
 
 create or replace function ragdb._blocks_above(
-  corpus_id integer, term_ids integer[], times integer[], need float8,
+  corpus_id integer, blocks integer, levels text[], need float8,
   out block_nos integer[], out bits bit varying[], out count bigint)
 language sql stable parallel safe
 begin atomic
@@ -3787,19 +3905,22 @@ begin atomic
   from (
     select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
     from (
-      select b.block_no,
-        binary_quantize(sum(b.scores::vector) - (select ragdb._even(_blocks_above.need)))::bit varying as bits
-      from rows from (pg_catalog.unnest(_blocks_above.term_ids), pg_catalog.unnest(_blocks_above.times)) t (term_id, times)
-        cross join lateral pg_catalog.generate_series(1, t.times)
-        cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
-          where k.corpus_id = _blocks_above.corpus_id and k.term_id = t.term_id offset 0) b
-      group by b.block_no
+      select n.block_no, binary_quantize(s.score - (select ragdb._even(_blocks_above.need)))::bit varying as bits
+      from pg_catalog.generate_series(0, _blocks_above.blocks - 1) n (block_no)
+        cross join lateral (
+          select sum(b.scores::vector) as score
+          from pg_catalog.unnest(_blocks_above.levels) l (term_ids)
+            cross join lateral (select k.scores from ragdb.term_blocks k
+              where k.corpus_id = _blocks_above.corpus_id and k.term_id = any (l.term_ids::integer[])
+                and k.block_no = n.block_no
+              offset 0) b
+          offset 0) s
       offset 0) a
     offset 0) q
   where q.count > 0;
 end;
-comment on function ragdb._blocks_above(integer, integer[], integer[], float8) is
-  'Returns the blocks that have sums over need, a bit for each of their chunks, and the number of these sums.';
+comment on function ragdb._blocks_above(integer, integer, text[], float8) is
+  'Returns the blocks that have sums over need, a bit for each of their groups, and the number of these sums.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -3954,12 +4075,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
--- A lexeme of 256 chunks is worth a block; with fewer chunks than these in all, no lexeme is.
+-- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
+-- what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
 set enable_mergejoin = off
+set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
@@ -3969,20 +4091,26 @@ begin
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  with weights as materialized (
+    select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
+    from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 64
+  )
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select corpus.corpus_id, g.term_id, g.block_no, g.weight, ragdb._sparse_block(g.scores)
+  select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, p.block_no, l.weight, string_agg(p.place || ':' || (l.weight * p.impact)::real, ',') as scores
-    from (
-      select ragdb._term_id(w.lexeme) as term_id, (x.chunk_no - 1) / 16000 as block_no, (x.chunk_no - 1) % 16000 + 1 as place,
-        ((corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
-      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
-      where x.corpus_id = corpus.corpus_id) p
-      join (select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
-          from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 256) l
-        on l.term_id = p.term_id
-    group by p.term_id, p.block_no, l.weight) g
+    select p.term_id, n.group_no / 8000 as block_no,
+      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+      cross join lateral (
+        select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+            + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+        where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+        group by u.lexeme
+        offset 0) p
+      join weights w on w.term_id = p.term_id
+    group by p.term_id, n.group_no / 8000) g
+    join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is
@@ -5531,6 +5659,16 @@ end $$;
 comment on type ragdb.hit is
   'One result of a search: the chunk, where it stands in its source, and its scores in [0, 1] with the raw BM25 beside them.';
 
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.ranked') is null then
+    create type ragdb.ranked as (
+      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
+      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
+  end if;
+end $$;
+comment on type ragdb.ranked is
+  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
+
 -- A pattern becomes one of LIKE, whose matcher gives up at the first star that cannot be met: n·m steps at most.
 create or replace function ragdb._glob_pattern(pattern text) returns text
 language sql immutable parallel safe
@@ -5810,6 +5948,22 @@ end;
 comment on function ragdb._candidates_among(integer, integer[], tsquery, sparsevec, integer) is
   'Returns the k best of the given chunks that have a term and meet a condition (null: none) by their scores in float4.';
 
+-- The same of groups of four chunks, which lie side by side.
+create or replace function ragdb._candidates_in_groups(corpus_id integer, group_nos integer[], weights sparsevec)
+returns table (chunk_no integer, score float8)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_in_groups.weights)
+  from pg_catalog.unnest(_candidates_in_groups.group_nos) g (group_no)
+    cross join lateral (
+      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
+      where y.corpus_id = _candidates_in_groups.corpus_id
+        and y.chunk_no between 4 * g.group_no + 1 and 4 * g.group_no + 4
+      offset 0) x;
+end;
+comment on function ragdb._candidates_in_groups(integer, integer[], sparsevec) is
+  'Returns the chunks of the given groups (from 0) with their scores in float4.';
+
 -- A tsquery that every chunk meets whose upper bounds reach `need`: exact down to `depth` terms, below that "one of
 -- those without which the rest cannot". GIN evaluates the tree at every posting it cannot skip, so a small tree
 -- that lets some more chunks through beats the exact one (measured: three levels). '' is always true, null never.
@@ -5890,7 +6044,9 @@ declare
   v_times integer[];
   v_most float8;
   v_loose tsquery;
-  v_blocks integer := (state.last_chunk_no + 15999) / 16000;
+  v_levels text[];
+  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
+  v_sample integer := v_blocks / 2;
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -5898,7 +6054,7 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 3;
+  v_need float8 := reach / 2;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -5914,12 +6070,13 @@ begin
       left join lateral (select t.weight from ragdb.term_blocks t
         where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  -- a score that at least k chunks have and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_blocks / 2, v_ids, v_times);
-  for v_i in 1..10 loop
+  v_levels := ragdb._levels(v_ids, v_times);
+  -- a score that at least k groups reach and no more than some hundred: first guessed from one block
+  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
-    exit when v_count between k + 20 and 2 * k + 200;
-    if v_count > k + 20 then
+    exit when v_count between k + 25 and 3 * k + 90;
+    if v_count > k + 25 then
       v_low := v_need;
     else
       v_high := v_need;
@@ -5930,9 +6087,9 @@ begin
   v_high := reach;
   for v_i in 1..12 loop
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
-      from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+      from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and k + 400;
+    exit when v_count between k and 3 * k + 200;
     if v_count < k then
       v_high := v_need;
     else
@@ -5946,24 +6103,35 @@ begin
   loop
     if v_need <> v_known then
       select a.block_nos, a.bits into v_block_nos, v_bits
-        from ragdb._blocks_above(corpus.corpus_id, v_ids, v_times, v_need / v_most * (1 - 1e-5::float8)) a;
+        from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
       v_known := v_need;
     end if;
     select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
     into chunk_nos, scores
-    from ragdb._candidates_among(corpus.corpus_id, array(
-        select b.block_no * 16000 + p.place
-        from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)
-        union select unnest(v_unknown)
-        union select c.chunk_no from ragdb._candidates(v_loose, vector, v_limit) c),
-      null, vector, v_limit) c;
+    from (
+      select q.chunk_no, max(q.score) as score
+      from (
+        select g.chunk_no, g.score
+        from ragdb._candidates_in_groups(corpus.corpus_id, array(
+          select b.block_no * 8000 + p.place - 1
+          from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
+          vector) g
+        union all
+        select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, v_limit) u
+        union all
+        select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, v_limit) l) q
+      where q.score > 0
+      group by q.chunk_no
+      order by score desc
+      limit v_limit) c;
     v_count := coalesce(cardinality(chunk_nos), 0);
     if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
       v_limit := 8 * v_limit;
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    v_need := case when v_count >= k then scores[k] * (1 - 2e-5::float8)
+    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
   end loop;
 end $$;
@@ -5992,12 +6160,8 @@ declare
   v_tokens text[];
   v_bounds float8[];
   v_rests float8[];
-  v_rest float8 := 0;
-  v_dfs integer[];
-  v_rare_bounds float8[];
+  v_reach float8;
   v_postings bigint;
-  v_seen bigint;
-  v_left float8;
   v_conditions jsonb[];
   v_sql text;
   v_among integer[];
@@ -6016,27 +6180,19 @@ begin
   end if;
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
-    sum(t.weight order by t.lexeme),
-    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0)),
-    array_agg(ragdb._token(corpus.corpus_id, t.term_id) order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.bound desc, t.lexeme) filter (where t.df > 0),
-    array_agg(t.df order by t.df, t.lexeme) filter (where t.df > 0),
-    array_agg(t.bound order by t.df, t.lexeme) filter (where t.df > 0),
-    sum(t.df)
-  into v_ids, v_weights, v_asked, v_vector, v_tokens, v_bounds, v_dfs, v_rare_bounds, v_postings
+    array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
+    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
+  into v_ids, v_weights, v_bounds, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme, w.term_id, w.df, w.weight, w.weight * w.max_impact as bound
-    from (
-      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
-        cardinality(w.positions)
-          * ln(1 + (statistics.chunks - coalesce(s.df, 0) + 0.5::float8) / (coalesce(s.df, 0) + 0.5::float8)) as weight
-      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-        left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
-          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
-        left join lateral (select d.df from ragdb.lexemes d
-          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme offset 0) s on true
-    ) w
-  ) t;
+    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
+      cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
+    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+      left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+      cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
+        else (select d.df from ragdb.lexemes d
+          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
   if filter is not null or chunk_ids is not null then
     v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
@@ -6054,36 +6210,25 @@ begin
   if v_ids is null or v_must is null then
     return;
   end if;
-  for v_i in reverse cardinality(v_bounds)..1 loop
-    v_rest := v_rest + v_bounds[v_i];
-    v_rests[v_i] := v_rest;
-  end loop;
-
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.
-  v_need := case when v_among is not null or v_postings <= 1000 then 0 else v_guess * v_rest end;
+  v_need := case when v_among is not null or v_postings <= 400 then 0 else v_guess * v_reach end;
   if v_need > 0 and v_sql is null and v_must = '' then
     select t.* into v_state from ragdb.block_states t
       where t.corpus_id = corpus.corpus_id and t.last_chunk_no >= corpus.next_chunk_no - 4096;
   end if;
-  loop
-    if v_state.corpus_id is not null and v_need > 0 then
-      -- the postings that GIN will look at: the rarest, until the rest cannot reach v_need. Each costs it more the
-      -- more terms there are.
-      v_seen := 0;
-      v_left := v_rest;
-      for v_i in 1..cardinality(v_dfs) loop
-        exit when v_left < v_need;
-        v_left := v_left - v_rare_bounds[v_i];
-        v_seen := v_seen + v_dfs[v_i];
-      end loop;
-      if v_seen > (case when cardinality(v_dfs) <= 6 then 2500 when cardinality(v_dfs) <= 12 then 800 else 0 end) then
-        select f.chunk_nos, f.scores into v_found, v_scores
-          from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_rest, k) f;
-        v_count := coalesce(cardinality(v_found), 0);
-        exit;
-      end if;
-    end if;
+  if v_state.corpus_id is not null then
+    select f.chunk_nos, f.scores into v_found, v_scores
+      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_reach, k) f;
+    v_count := coalesce(cardinality(v_found), 0);
+  else
+    select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
+      array_agg(t.bound order by t.bound desc, t.n), array_agg(t.rest order by t.bound desc, t.n)
+    into v_tokens, v_bounds, v_rests
+    from (select u.*, sum(u.bound) over (order by u.bound, u.n desc) as rest
+      from unnest(v_ids, v_bounds) with ordinality u (id, bound, n)) t;
+  end if;
+  while v_state.corpus_id is null loop
     if v_among is not null then
       select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
       into v_found, v_scores
@@ -6114,7 +6259,7 @@ begin
       v_need := v_scores[k] * (1 - 2e-5::float8);
     else
       v_guess := v_guess * 0.65;
-      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_rest) end;
+      v_need := case when v_guess < 0.1 then 0 else least(v_need * 0.65, v_guess * v_reach) end;
     end if;
   end loop;
   -- what float4 puts clearly below the k-th cannot rank
@@ -6154,6 +6299,31 @@ end $$;
 comment on function ragdb._rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
   'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the reference runtime ranks. Reads every chunk. Raises RG410.';
 
+create or replace function ragdb._rank(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb, chunk_ids text[],
+  query_embedding real[], fusion text, lexical_weight float8)
+returns setof ragdb.ranked
+language plpgsql stable parallel restricted rows 20
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if mode = 'lexical' then
+    return query
+      select l.chunk_no, l.score, l.score, null::float8, null::integer, null::integer, l.bm25, l.coverage, true
+      from ragdb._rank_lexical(corpus, statistics, query, k, filter, chunk_ids) l;
+  elsif mode = 'reference' then
+    return query
+      select r.chunk_no, r.score, null::float8, null::float8, null::integer, null::integer, null::float8, null::float8, true
+      from ragdb._rank_reference(corpus, query, k, filter, chunk_ids) r;
+  else
+    return query
+      select n.* from ragdb._rank_near(corpus, statistics, query, k, mode, filter, chunk_ids, query_embedding, fusion,
+        lexical_weight) n;
+  end if;
+end $$;
+comment on function ragdb._rank(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
+  'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, RG418.';
+
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once per corpus. Joins
 -- go by key (lateral, offset 0): the planner, which cannot know how few rows rank, is left no other way.
 create or replace function ragdb.search(
@@ -6170,6 +6340,8 @@ set jit = off
 as $$
 declare
   v_name text;
+  v_corpus ragdb.corpora;
+  v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
   v_mode text;
@@ -6204,8 +6376,12 @@ begin
       using errcode = 'RG400', detail = 'a search needs at least one corpus',
             hint = 'ragdb.list_corpora() lists the names';
   end if;
-  for v_name in select distinct n.name from unnest(corpora) n (name) loop
-    v_corpora := v_corpora || ragdb._open_corpus(v_name, 'read');
+  foreach v_name in array corpora loop
+    v_corpus := ragdb._open_corpus(v_name, 'read');
+    if v_corpus.corpus_id <> all (v_ids) then
+      v_corpora := v_corpora || v_corpus;
+      v_ids := v_ids || v_corpus.corpus_id;
+    end if;
   end loop;
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
@@ -6215,21 +6391,9 @@ begin
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
-        cross join lateral (
-          select l.chunk_no, l.score, l.score as lexical_score, null::float8 as semantic_score, null::integer as lexical_rank,
-            null::integer as semantic_rank, l.bm25, l.coverage, true as is_exact
-          from ragdb._rank_lexical(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, search.filter, search.chunk_ids) l
-          where v_mode = 'lexical'
-          union all
-          select n.* from ragdb._rank_near(c, case when v_statistics is null then c else v_statistics end,
-            search.query, search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
-            search.lexical_weight) n
-          where v_mode in ('semantic', 'hybrid')
-          union all
-          select j.chunk_no, j.score, null, null, null, null, null, null, true
-          from ragdb._rank_reference(c, search.query, search.k, search.filter, search.chunk_ids) j
-          where v_mode = 'reference') r
+        cross join lateral ragdb._rank(c, case when v_statistics is null then c else v_statistics end, search.query,
+          search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
+          search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic
     ), top as materialized (
@@ -6370,17 +6534,6 @@ comment on function ragdb.highlight(text, text, text, text, text) is
 --
 -- Each leg runs once, to the same depth; a candidate of one leg gets its exact score of the other by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
-
--- The chunks that rank, with what each leg said of them
-do $$ begin
-  if pg_catalog.to_regtype('ragdb.ranked') is null then
-    create type ragdb.ranked as (
-      chunk_no integer, score float8, lexical_score float8, semantic_score float8,
-      lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-  end if;
-end $$;
-comment on type ragdb.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or lacks an embedding.';
 
 -- Ids order what ties, and nothing else needs them here
 create or replace function ragdb._rank_semantic(
@@ -8007,15 +8160,11 @@ comment on function ragdb.resolve_temporal(text, integer, text) is
 -- corpus content, anchor and policy, and its fingerprint covers all three.
 
 -- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
--- 2^64.
+-- 2^64. The value is named once, so that the call is inlined.
 create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
-return (case
-  when pg_catalog.mod(value, 18446744073709551616) >= 9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) - 18446744073709551616
-  when pg_catalog.mod(value, 18446744073709551616) < -9223372036854775808
-    then pg_catalog.mod(value, 18446744073709551616) + 18446744073709551616
-  else pg_catalog.mod(value, 18446744073709551616) end)::bigint;
+return (pg_catalog.mod(pg_catalog.mod(value, 18446744073709551616) + 27670116110564327424,
+  18446744073709551616) - 9223372036854775808)::bigint;
 comment on function ragdb._wrap64(numeric) is 'Reduces an integer modulo 2^64 to a two''s complement bigint.';
 
 create or replace function ragdb._rotl64(value bigint, bits integer) returns bigint
@@ -8025,12 +8174,15 @@ comment on function ragdb._rotl64(bigint, integer) is 'Rotates 64 bits to the le
 
 create or replace function ragdb._le_bytes(data bytea, start integer, count integer) returns bigint
 language sql immutable strict parallel safe
-return (
-  select pg_catalog.bit_or(pg_catalog.get_byte(data, start + i)::bigint << (8 * i))
-    from pg_catalog.generate_series(0, count - 1) i
-);
+return pg_catalog.get_byte(data, start)::bigint | (pg_catalog.get_byte(data, start + 1)::bigint << 8)
+  | (pg_catalog.get_byte(data, start + 2)::bigint << 16)
+  | (pg_catalog.get_byte(data, start + 3)::bigint << 24)
+  | case count when 8 then (pg_catalog.get_byte(data, start + 4)::bigint << 32)
+      | (pg_catalog.get_byte(data, start + 5)::bigint << 40)
+      | (pg_catalog.get_byte(data, start + 6)::bigint << 48)
+      | (pg_catalog.get_byte(data, start + 7)::bigint << 56) else 0 end;
 comment on function ragdb._le_bytes(bytea, integer, integer) is
-  'Reads 1 to 8 bytes from a position (from 0) as a little-endian integer.';
+  'Reads 4 or 8 bytes from a position (from 0) as a little-endian integer.';
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
@@ -8201,8 +8353,9 @@ return '{"version":"' || (policy ->> 'version')
 comment on function ragdb._policy_canonical(jsonb) is
   'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
 
+-- Definer, because what it calls is granted to nobody.
 create or replace function ragdb.policy_hash(policy jsonb) returns text
-language sql stable parallel safe
+language sql stable parallel safe security definer
 return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)),
   'UTF8'));
 comment on function ragdb.policy_hash(jsonb) is
@@ -8286,7 +8439,8 @@ declare
   v_priority real[] := '{}'; v_distance integer[] := '{}';
   v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
   v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}'; v_is_hub boolean := false;
+  v_expanded integer[] := '{}'; v_hubs integer[] := '{}';
+  v_is_hub boolean := false; v_has_hubs boolean := false;
   -- what the selected node adds: neighbours, then siblings
   v_parents integer[]; v_children integer[]; v_neighbours integer;
   v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
@@ -8323,7 +8477,7 @@ begin
         i := (i + 1) & v_mask;
       end loop;
       continue when c <> 0;
-      continue when v_hubs <> '{}' and (
+      continue when v_has_hubs and (
         exists (select from ragdb.edges e where e.corpus_id = v_corpus
           and e.parent_no = any (v_hubs) and e.child_no = n)
         or exists (select from ragdb.edges e where e.corpus_id = v_corpus
@@ -8351,7 +8505,7 @@ begin
       end if;
     end loop;
     v_new_no := '{}';
-    if v_is_hub then v_hubs := v_hubs || v_here; end if;
+    if v_is_hub then v_hubs := v_hubs || v_here; v_has_hubs := true; end if;
     v_is_hub := false;
     exit when v_size = 0;
 
@@ -8390,7 +8544,8 @@ begin
     v_parents := array(select distinct e.parent_no from ragdb.edges e
       where e.corpus_id = v_corpus and e.child_no = v_here);
     v_children := array(select e.child_no from ragdb.edges e
-      where e.corpus_id = v_corpus and e.parent_no = v_here limit v_max_nodes + 1);
+      where e.corpus_id = v_corpus and e.parent_no = v_here
+      order by e.child_no limit v_max_nodes + 1);
     v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
     if v_is_hub then
       select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
@@ -8872,38 +9027,61 @@ comment on column ragdb.slices.graph_snapshot_hash is
   'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike; in PL/pgSQL because that
--- keeps the plan.
+-- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever the
+-- statistics say: members are found by their ids, edges by their parent, and the plan expects as many
+-- as there are. A hub's edges are not read: those to other members are looked up one by one.
 create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
+  v_ids constant text[] := slice.chunk_ids;
   v_contents bytea;
   v_edges bytea;
 begin
   slice.corpus_id := corpus.corpus_id;
   slice.schema_version := '1.0.0';
   with members as materialized (
-    select i.chunk_id collate "C" as chunk_id, c.chunk_no, c.content_hash,
-        ragdb._packed(i.chunk_id) as packed
-      from unnest(slice.chunk_ids) i (chunk_id)
-      left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = i.chunk_id
+    select v_ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb._packed(v_ids[i]) as packed
+      from generate_subscripts(v_ids, 1) i
+      left join lateral (
+        select c.chunk_no, c.content_hash from ragdb.chunks c
+          where c.corpus_id = corpus.corpus_id and c.chunk_id = v_ids[i] limit 1) c on true
   ), contents as (
     -- a member that is gone counts too, as one without content
     select string_agg(m.packed || coalesce(ragdb._packed(m.content_hash), '\xffffffff'), ''
           order by m.chunk_id) as bytes,
         array_agg(m.content_hash order by m.chunk_id) as hashes
       from members m
+  ), outward as materialized (
+    select p.chunk_no as parent_no, e.child_no, e.edge_type,
+        count(*) over (partition by p.chunk_no) > 256 as is_cut
+      from members p
+      cross join lateral (
+        select e.child_no, e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = p.chunk_no
+          order by e.child_no limit 257) e
+  ), inward as (
+    select o.parent_no, o.child_no, o.edge_type from outward o where not o.is_cut
+    union all
+    select h.parent_no, k.chunk_no, e.edge_type
+      from (select distinct o.parent_no from outward o where o.is_cut) h
+      cross join members k
+      cross join lateral (
+        select e.edge_type from ragdb.edges e
+          where e.corpus_id = corpus.corpus_id and e.parent_no = h.parent_no
+            and e.child_no = k.chunk_no order by e.edge_type limit 4) e
   ), edges as (
     select count(*) as count, string_agg(p.packed || k.packed || ragdb._packed(e.edge_type), ''
         order by p.chunk_id, k.chunk_id,
           array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from ragdb.edges e
+      from inward e
       join members p on p.chunk_no = e.parent_no
       join members k on k.chunk_no = e.child_no
-      where e.corpus_id = corpus.corpus_id
   )
   select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
     into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
@@ -14651,6 +14829,1246 @@ end $$;
 comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text, text, text, integer, text) is
   'Checks the citations of an output as ragdb.check_citations, whose rows it returns after the id of the answer, and records the answer and what each citation came to, without any text; task, model and client (up to 200 characters each) are names, attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404, RG413, and 25006 where nothing can be written.';
 
+---- sql/80_capabilities.sql
+
+-- Wire capabilities: requests and answers as JSON objects, for HTTP, for other programs, and for psql.
+--
+-- They answer from what is stored. What a model or a reader of files must do first becomes a job, and
+-- the answer is {"error": "partition", "retry_after_ms", "job_id"}: the caller commits, waits and asks
+-- the same again. Errors are answers too, with the word of ragdb.error_codes(): nothing is raised but
+-- what is no error of the request (a read-only server, a full disk).
+
+comment on table ragdb.blob_uploads is 'Who has put which blob, and so may have it ingested.';
+comment on column ragdb.blob_uploads.cid is 'The blob.';
+comment on column ragdb.blob_uploads.role is 'Database role that put it.';
+comment on column ragdb.blob_uploads.put_at is 'When it was put by that role first.';
+comment on table ragdb.ingest_jobs is 'Blobs that wait for a worker to read them, or could not be read.';
+comment on column ragdb.ingest_jobs.corpus_id is 'The corpus they shall be in.';
+comment on column ragdb.ingest_jobs.doc_cid is 'The blob, and the document that it shall be.';
+comment on column ragdb.ingest_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
+comment on column ragdb.ingest_jobs.title is 'Title asked for; null for the one in the file.';
+comment on column ragdb.ingest_jobs.language is 'Language asked for; null for the one in the file.';
+comment on column ragdb.ingest_jobs.metadata is 'Metadata asked for, over those in the file.';
+comment on column ragdb.ingest_jobs.requested_by is 'Role that asked; the author of the event.';
+comment on column ragdb.ingest_jobs.attempt is 'Claims so far; a completion must name the last.';
+comment on column ragdb.ingest_jobs.failures is 'Failures that may pass, so far; five are final.';
+comment on column ragdb.ingest_jobs.worker is 'Who claimed it; null when it waits.';
+comment on column ragdb.ingest_jobs.due_at is 'When it may be claimed: the end of a back-off or of a lease.';
+comment on column ragdb.ingest_jobs.error is 'Wire word of the last failure.';
+comment on column ragdb.ingest_jobs.message is 'The last failure.';
+comment on column ragdb.ingest_jobs.hint is 'What to do about it; null where nothing is known.';
+comment on column ragdb.ingest_jobs.failed_at is 'When it failed for good; null while it may succeed.';
+comment on column ragdb.ingest_jobs.created_at is 'When it was asked for.';
+comment on table ragdb.embed_jobs is 'Texts that ragdb.embed_text was asked to embed, and for a day the answers.';
+comment on column ragdb.embed_jobs.embedder_id is 'The embedder.';
+comment on column ragdb.embed_jobs.request_hash is 'SHA-256 of the texts, each behind its length.';
+comment on column ragdb.embed_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
+comment on column ragdb.embed_jobs.texts is 'The texts, only while they wait.';
+comment on column ragdb.embed_jobs.embeddings is 'Their embeddings, one behind the other; null until they are made.';
+comment on column ragdb.embed_jobs.requested_by is 'Role that asked first.';
+comment on column ragdb.embed_jobs.attempt is 'Claims so far; a completion must name the last.';
+comment on column ragdb.embed_jobs.failures is 'Failures that may pass, so far; five are final.';
+comment on column ragdb.embed_jobs.worker is 'Who claimed it; null when it waits.';
+comment on column ragdb.embed_jobs.due_at is 'When it may be claimed: the end of a back-off or of a lease.';
+comment on column ragdb.embed_jobs.message is 'The last failure.';
+comment on column ragdb.embed_jobs.failed_at is 'When it failed for good; null while it may succeed.';
+comment on column ragdb.embed_jobs.created_at is 'When it was asked for.';
+comment on table ragdb.http_tokens is 'Bearer tokens of the HTTP server, by their hash, and the role that each stands for.';
+comment on column ragdb.http_tokens.name is 'Name, 1 to 200 characters.';
+comment on column ragdb.http_tokens.token_hash is 'SHA-256 of the token; the token itself is kept nowhere.';
+comment on column ragdb.http_tokens.role is 'Database role that a request with it has.';
+comment on column ragdb.http_tokens.created_by is 'Role that made it.';
+comment on column ragdb.http_tokens.created_at is 'When it was made.';
+comment on column ragdb.http_tokens.expires_at is 'From when on it is refused; null for never.';
+
+-- ── descriptors ─────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._capability_limits()
+returns table (
+  name text, version text, trust_required text, timeout_seconds integer, max_concurrent integer,
+  k_max integer, needs_params text[], takes_params text[], needs_input text[], takes_input text[])
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('rag.query', '1.0', 'member', 10, 4, 20,
+      array['corpus'], array['corpus'], array['query'],
+      array['query', 'k', 'filter', 'include_text']),
+    ('rag.ingest', '1.0', 'trusted', 300, 2, null::integer,
+      array['corpus'], array['corpus'], array['doc_cid'],
+      array['doc_cid', 'title', 'language', 'metadata']),
+    ('rag.list_corpora', '1.0', 'member', 10, 4, null,
+      '{}'::text[], '{}'::text[], '{}'::text[], '{}'::text[]),
+    ('embed.text', '1.0', 'member', 60, 4, null,
+      array['model'], array['model'], array['texts'], array['texts', 'normalize'])
+  ) as c (name, version, trust_required, timeout_seconds, max_concurrent, k_max,
+    needs_params, takes_params, needs_input, takes_input);
+end;
+comment on function ragdb._capability_limits() is
+  'Returns what holds for each capability, and the fields of its requests.';
+
+create or replace function ragdb._capability_schemas()
+returns table (name text, request_schema jsonb, response_schema jsonb)
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('rag.query',
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+        "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
+          "properties": {"corpus": {"type": "string"}}},
+        "input": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
+          "query": {"type": "string", "minLength": 1, "maxLength": 32768, "pattern": "\\S"},
+          "k": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
+          "filter": {"type": ["object", "null"]},
+          "include_text": {"type": "boolean", "default": true}}}}}'::jsonb,
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["chunks"], "properties": {
+          "chunks": {"type": "array", "maxItems": 20, "items": {"type": "object",
+            "additionalProperties": false, "required": ["rank", "score", "metadata"], "properties": {
+              "rank": {"type": "integer", "minimum": 1, "maximum": 20},
+              "score": {"type": "number", "minimum": 0, "maximum": 1},
+              "text": {"type": "string"},
+              "metadata": {"type": "object", "additionalProperties": false,
+                "required": ["doc_cid", "doc_title", "page", "chunk_id"], "properties": {
+                  "doc_cid": {"type": "string"}, "doc_title": {"type": ["string", "null"]},
+                  "page": {"type": ["integer", "null"], "minimum": 1},
+                  "chunk_id": {"type": "string"}}}}}}}},
+        "meta": {"type": "object", "additionalProperties": false,
+          "required": ["corpus", "ms", "embedding_model"], "properties": {
+            "corpus": {"type": "string"}, "ms": {"type": "number", "minimum": 0},
+            "embedding_model": {"type": ["string", "null"]}}}}}'::jsonb),
+    ('rag.ingest',
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+        "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
+          "properties": {"corpus": {"type": "string"}}},
+        "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"], "properties": {
+          "doc_cid": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+          "title": {"type": ["string", "null"], "maxLength": 2500},
+          "language": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9-]{1,64}$"},
+          "metadata": {"type": ["object", "null"]}}}}}',
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+        "output": {"type": "object", "additionalProperties": false,
+          "required": ["doc_cid", "chunks_indexed", "tokens_indexed"], "properties": {
+            "doc_cid": {"type": "string"}, "chunks_indexed": {"type": "integer", "minimum": 0},
+            "tokens_indexed": {"type": "integer", "minimum": 0}}},
+        "meta": {"type": "object", "additionalProperties": false,
+          "required": ["corpus", "ms", "ingest_event_id"], "properties": {
+            "corpus": {"type": "string"}, "ms": {"type": "number", "minimum": 0},
+            "ingest_event_id": {"type": "string", "format": "uuid"}}}}}'),
+    ('rag.list_corpora',
+      '{"type": "object", "additionalProperties": false, "properties": {
+        "params": {"type": "object", "additionalProperties": false},
+        "input": {"type": "object", "additionalProperties": false}}}',
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["corpora"], "properties": {
+          "corpora": {"type": "array", "items": {"type": "object", "additionalProperties": false,
+            "required": ["name", "docs", "chunks", "size_bytes", "language_majority"], "properties": {
+              "name": {"type": "string"}, "docs": {"type": "integer", "minimum": 0},
+              "chunks": {"type": "integer", "minimum": 0},
+              "size_bytes": {"type": "integer", "minimum": 0},
+              "language_majority": {"type": ["string", "null"]}}}}}},
+        "meta": {"type": "object", "additionalProperties": false, "required": ["ms"],
+          "properties": {"ms": {"type": "number", "minimum": 0}}}}}'),
+    ('embed.text',
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+        "params": {"type": "object", "additionalProperties": false, "required": ["model"],
+          "properties": {"model": {"type": "string"}}},
+        "input": {"type": "object", "additionalProperties": false, "required": ["texts"], "properties": {
+          "texts": {"type": "array", "minItems": 1, "maxItems": 256,
+            "items": {"type": "string", "minLength": 1, "maxLength": 8192, "pattern": "\\S"}},
+          "normalize": {"type": "boolean", "default": true}}}}}',
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["embeddings", "dim"],
+          "properties": {
+            "embeddings": {"type": "array", "minItems": 1, "maxItems": 256,
+              "items": {"type": "array", "minItems": 1, "items": {"type": "number"}}},
+            "dim": {"type": "integer", "minimum": 1}}},
+        "meta": {"type": "object", "additionalProperties": false, "required": ["model", "ms"],
+          "properties": {"model": {"type": "string"}, "ms": {"type": "number", "minimum": 0}}}}}')
+  ) as s (name, request_schema, response_schema);
+end;
+comment on function ragdb._capability_schemas() is
+  'Returns the JSON schemas of the requests and answers of each capability.';
+
+create or replace function ragdb.capability_schemas()
+returns table (
+  name text, version text, trust_required text, timeout_seconds integer, max_concurrent integer,
+  request_schema jsonb, response_schema jsonb)
+language sql immutable parallel safe security definer
+begin atomic
+  select l.name, l.version, l.trust_required, l.timeout_seconds, l.max_concurrent,
+    s.request_schema, s.response_schema
+  from ragdb._capability_limits() l join ragdb._capability_schemas() s on s.name = l.name
+  order by l.name;
+end;
+comment on function ragdb.capability_schemas() is
+  'Lists the wire capabilities that there are, with the trust they take, their limits and the JSON schemas of request and answer.';
+
+-- Definer, like all that follow: the tables are granted to nobody.
+create or replace function ragdb.capabilities()
+returns table (
+  name text, version text, stability text, trust_required text, timeout_seconds integer,
+  max_concurrent integer, idempotent boolean, params jsonb, request_schema jsonb,
+  response_schema jsonb)
+language sql stable parallel safe security definer
+begin atomic
+  select l.name, l.version, 'stable', l.trust_required, l.timeout_seconds, l.max_concurrent, true,
+    p.params, s.request_schema, s.response_schema
+  from ragdb._capability_limits() l
+    join ragdb._capability_schemas() s on s.name = l.name
+    cross join lateral (
+      select jsonb_build_object('corpus', c.name, 'embedding_model', e.name, 'k_max', l.k_max)
+        as params
+      from ragdb.corpora c
+        left join lateral ragdb._space(c.corpus_id, 'current') w on true
+        left join ragdb.embedders e on e.embedder_id = w.embedder_id
+      where l.name = 'rag.query' and c.personal_of is null
+        and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+      union all
+      select jsonb_build_object('model', e.name, 'dim', e.dims)
+      from ragdb.embedders e
+      where l.name = 'embed.text' and e.provider is not null
+      union all
+      select jsonb_build_object('corpora_available', coalesce(jsonb_agg(c.name order by c.name), '[]'))
+      from ragdb.corpora c
+      where l.name = 'rag.ingest' and c.personal_of is null
+        and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 1
+      having l.name = 'rag.ingest'
+      union all
+      select '{}'::jsonb where l.name = 'rag.list_corpora') p
+  order by l.name, p.params::text collate "C";
+end;
+comment on function ragdb.capabilities() is
+  'Lists the wire capabilities that the caller can route to, rag.query once for each corpus and embed.text once for each embedder, with the trust they take (unknown < member < trusted < anchor), their limits and the JSON schemas of request and answer.';
+
+-- ── entering, refusing and answering ────────────────────────────────────────────────────────────
+
+create or replace function ragdb._trust() returns text
+language sql stable parallel safe
+return case
+  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage')
+    or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_owner', 'usage') then 'anchor'
+  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_writer', 'usage') then 'trusted'
+  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 'member'
+  else 'unknown' end;
+comment on function ragdb._trust() is
+  'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member (ragdb_reader) or unknown.';
+
+-- Trust, then shape, then capacity. A slot is an advisory lock of the transaction, of the caller's own:
+-- no caller can take the slots of others, and none outlives its transaction.
+create or replace function ragdb._enter_capability(capability text, request jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_levels constant text[] := array['unknown', 'member', 'trusted', 'anchor'];
+  v_limits record;
+  v_part record;
+  v_field text;
+begin
+  select l.* into strict v_limits from ragdb._capability_limits() l where l.name = capability;
+  if array_position(v_levels, ragdb._trust())
+    < array_position(v_levels, v_limits.trust_required)
+  then
+    raise exception '% takes trust level %', capability, v_limits.trust_required
+      using errcode = 'RG401',
+            detail = format('role %s is %s', ragdb._quote(ragdb._caller()), ragdb._trust()),
+            hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor (ragdb_admin)';
+  end if;
+  if request is null or jsonb_typeof(request) <> 'object' then
+    raise exception 'a request is a JSON object, not %', coalesce(jsonb_typeof(request), 'null')
+      using errcode = 'RG400', detail = 'its fields are params and input',
+            hint = 'ragdb.capabilities() has the schema of each request';
+  end if;
+  for v_part in
+    select * from (values
+      ('the request', request, '{}'::text[], array['params', 'input']),
+      ('params', request -> 'params', v_limits.needs_params, v_limits.takes_params),
+      ('input', request -> 'input', v_limits.needs_input, v_limits.takes_input)
+    ) as p (part, fields, needs, takes)
+  loop
+    if jsonb_typeof(v_part.fields) <> 'object' then
+      raise exception '% is no object', v_part.part
+        using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_part.fields),
+              hint = 'ragdb.capabilities() has the schema of each request';
+    end if;
+    select n into v_field from unnest(v_part.needs) n
+      where not coalesce(v_part.fields, '{}') ? n limit 1;
+    if found then
+      raise exception '% lacks %', v_part.part, v_field
+        using errcode = 'RG400', detail = 'it must have ' || array_to_string(v_part.needs, ', '),
+              hint = 'ragdb.capabilities() has the schema of each request';
+    end if;
+    select k into v_field from jsonb_object_keys(coalesce(v_part.fields, '{}')) k
+      where k <> all (v_part.takes) limit 1;
+    if found then
+      raise exception '% has no field %', v_part.part, ragdb._quote(v_field)
+        using errcode = 'RG400', detail = 'a field that nothing obeys would promise what does not happen',
+              hint = case when v_part.takes = '{}' then v_part.part || ' has no fields'
+                else 'fields are ' || array_to_string(v_part.takes, ', ') end;
+    end if;
+  end loop;
+  for i in 1..v_limits.max_concurrent loop
+    if pg_try_advisory_xact_lock(hashtextextended(
+      format('ragdb %s %s %s', capability, i, ragdb._caller()), 0))
+    then
+      return;
+    end if;
+  end loop;
+  raise exception 'all % slots of % are in use', v_limits.max_concurrent, capability
+    using errcode = 'RG450',
+          detail = format('role %s has that many calls in transactions that are open', ragdb._quote(ragdb._caller())),
+          hint = 'try again in a moment';
+end $$;
+comment on function ragdb._enter_capability(text, jsonb) is
+  'Refuses a caller without the trust that a capability takes, a request of another shape, and one call too many at a time. Raises RG400, RG401, RG450.';
+
+create or replace function ragdb._wire_error(
+  error text, message text, hint text default null, retry_after_ms integer default null,
+  job_id uuid default null, sqlstate text default null)
+returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+  'error', error, 'message', message, 'hint', hint, 'retry_after_ms', retry_after_ms,
+  'job_id', job_id, 'sqlstate', sqlstate));
+comment on function ragdb._wire_error(text, text, text, integer, uuid, text) is
+  'Returns an error as a capability answers it.';
+
+create or replace function ragdb._wire_error_of(sqlstate text, message text, detail text, hint text)
+returns jsonb
+language sql stable parallel safe
+return (
+  select ragdb._wire_error(c.wire_word, _wire_error_of.message || coalesce(': '
+      || nullif(_wire_error_of.detail, ''), ''), nullif(_wire_error_of.hint, ''),
+    case c.http_status when 429 then 200 end, null, c.sqlstate)
+  from ragdb.error_codes() c where c.sqlstate = _wire_error_of.sqlstate);
+comment on function ragdb._wire_error_of(text, text, text, text) is
+  'Returns an error of class RG as a capability answers it; null for a code that is not ours.';
+
+create or replace function ragdb._ms_since(began timestamptz) returns numeric
+language sql stable parallel safe
+return pg_catalog.round((1000 * extract(epoch from pg_catalog.clock_timestamp() - _ms_since.began))::numeric, 3);
+comment on function ragdb._ms_since(timestamptz) is 'Returns the milliseconds since a time, to a microsecond.';
+
+create or replace function ragdb._wire_text(fields jsonb, field text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(fields -> field) not in ('string', 'null') then
+    raise exception '% is no text', field
+      using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(fields -> field),
+            hint = 'ragdb.capabilities() has the schema of each request';
+  end if;
+  return fields ->> field;
+end $$;
+comment on function ragdb._wire_text(jsonb, text) is
+  'Returns a field of a request that is a text; null when it is null or missing. Raises RG400.';
+
+-- `personal` is nobody's to route to, not even its owner's.
+create or replace function ragdb._routable_corpus(corpus text, privilege text)
+returns ragdb.corpora
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus = 'personal' then
+    raise exception 'corpus "personal" does not exist'
+      using errcode = 'RG404', detail = 'a personal corpus is served by no capability',
+            hint = 'its owner searches it with ragdb.search()';
+  end if;
+  return ragdb._open_corpus(corpus, privilege);
+end $$;
+comment on function ragdb._routable_corpus(text, text) is
+  'Returns a corpus as ragdb._open_corpus does, but no personal one. Raises RG400, RG401, RG404.';
+
+-- ── rag.query ───────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._wire_filter(filter jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select case when _wire_filter.filter is null or pg_catalog.jsonb_typeof(_wire_filter.filter) = 'null' then null
+    when pg_catalog.jsonb_typeof(_wire_filter.filter) <> 'object' then _wire_filter.filter
+    else (
+      select coalesce(pg_catalog.jsonb_object_agg(b.field, b.condition), '{}')
+      from (
+        select case when l.is_bound then pg_catalog.substr(f.key, 5) else f.key end as field,
+          case when not pg_catalog.bool_or(l.is_bound)
+              then (pg_catalog.array_agg(f.value))[1]
+            else pg_catalog.jsonb_object_agg(case when pg_catalog.left(f.key, 4) = 'min_' then 'gte' else 'lte' end, f.value)
+          end as condition
+        from pg_catalog.jsonb_each(_wire_filter.filter) f
+          cross join lateral (select f.key ~ '^(min|max)_.' and pg_catalog.jsonb_typeof(f.value) = 'number' as is_bound) l
+        group by 1, l.is_bound) b)
+  end);
+comment on function ragdb._wire_filter(jsonb) is
+  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, bound the field year.';
+
+create or replace function ragdb.rag_query(request jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_began constant timestamptz := clock_timestamp();
+  v_input constant jsonb := request -> 'input';
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
+  v_embedder ragdb.embedders;
+  v_k integer;
+  v_query text;
+  v_chunks jsonb;
+  v_state text;
+  v_message text;
+  v_detail text;
+  v_hint text;
+begin
+  perform ragdb._enter_capability('rag.query', request);
+  v_corpus := ragdb._routable_corpus(ragdb._wire_text(request -> 'params', 'corpus'), 'read');
+  v_query := ragdb._wire_text(v_input, 'query');
+  if coalesce(v_query !~ '\S' or length(v_query) > 32768, true) then
+    raise exception 'query is %', case when v_query is null then 'null'
+        when length(v_query) > 32768 then 'too long' else 'empty' end
+      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters', hint = 'pass the question as query';
+  end if;
+  if v_input ? 'k' then
+    if jsonb_typeof(v_input -> 'k') <> 'number' or (v_input ->> 'k')::numeric not between 1 and 20
+      or (v_input ->> 'k')::numeric <> trunc((v_input ->> 'k')::numeric)
+    then
+      raise exception 'k is %, not a whole number from 1 to 20', ragdb._quote(v_input ->> 'k')
+        using errcode = 'RG400', detail = 'it is the number of chunks to return', hint = 'the default is 5';
+    end if;
+  end if;
+  v_k := coalesce((v_input ->> 'k')::numeric, 5);
+  if v_input ? 'include_text' and jsonb_typeof(v_input -> 'include_text') <> 'boolean' then
+    raise exception 'include_text is not true or false'
+      using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_input -> 'include_text'),
+            hint = 'the default is true';
+  end if;
+  v_space := ragdb._space(v_corpus.corpus_id, 'current');
+  if v_space.space_id is not null then
+    select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
+    if ragdb._query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_query) is null then
+      return ragdb._wait_for_query(v_corpus, v_embedder, v_query);
+    end if;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'rank', h.rank, 'score', h.score,
+      'metadata', jsonb_build_object('doc_cid', h.doc_cid, 'doc_title', h.title, 'page', h.page,
+        'chunk_id', h.chunk_id))
+    || case when coalesce((v_input ->> 'include_text')::boolean, true)
+        then jsonb_build_object('text', h.text) else '{}' end order by h.rank), '[]')
+    into v_chunks
+    from ragdb.retrieve(corpus => v_corpus.name, query => v_query, k => v_k,
+      filter => ragdb._wire_filter(v_input -> 'filter'), client => 'rag.query@1.0') h;
+  return jsonb_build_object('output', jsonb_build_object('chunks', v_chunks),
+    'meta', jsonb_build_object('corpus', v_corpus.name, 'ms', ragdb._ms_since(v_began),
+      'embedding_model', v_embedder.name));
+exception when others then
+  if sqlstate !~ '^RG' then
+    raise;
+  end if;
+  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
+    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  if v_corpus.corpus_id is not null and v_query is not null and v_state <> 'RG450' then
+    perform ragdb.record_failure(v_corpus.name, v_query, v_state, ragdb._ms_since(v_began)::float8,
+      k => v_k, filter => v_input -> 'filter', client => 'rag.query@1.0');
+  end if;
+  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+end $$;
+comment on function ragdb.rag_query(jsonb) is
+  'Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5), "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score", "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta": {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found, bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the query. Raises 25006 where nothing can be written.';
+
+create or replace function ragdb._wait_for_query(
+  corpus ragdb.corpora, embedder ragdb.embedders, query text)
+returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_error text;
+begin
+  perform ragdb.request_query_embedding(corpus.name, query);
+  select s.last_error into v_error from ragdb.query_embedding_state(corpus.name, query) s;
+  return ragdb._wire_error('partition',
+    case when embedder.provider is null then format('embedder %s is bound to no provider', ragdb._quote(embedder.name))
+      else 'the query waits for a worker that embeds it' || coalesce('; the last attempt failed: ' || v_error, '') end,
+    case when embedder.provider is null then 'ragdb embedder bind names what runs it; then ask again'
+      else 'ask again after retry_after_ms; ragdb worker must run' end,
+    case when embedder.provider is null then 30000 else 100 end,
+    ragdb._query_job(corpus.corpus_id, embedder.embedder_id, sha256(convert_to(query, 'UTF8'))));
+end $$;
+comment on function ragdb._wait_for_query(ragdb.corpora, ragdb.embedders, text) is
+  'Asks the workers for the embedding of a query and returns the answer meanwhile.';
+
+-- A query that waits has no id of its own: this is one of version 8, made of its key.
+create or replace function ragdb._query_job(corpus_id integer, embedder_id integer, query_hash bytea) returns uuid
+language sql immutable parallel safe
+return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(
+    'ragdb.query/1'::bytea || pg_catalog.int4send(_query_job.corpus_id)
+    || pg_catalog.int4send(_query_job.embedder_id) || _query_job.query_hash), 1, 16), 'hex'),
+  '8', 13, 1), '8', 17, 1)::uuid;
+comment on function ragdb._query_job(integer, integer, bytea) is
+  'Returns the job id of a query that waits for its embedding.';
+
+-- ── rag.ingest ──────────────────────────────────────────────────────────────────────────────────
+
+-- Contents decide, so what is declared refuses only what begins like no packed file
+create or replace function ragdb._is_readable(media_type text, head bytea) returns boolean
+language sql immutable parallel safe
+return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(_is_readable.media_type, ';', 1))) = any (array[
+    'text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
+    'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
+    'application/vnd.openxmlformats-officedocument.wordprocessingml.document'])
+  or pg_catalog.substr(_is_readable.head, 1, 5) = '%PDF-'::bytea
+  or pg_catalog.substr(_is_readable.head, 1, 4) = '\x504b0304'::bytea;
+comment on function ragdb._is_readable(text, bytea) is
+  'Says whether a blob may be a document that the readers know, by its media type or its first bytes.';
+
+create or replace function ragdb._check_waiting_jobs() returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_waiting bigint;
+begin
+  select count(*) into v_waiting from (
+    select from ragdb.ingest_jobs j where j.requested_by = ragdb._caller() and j.failed_at is null
+    union all
+    select from ragdb.embed_jobs j where j.requested_by = ragdb._caller() and j.texts is not null) w;
+  if v_waiting >= 1000 then
+    raise exception 'role % has % jobs waiting', ragdb._quote(ragdb._caller()), v_waiting
+      using errcode = 'RG451', detail = 'a role may have 1000 jobs waiting for workers',
+            hint = 'wait until workers have done some, or start more of them: ragdb worker';
+  end if;
+end $$;
+comment on function ragdb._check_waiting_jobs() is
+  'Refuses another job of a caller who has 1000 waiting. Raises RG451.';
+
+create or replace function ragdb.rag_ingest(request jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_began constant timestamptz := clock_timestamp();
+  v_input constant jsonb := request -> 'input';
+  v_corpus ragdb.corpora;
+  v_cid text;
+  v_title text;
+  v_language text;
+  v_document ragdb.documents;
+  v_blob record;
+  v_embedder ragdb.embedders;
+  v_job ragdb.ingest_jobs;
+  v_state text;
+  v_message text;
+  v_detail text;
+  v_hint text;
+begin
+  perform ragdb._enter_capability('rag.ingest', request);
+  v_corpus := ragdb._routable_corpus(ragdb._wire_text(request -> 'params', 'corpus'), 'write');
+  v_cid := ragdb._wire_text(v_input, 'doc_cid');
+  v_title := ragdb._wire_text(v_input, 'title');
+  v_language := ragdb._wire_text(v_input, 'language');
+  if coalesce(v_cid !~ '^sha256:[0-9a-f]{64}$', true) then
+    raise exception 'doc_cid is %', ragdb._quote(v_cid)
+      using errcode = 'RG400', detail = 'it is sha256: and 64 hex digits in lower case',
+            hint = 'ragdb.put_blob() returns it';
+  end if;
+  if length(v_title) > 2500 or v_language !~ '^[A-Za-z0-9-]{1,64}$'
+    or coalesce(jsonb_typeof(v_input -> 'metadata'), 'null') not in ('object', 'null')
+  then
+    raise exception 'title, language or metadata is not what it must be'
+      using errcode = 'RG400',
+            detail = 'a title has at most 2500 characters, a language is a code such as en, metadata is an object',
+            hint = 'leave out what is not known';
+  end if;
+  select d.* into v_document from ragdb.documents d
+    where d.corpus_id = v_corpus.corpus_id and d.doc_cid = v_cid;
+  if found then
+    return jsonb_build_object(
+      'output', jsonb_build_object('doc_cid', v_document.doc_cid, 'chunks_indexed', v_document.chunks,
+        'tokens_indexed', v_document.tokens),
+      'meta', jsonb_build_object('corpus', v_corpus.name, 'ms', ragdb._ms_since(v_began),
+        'ingest_event_id', v_document.event_id));
+  end if;
+  select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
+    where b.cid = v_cid and (
+      exists (select from ragdb.blob_uploads u where u.cid = b.cid and u.role = ragdb._caller())
+      or exists (select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
+        where d.doc_cid = b.cid and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0));
+  if not found then
+    raise exception 'no blob %', ragdb._quote(v_cid)
+      using errcode = 'RG408', detail = 'a blob is ingested by who has put it, or may read a document of it',
+            hint = 'put the bytes first: ragdb.put_blob()';
+  end if;
+  if not ragdb._is_readable(v_blob.media_type, v_blob.head) then
+    raise exception 'blobs of type % are not read', ragdb._quote(v_blob.media_type)
+      using errcode = 'RG452', detail = 'one document is one blob',
+            hint = 'text, Markdown, RST, HTML, PDF and DOCX are read; ragdb ingest reads JSONL';
+  end if;
+  select j.* into v_job from ragdb.ingest_jobs j
+    where j.corpus_id = v_corpus.corpus_id and j.doc_cid = v_cid;
+  -- what failed a moment ago would fail again; later it may have been put right
+  if v_job.failed_at > clock_timestamp() - interval '1 minute' then
+    return ragdb._wire_error(v_job.error, v_job.message, v_job.hint, job_id => v_job.job_id);
+  end if;
+  if v_job.job_id is null or v_job.failed_at is not null then
+    perform ragdb._check_waiting_jobs();
+    insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
+        requested_by, due_at, created_at)
+      values (v_corpus.corpus_id, v_cid, ragdb._uuid7(ragdb._now()), v_title, v_language,
+        coalesce(nullif(v_input -> 'metadata', 'null'), '{}'), ragdb._caller(), clock_timestamp(), ragdb._now())
+      on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
+        set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
+          requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1, worker = null,
+          due_at = excluded.due_at, error = null, message = null, hint = null, failed_at = null
+        where j.failed_at is not null;
+    select j.* into strict v_job from ragdb.ingest_jobs j
+      where j.corpus_id = v_corpus.corpus_id and j.doc_cid = v_cid;
+    perform pg_notify('ragdb_embeddings', 'ingest');
+  end if;
+  v_embedder := ragdb._unbound_embedder(v_corpus.corpus_id);
+  return ragdb._wire_error('partition',
+    case when v_embedder.name is null then 'the blob waits for a worker that reads it'
+        || coalesce('; the last attempt failed: ' || v_job.message, '')
+      else format('embedder %s is bound to no provider', ragdb._quote(v_embedder.name)) end,
+    case when v_embedder.name is null then 'ask again after retry_after_ms; ragdb worker must run'
+      else 'ragdb embedder bind names what runs it; then ask again' end,
+    case when v_embedder.name is null then 250 else 30000 end, v_job.job_id);
+exception when others then
+  if sqlstate !~ '^RG' then
+    raise;
+  end if;
+  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
+    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+end $$;
+comment on function ragdb.rag_ingest(jsonb) is
+  'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the blob.';
+
+create or replace function ragdb._unbound_embedder(corpus_id integer) returns ragdb.embedders
+language sql stable parallel safe
+return (select e from ragdb._space(_unbound_embedder.corpus_id, 'current') s
+  join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
+comment on function ragdb._unbound_embedder(integer) is
+  'Returns the embedder of a corpus when nothing is bound to run it, else null.';
+
+create or replace function ragdb.claim_ingest_jobs(
+  worker text, count integer default 1, lease interval default '600 seconds',
+  only_corpus text default null)
+returns table (
+  job_id uuid, attempt integer, corpus text, doc_cid text, media_type text, bytes bytea, title text,
+  language text, metadata jsonb, max_tokens integer, overlap integer)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_only integer;
+begin
+  perform ragdb._check_worker(worker, lease);
+  if count is null or count not between 1 and 100 then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'a claim takes that many blobs', hint = 'pass count from 1 to 100';
+  end if;
+  if only_corpus is not null then
+    v_only := (ragdb._open_corpus(only_corpus, 'write')).corpus_id;
+  end if;
+  delete from ragdb.ingest_jobs j where j.failed_at < clock_timestamp() - interval '1 day';
+  -- a blob that kills five workers is to blame, and one that is gone comes no more
+  with hopeless as materialized (
+    select j.job_id, b.cid is null as is_gone
+    from ragdb.ingest_jobs j left join ragdb.blobs b on b.cid = j.doc_cid
+    where j.failed_at is null and j.due_at <= clock_timestamp()
+      and (b.cid is null or j.attempt >= j.failures + 5)
+    for update of j skip locked
+  )
+  update ragdb.ingest_jobs j
+    set failed_at = clock_timestamp(), worker = null,
+      error = case when h.is_gone then 'not_found' else 'internal_error' end,
+      message = case when h.is_gone then 'the blob is gone' else 'five workers died or lost their lease on it' end,
+      hint = case when h.is_gone then 'put the bytes again: ragdb.put_blob()' end
+    from hopeless h where j.job_id = h.job_id;
+  return query
+    with due as materialized (
+      select j.job_id, c.name as corpus, ragdb._space(j.corpus_id, 'current') as space
+      from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+      where j.failed_at is null and j.due_at <= clock_timestamp()
+        and j.corpus_id = coalesce(v_only, j.corpus_id)
+        and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and (ragdb._unbound_embedder(j.corpus_id)).name is null
+      order by j.due_at limit claim_ingest_jobs.count
+      for update of j skip locked
+    )
+    update ragdb.ingest_jobs j
+    set attempt = j.attempt + 1, worker = claim_ingest_jobs.worker,
+      due_at = clock_timestamp() + claim_ingest_jobs.lease
+    from due d join ragdb.blobs b on true
+    where j.job_id = d.job_id and b.cid = j.doc_cid
+    returning j.job_id, j.attempt, d.corpus, j.doc_cid, b.media_type, b.bytes, j.title, j.language,
+      j.metadata, case when (d.space).space_id is null then 1000 else 240 end,
+      case when (d.space).space_id is null then 200 else 48 end;
+end $$;
+comment on function ragdb.claim_ingest_jobs(text, integer, interval, text) is
+  'Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1 s to 1 day), of corpora that the caller may write, with the chunking they shall get: 1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
+
+create or replace function ragdb._ingest_job(job_id uuid, attempt integer) returns ragdb.ingest_jobs
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.ingest_jobs;
+begin
+  select j.* into v_job from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+    where j.job_id = _ingest_job.job_id and j.attempt = _ingest_job.attempt and j.failed_at is null
+      and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    for update of j;
+  if not found then
+    raise exception 'job % is not this worker''s', coalesce(_ingest_job.job_id::text, 'null')
+      using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
+            hint = 'nothing is lost: whoever has it now answers';
+  end if;
+  return v_job;
+end $$;
+comment on function ragdb._ingest_job(uuid, integer) is
+  'Locks and returns an ingest job under the number of its last claim. Raises RG453.';
+
+create or replace function ragdb.complete_ingest_job(job_id uuid, attempt integer, document jsonb)
+returns setof ragdb.put_result
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.ingest_jobs := ragdb._ingest_job(job_id, attempt);
+  v_result ragdb.put_result;
+begin
+  if document ->> 'doc_cid' is distinct from v_job.doc_cid then
+    raise exception 'the document is not the one that was claimed'
+      using errcode = 'RG412', detail = 'its doc_cid is ' || ragdb._quote(document ->> 'doc_cid'),
+            hint = 'the doc_cid of a document is that of its bytes';
+  end if;
+  select p.* into strict v_result from ragdb.corpora c,
+      ragdb.put_documents(c.name, jsonb_build_array(document)) p
+    where c.corpus_id = v_job.corpus_id;
+  -- who asked is the author, not who read the file
+  update ragdb.events e set author = v_job.requested_by
+    where e.event_id = v_result.ingest_event_id and not v_result.was_duplicate;
+  delete from ragdb.ingest_jobs j where j.job_id = v_job.job_id;
+  return next v_result;
+end $$;
+comment on function ragdb.complete_ingest_job(uuid, integer, jsonb) is
+  'Stores the document that a claimed blob is, in the form of ragdb.put_documents, with who asked for it as the author of its event, and ends the job. Raises RG409, RG412, RG413, RG453.';
+
+create or replace function ragdb.fail_ingest_job(
+  job_id uuid, attempt integer, message text, hint text default null, error text default null)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.ingest_jobs := ragdb._ingest_job(job_id, attempt);
+begin
+  if message is null or error not in ('bad_request', 'not_found', 'internal_error', 'conflict') then
+    raise exception 'message is null, or error is %', ragdb._quote(error)
+      using errcode = 'RG400', detail = 'a final failure has its wire word, one that may pass has none',
+            hint = 'error is bad_request, not_found, conflict or internal_error, or null';
+  end if;
+  update ragdb.ingest_jobs j
+    set worker = null, failures = j.failures + 1, message = left(fail_ingest_job.message, 1000),
+      hint = left(fail_ingest_job.hint, 1000),
+      error = coalesce(fail_ingest_job.error, case when j.failures >= 4 then 'internal_error' end),
+      failed_at = case when fail_ingest_job.error is not null or j.failures >= 4
+        then clock_timestamp() end,
+      due_at = clock_timestamp() + make_interval(secs => 2 ^ (j.failures + 1)) * (0.5 + random())
+    where j.job_id = v_job.job_id;
+end $$;
+comment on function ragdb.fail_ingest_job(uuid, integer, text, text, text) is
+  'Ends a claimed ingest job with the wire word, message and hint that its caller gets; without a word it is tried again after a back-off, five times in all. Raises RG400, RG453.';
+
+-- ── rag.list_corpora ────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.rag_list_corpora(request jsonb default '{}') returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_began constant timestamptz := clock_timestamp();
+  v_corpora jsonb;
+  v_message text;
+  v_detail text;
+  v_hint text;
+begin
+  perform ragdb._enter_capability('rag.list_corpora', request);
+  select coalesce(jsonb_agg(jsonb_build_object('name', l.name, 'docs', l.documents, 'chunks', l.chunks,
+      'size_bytes', l.size_bytes, 'language_majority', l.language_majority) order by l.name), '[]')
+    into v_corpora
+    from ragdb.list_corpora() l where l.name <> 'personal';
+  return jsonb_build_object('output', jsonb_build_object('corpora', v_corpora),
+    'meta', jsonb_build_object('ms', ragdb._ms_since(v_began)));
+exception when others then
+  if sqlstate !~ '^RG' then
+    raise;
+  end if;
+  get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail,
+    v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(sqlstate, v_message, v_detail, v_hint);
+end $$;
+comment on function ragdb.rag_list_corpora(jsonb) is
+  'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized or capacity_exceeded.';
+
+-- ── embed.text ──────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.embed_text(request jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_began constant timestamptz := clock_timestamp();
+  v_input constant jsonb := request -> 'input';
+  v_embedder ragdb.embedders;
+  v_texts text[];
+  v_hash bytea;
+  v_job ragdb.embed_jobs;
+  v_embeddings jsonb;
+  v_state text;
+  v_message text;
+  v_detail text;
+  v_hint text;
+begin
+  perform ragdb._enter_capability('embed.text', request);
+  v_embedder := ragdb._embedder(coalesce(ragdb._wire_text(request -> 'params', 'model'), ''));
+  if jsonb_typeof(v_input -> 'texts') <> 'array' or jsonb_array_length(v_input -> 'texts') not between 1 and 256
+    or exists (select from jsonb_array_elements(v_input -> 'texts') t
+      where jsonb_typeof(t) <> 'string' or length(t #>> '{}') > 8192 or t #>> '{}' !~ '\S')
+  then
+    raise exception 'texts are not 1 to 256 texts of 1 to 8192 characters'
+      using errcode = 'RG400', detail = 'each becomes one embedding', hint = 'cut what is longer, send more in another request';
+  end if;
+  if v_input ? 'normalize' and jsonb_typeof(v_input -> 'normalize') <> 'boolean' then
+    raise exception 'normalize is not true or false'
+      using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_input -> 'normalize'),
+            hint = 'the default is true';
+  end if;
+  v_texts := array(select t #>> '{}' from jsonb_array_elements(v_input -> 'texts') with ordinality e (t, n) order by n);
+  v_hash := ragdb._fields_hash(variadic array(
+    select ragdb._utf8(t) from unnest(v_texts) with ordinality e (t, n) order by n));
+  select j.* into v_job from ragdb.embed_jobs j
+    where j.embedder_id = v_embedder.embedder_id and j.request_hash = v_hash;
+  if v_job.embeddings is not null then
+    return jsonb_build_object('output', jsonb_build_object(
+        'embeddings', ragdb._listed_embeddings(v_job.embeddings, v_embedder.dims,
+          coalesce((v_input ->> 'normalize')::boolean, true)), 'dim', v_embedder.dims),
+      'meta', jsonb_build_object('model', v_embedder.name, 'ms', ragdb._ms_since(v_began)));
+  end if;
+  if v_job.failed_at > clock_timestamp() - interval '1 minute' then
+    return ragdb._wire_error('bad_request', v_job.message, job_id => v_job.job_id);
+  end if;
+  if v_job.job_id is null or v_job.failed_at is not null then
+    perform ragdb._check_waiting_jobs();
+    insert into ragdb.embed_jobs as j (embedder_id, request_hash, job_id, texts, requested_by, due_at, created_at)
+      values (v_embedder.embedder_id, v_hash, ragdb._uuid7(ragdb._now()), v_texts, ragdb._caller(),
+        clock_timestamp(), ragdb._now())
+      on conflict on constraint embed_jobs_request_is_unique_per_embedder do update
+        set texts = excluded.texts, failed_at = null, message = null, failures = 0, worker = null,
+          attempt = j.attempt + 1, due_at = excluded.due_at, requested_by = excluded.requested_by
+        where j.failed_at is not null;
+    select j.* into strict v_job from ragdb.embed_jobs j
+      where j.embedder_id = v_embedder.embedder_id and j.request_hash = v_hash;
+    perform pg_notify('ragdb_embeddings', 'texts');
+  end if;
+  return ragdb._wire_error('partition',
+    case when v_embedder.provider is null then format('embedder %s is bound to no provider', ragdb._quote(v_embedder.name))
+      else 'the texts wait for a worker that embeds them'
+        || coalesce('; the last attempt failed: ' || v_job.message, '') end,
+    case when v_embedder.provider is null then 'ragdb embedder bind names what runs it; then ask again'
+      else 'ask again after retry_after_ms; ragdb worker must run' end,
+    case when v_embedder.provider is null then 30000 else 100 end, v_job.job_id);
+exception when others then
+  if sqlstate !~ '^RG' then
+    raise;
+  end if;
+  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
+    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+end $$;
+comment on function ragdb.embed_text(jsonb) is
+  'Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to 8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta": {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker embeds the texts.';
+
+create or replace function ragdb._listed_embeddings(embeddings real[], dims integer, is_scaled boolean)
+returns jsonb
+language sql immutable parallel safe
+begin atomic
+  select pg_catalog.jsonb_agg(case when _listed_embeddings.is_scaled then (
+      select pg_catalog.jsonb_agg(v.x / c.norm order by v.n)
+      from pg_catalog.unnest(c.numbers) with ordinality v (x, n)) else pg_catalog.to_jsonb(c.numbers) end order by c.n)
+  from (
+    select i.n, k.numbers, (select pg_catalog.sqrt(pg_catalog.sum(x::float8 * x::float8 order by n))
+        from pg_catalog.unnest(k.numbers) with ordinality v (x, n)) as norm
+    from pg_catalog.generate_series(1, pg_catalog.cardinality(embeddings) / dims) i (n)
+      cross join lateral (select embeddings[(i.n - 1) * dims + 1 : i.n * dims] as numbers) k) c;
+end;
+comment on function ragdb._listed_embeddings(real[], integer, boolean) is
+  'Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1 where asked.';
+
+create or replace function ragdb.claim_embed_jobs(
+  worker text, count integer default 1, lease interval default '120 seconds',
+  only_embedder text default null)
+returns table (job_id uuid, attempt integer, embedder text, texts text[])
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform ragdb._check_worker(worker, lease);
+  if count is null or count not between 1 and 100 then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'a claim takes that many requests', hint = 'pass count from 1 to 100';
+  end if;
+  -- what a worker answers is believed by everyone who asks
+  if ragdb._trust() not in ('trusted', 'anchor') then
+    return;
+  end if;
+  delete from ragdb.embed_jobs j
+    where j.texts is null and coalesce(j.failed_at, j.due_at) < clock_timestamp() - interval '1 day';
+  with fatal as materialized (
+    select j.job_id from ragdb.embed_jobs j
+    where j.texts is not null and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 5
+    for update skip locked
+  )
+  update ragdb.embed_jobs j
+    set failed_at = clock_timestamp(), texts = null, worker = null,
+      message = 'five workers died or lost their lease on it'
+    from fatal f where j.job_id = f.job_id;
+  return query
+    with due as materialized (
+      select j.job_id, e.name
+      from ragdb.embed_jobs j join ragdb.embedders e on e.embedder_id = j.embedder_id
+      where j.texts is not null and j.due_at <= clock_timestamp() and e.provider is not null
+        and e.name = coalesce(only_embedder, e.name)
+      order by j.due_at limit claim_embed_jobs.count
+      for update of j skip locked
+    )
+    update ragdb.embed_jobs j
+    set attempt = j.attempt + 1, worker = claim_embed_jobs.worker,
+      due_at = clock_timestamp() + claim_embed_jobs.lease
+    from due d where j.job_id = d.job_id
+    returning j.job_id, j.attempt, d.name, j.texts;
+end $$;
+comment on function ragdb.claim_embed_jobs(text, integer, interval, text) is
+  'Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises RG400.';
+
+create or replace function ragdb._embed_job(job_id uuid, attempt integer) returns ragdb.embed_jobs
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.embed_jobs;
+begin
+  select j.* into v_job from ragdb.embed_jobs j
+    where j.job_id = _embed_job.job_id and j.attempt = _embed_job.attempt and j.texts is not null
+      and ragdb._trust() in ('trusted', 'anchor')
+    for update;
+  if not found then
+    raise exception 'job % is not this worker''s', coalesce(_embed_job.job_id::text, 'null')
+      using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
+            hint = 'nothing is lost: whoever has it now answers';
+  end if;
+  return v_job;
+end $$;
+comment on function ragdb._embed_job(uuid, integer) is
+  'Locks and returns an embed job under the number of its last claim. Raises RG453.';
+
+create or replace function ragdb.complete_embed_job(job_id uuid, attempt integer, embeddings real[])
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.embed_jobs := ragdb._embed_job(job_id, attempt);
+  v_embedder ragdb.embedders;
+begin
+  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_job.embedder_id;
+  perform ragdb._check_embeddings(complete_embed_job.embeddings, v_embedder.dims, v_embedder.metric,
+    array(select 'text ' || n from generate_series(1, cardinality(v_job.texts)) n));
+  update ragdb.embed_jobs j
+    set embeddings = complete_embed_job.embeddings, texts = null, worker = null, message = null,
+      due_at = clock_timestamp()
+    where j.job_id = v_job.job_id;
+end $$;
+comment on function ragdb.complete_embed_job(uuid, integer, real[]) is
+  'Stores the embeddings of a claimed request, one behind the other in the order of its texts. Raises RG418, RG453.';
+
+create or replace function ragdb.fail_embed_job(
+  job_id uuid, attempt integer, message text, is_final boolean default false)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.embed_jobs := ragdb._embed_job(job_id, attempt);
+  v_is_final constant boolean := is_final or v_job.failures >= 4;
+begin
+  if message is null or is_final is null then
+    raise exception 'message or is_final is null'
+      using errcode = 'RG400', detail = 'the caller is told why', hint = 'pass the error of the model';
+  end if;
+  update ragdb.embed_jobs j
+    set worker = null, failures = j.failures + 1, message = left(fail_embed_job.message, 1000),
+      failed_at = case when v_is_final then clock_timestamp() end,
+      texts = case when not v_is_final then j.texts end,
+      due_at = clock_timestamp() + make_interval(secs => 2 ^ (j.failures + 1)) * (0.5 + random())
+    where j.job_id = v_job.job_id;
+end $$;
+comment on function ragdb.fail_embed_job(uuid, integer, text, boolean) is
+  'Gives a claimed request back after a failure, to be tried again after a back-off, five times in all, or ends it. Raises RG400, RG453.';
+
+-- ── jobs and events ─────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.job_state(job_id uuid)
+returns table (
+  capability text, corpus text, state text, error text, message text, hint text,
+  created_at timestamptz)
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select 'rag.ingest@1.0', c.name, case when j.failed_at is not null then 'failed'
+        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work' else 'waiting' end,
+      j.error, j.message, j.hint, j.created_at
+    from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+    where j.job_id = job_state.job_id and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+    union all
+    select 'embed.text@1.0', null, case when j.failed_at is not null then 'failed'
+        when j.embeddings is not null then 'done'
+        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work' else 'waiting' end,
+      case when j.failed_at is not null then 'bad_request' end, j.message, null, j.created_at
+    from ragdb.embed_jobs j
+    where j.job_id = job_state.job_id
+      and (j.requested_by = ragdb._caller() or ragdb._trust() in ('trusted', 'anchor'))
+    union all
+    select 'rag.query@1.0', c.name,
+      case when q.attempt > 0 and q.last_error is null then 'in_work' else 'waiting' end,
+      null, q.last_error, null, null::timestamptz
+    from ragdb.embedded_queries q join ragdb.corpora c on c.corpus_id = q.corpus_id
+    where q.embedding_hash is null and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and ragdb._query_job(q.corpus_id, q.embedder_id, q.query_hash) = job_state.job_id
+    limit 1;
+  if not found then
+    raise exception 'no job %', coalesce(job_state.job_id::text, 'null')
+      using errcode = 'RG453', detail = 'it is done, or was never the caller''s to see',
+            hint = 'repeat the request: it answers with the result';
+  end if;
+end $$;
+comment on function ragdb.job_state(uuid) is
+  'Returns what has become of the job of a partition answer: waiting, in_work, failed (with the error), or done for texts; a job that is done otherwise is no more. Raises RG453.';
+
+create or replace function ragdb.event_envelopes(after uuid default null, count integer default 100)
+returns setof jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'it is the number of events to read', hint = 'the default is 100';
+  end if;
+  return query
+    with routable as materialized (
+      select c.corpus_id from ragdb.corpora c
+      where c.personal_of is null and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+    )
+    select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
+      'wall_clock', ragdb._wire_time(e.created_at), 'community_id', current_database(),
+      'author', e.author, 'event_type', e.kind, 'data', jsonb_build_object('corpus', e.corpus,
+        'doc_cid', e.doc_cid, 'title', e.title, 'language', e.language, 'chunks', e.chunks))
+    from ragdb.events e
+    where e.corpus_id in (select r.corpus_id from routable r)
+      and e.event_id > coalesce(event_envelopes.after, '00000000-0000-0000-0000-000000000000')
+    order by e.event_id limit event_envelopes.count;
+end $$;
+comment on function ragdb.event_envelopes(uuid, integer) is
+  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", "wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises RG400.';
+
+create or replace function ragdb._wire_time(at timestamptz) returns text
+language sql stable parallel safe
+return pg_catalog.to_char(_wire_time.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+comment on function ragdb._wire_time(timestamptz) is
+  'Returns a time in UTC as RFC 3339 has it, to the millisecond.';
+
+-- ── what the HTTP and MCP servers ask ───────────────────────────────────────────────────────────
+
+create or replace function ragdb.corpora_with_chunks(chunk_ids text[]) returns setof text
+language sql stable parallel safe security definer
+begin atomic
+  select k.name collate "default" from ragdb.corpora k
+  where k.personal_of is null and ragdb._privilege(k.corpus_id, k.personal_of, k.name) > 0
+    and exists (select from ragdb.chunks c
+      where c.corpus_id = k.corpus_id and c.chunk_id = any (corpora_with_chunks.chunk_ids))
+  order by k.name;
+end;
+comment on function ragdb.corpora_with_chunks(text[]) is
+  'Returns the names of the corpora that the caller may read and that have a chunk of one of these ids, without personal.';
+
+create or replace function ragdb.prepare_query(corpus text, query text) returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(prepare_query.corpus, 'read');
+begin
+  return (ragdb._space(v_corpus.corpus_id, 'current')).space_id is null
+    or ragdb.request_query_embedding(prepare_query.corpus, prepare_query.query);
+end $$;
+comment on function ragdb.prepare_query(text, text) is
+  'Says whether a corpus can be searched for a query (1 to 32768 characters) by all that it has: it has no embeddings, or the query has one; otherwise the workers are asked for that. Raises RG400, RG404.';
+
+create or replace function ragdb.retrieve_global(
+  corpus text, query text, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.turn_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(retrieve_global.corpus, 'read');
+  v_hits ragdb.traced_hit[];
+begin
+  v_hits := array(select r from ragdb._retrieve(
+    corpus => retrieve_global.corpus, query => retrieve_global.query, k => retrieve_global.k,
+    mode => retrieve_global.mode, min_score => retrieve_global.min_score,
+    filter => retrieve_global.filter, query_embedding => retrieve_global.query_embedding,
+    client => retrieve_global.client, otel_trace_id => retrieve_global.otel_trace_id,
+    otel_span_id => retrieve_global.otel_span_id) r order by r.rank);
+  return query select w.* from ragdb._with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(
+    select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page,
+      h.start_offset, h.end_offset, h.text, h.citation, h.score, h.lexical_score, h.semantic_score,
+      h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode,
+      h.is_exact)::ragdb.hit
+    from unnest(v_hits) h order by h.rank)) w;
+end $$;
+comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text, text, text) is
+  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns, and records the one trace, which is never admissible. Raises what ragdb.search raises, RG413, and 25006 where nothing can be written.';
+
+create or replace function ragdb.provenance(trace_id uuid) returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
+begin
+  return jsonb_build_object(
+    'query_id', v_trace.id, 'retrieval_mode', v_trace.retrieval_mode,
+    'query_text', v_trace.query_text,
+    'retrieved_turn_ids', coalesce((select jsonb_agg(h.chunk_id order by h.rank)
+      from ragdb.trace_hits(v_trace.id) h), '[]'),
+    'timestamp', ragdb._wire_time(v_trace.created_at), 'elapsed_ms', v_trace.elapsed_ms,
+    'is_admissible', v_trace.is_admissible, 'slice_id', v_trace.slice_id,
+    'anchor_turn_id', v_trace.anchor_chunk_id,
+    'slice_info', case when v_trace.slice_id is not null then jsonb_build_object(
+      'slice_id', v_trace.slice_id, 'anchor_turn_id', v_trace.anchor_chunk_id,
+      'turn_count', v_trace.slice_chunk_count, 'edge_count', v_trace.slice_edge_count,
+      'policy_ref', jsonb_build_object('policy_id', v_trace.policy_id,
+        'params_hash', v_trace.policy_params_hash),
+      'policy_id', v_trace.policy_id, 'params_hash', v_trace.policy_params_hash,
+      'schema_version', v_trace.schema_version,
+      'graph_snapshot_hash', v_trace.graph_snapshot_hash,
+      'admissibility_token', v_trace.admissibility_token) end,
+    'query_embedding_hash', v_trace.query_embedding_hash, 'result_hash', v_trace.result_hash,
+    'filters_applied', v_trace.filters, 'limit_requested', v_trace.limit_requested,
+    'limit_returned', v_trace.limit_returned,
+    'admissibility_shortfall', v_trace.admissibility_shortfall,
+    'shortfall_reason', v_trace.shortfall_reason, 'corpus', v_trace.corpus,
+    'corpus_version', v_trace.corpus_version, 'rank_mode', v_trace.rank_mode,
+    'embedding_model', v_trace.embedding_model, 'trace_hash', encode(v_trace.trace_hash, 'hex'));
+end $$;
+comment on function ragdb.provenance(uuid) is
+  'Returns the provenance of a recorded retrieval as one object: query_id (the trace), retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy''s reference, snapshot and token (null in global mode), hashes of query embedding and result, filters, limits and shortfall. Raises RG400, RG407.';
+
+-- ── tokens of the HTTP server ───────────────────────────────────────────────────────────────────
+
+create or replace function ragdb.create_http_token(role text, name text, expires_in interval default null)
+returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_role pg_roles;
+  -- four random uuids carry 488 random bits from the server's strong generator
+  v_token constant text := 'rgh_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+    || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
+begin
+  if name is null or length(name) not between 1 and 200 or name ~ '[[:cntrl:]]' then
+    raise exception 'token name % is not 1 to 200 characters', ragdb._quote(create_http_token.name)
+      using errcode = 'RG400', detail = 'it names the token where it is listed and revoked',
+            hint = 'such as the program that uses it';
+  end if;
+  if expires_in <= interval '0' or expires_in > interval '100 years' then
+    raise exception 'expires_in is %', expires_in
+      using errcode = 'RG400', detail = 'it is the time from now on that the token is good for',
+            hint = 'leave it out for a token that is good until it is revoked';
+  end if;
+  select r.* into v_role from pg_roles r where r.rolname = create_http_token.role;
+  if not found then
+    raise exception 'role % does not exist', ragdb._quote(create_http_token.role)
+      using errcode = 'RG400', detail = 'a token stands for a database role', hint = 'create role makes one';
+  end if;
+  if v_role.rolsuper or pg_has_role(v_role.oid, 'ragdb_owner', 'usage') then
+    raise exception 'role % is too mighty for a token', ragdb._quote(create_http_token.role)
+      using errcode = 'RG401', detail = 'it is a superuser or a member of ragdb_owner',
+            hint = 'make a role in ragdb_reader, ragdb_writer or ragdb_admin for the program';
+  end if;
+  if not pg_has_role(ragdb._caller(), v_role.oid, 'set') then
+    raise exception 'role % may not act as role %', ragdb._quote(ragdb._caller()), ragdb._quote(create_http_token.role)
+      using errcode = 'RG401', detail = 'nobody hands out rights that are not theirs',
+            hint = format('grant %I to %I', v_role.rolname, ragdb._caller());
+  end if;
+  insert into ragdb.http_tokens (name, token_hash, role, created_by, created_at, expires_at)
+    values (create_http_token.name, sha256(convert_to(v_token, 'UTF8')), v_role.rolname,
+      ragdb._caller(), ragdb._now(), ragdb._now() + expires_in)
+    on conflict on constraint http_tokens_name_is_unique do nothing;
+  if not found then
+    raise exception 'token % exists already', ragdb._quote(create_http_token.name)
+      using errcode = 'RG409', detail = 'a token is never shown again', hint = 'revoke it, or choose another name';
+  end if;
+  return v_token;
+end $$;
+comment on function ragdb.create_http_token(text, text, interval) is
+  'Makes a bearer token of the HTTP server for a role that the caller may act as, and returns it this once: only its hash is kept. Raises RG400, RG401, RG409.';
+
+create or replace function ragdb.revoke_http_token(name text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.http_tokens t where t.name = revoke_http_token.name;
+  if not found then
+    raise exception 'token % does not exist', ragdb._quote(revoke_http_token.name)
+      using errcode = 'RG454', detail = 'nothing was revoked', hint = 'ragdb.list_http_tokens() lists the names';
+  end if;
+end $$;
+comment on function ragdb.revoke_http_token(text) is
+  'Revokes a bearer token: the next request with it is refused. Raises RG454.';
+
+create or replace function ragdb.list_http_tokens()
+returns table (name text, role text, created_by text, created_at timestamptz, expires_at timestamptz)
+language sql stable parallel safe security definer
+begin atomic
+  select t.name, t.role, t.created_by, t.created_at, t.expires_at
+  from ragdb.http_tokens t order by t.name;
+end;
+comment on function ragdb.list_http_tokens() is 'Lists the bearer tokens of the HTTP server by name, without anything of the tokens.';
+
+-- The hash of a token is as hard to come by as the token: whoever asks has been given it.
+create or replace function ragdb.http_token_role(token_hash bytea) returns text
+language sql stable parallel safe security definer
+return (select t.role from ragdb.http_tokens t
+  where t.token_hash = http_token_role.token_hash
+    and (t.expires_at is null or t.expires_at > ragdb._now()));
+comment on function ragdb.http_token_role(bytea) is
+  'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is unknown or has expired.';
+
 ---- sql/90_privileges.sql
 
 -- Who may call what. Everything is revoked from public; tables and private functions (`_…`) are granted to nobody,
@@ -14809,6 +16227,29 @@ begin
       ('answer_from_evidence', 'ragdb_reader'),
       ('record_gate', 'ragdb_reader'),
       ('record_answer', 'ragdb_reader'),
+      -- capabilities, their jobs, and the HTTP server
+      ('capabilities', 'ragdb_reader'),
+      ('capability_schemas', 'ragdb_reader'),
+      ('rag_query', 'ragdb_reader'),
+      ('rag_ingest', 'ragdb_reader'),
+      ('rag_list_corpora', 'ragdb_reader'),
+      ('embed_text', 'ragdb_reader'),
+      ('claim_ingest_jobs', 'ragdb_reader'),
+      ('complete_ingest_job', 'ragdb_reader'),
+      ('fail_ingest_job', 'ragdb_reader'),
+      ('claim_embed_jobs', 'ragdb_reader'),
+      ('complete_embed_job', 'ragdb_reader'),
+      ('fail_embed_job', 'ragdb_reader'),
+      ('job_state', 'ragdb_reader'),
+      ('event_envelopes', 'ragdb_reader'),
+      ('corpora_with_chunks', 'ragdb_reader'),
+      ('prepare_query', 'ragdb_reader'),
+      ('retrieve_global', 'ragdb_reader'),
+      ('provenance', 'ragdb_reader'),
+      ('create_http_token', 'ragdb_admin'),
+      ('revoke_http_token', 'ragdb_admin'),
+      ('list_http_tokens', 'ragdb_admin'),
+      ('http_token_role', 'ragdb_reader'),
       -- the rest
       ('error_codes', 'ragdb_reader')
     ) as g (name, role)
@@ -14829,7 +16270,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source bfb4a419a516e0c9';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 24dd2ad28b6081f6';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

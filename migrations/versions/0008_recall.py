@@ -2,8 +2,8 @@
 
 from ragdb.migrate import run_script
 
-revision = "0007_recall"
-down_revision = "0006_blocks"
+revision = "0008_recall"
+down_revision = "0007_surfaces"
 
 
 def upgrade() -> None:
