@@ -11274,6 +11274,21 @@ end $$;
 comment on function ragdb._open_retriever(ragdb.contract_nodes, text) is
   'Returns the settings of a retriever whose corpus the caller may read and is embedded by the declared model. Raises RG404, RG417.';
 
+-- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
+create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if retriever is null then
+    raise exception 'retriever is null'
+      using errcode = 'RG400', detail = 'a retriever is a node of a contract', hint = 'ragdb.export_contract() shows the nodes of one';
+  end if;
+  return ragdb._open_retriever(ragdb._contract_node('retriever', retriever), null);
+end $$;
+comment on function ragdb.get_retriever(text) is
+  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
+
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
@@ -14602,7 +14617,7 @@ comment on table ragdb.evidence_gates is
 comment on column ragdb.evidence_gates.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_gates.id is 'UUID of version 7.';
 comment on column ragdb.evidence_gates.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_gates.query_hash is 'Sha256 (hex) of the question in UTF-8; null where corpora.record_query_text is none.';
 comment on column ragdb.evidence_gates.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_gates.is_enough is 'The verdict: chunks, best_score and coverage all reach their thresholds.';
@@ -14622,7 +14637,7 @@ comment on table ragdb.evidence_answers is
 comment on column ragdb.evidence_answers.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_answers.id is 'UUID of version 7.';
 comment on column ragdb.evidence_answers.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_answers.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_answers.answer_hash is 'Sha256 (hex) of the answer in UTF-8; null without one, and where corpora.record_query_text is none.';
 comment on column ragdb.evidence_answers.is_insufficient is 'Whether the answer is that the evidence is not enough.';
@@ -14674,7 +14689,9 @@ declare
   v_trace ragdb.retrieval_traces;
   v_name text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
 begin
-  trace := coalesce(trace_id, ragdb._trace_of(evidence), ragdb._trace_of(evidence #> '{chunks,0}'));
+  trace := coalesce(trace_id, ragdb._trace_of(evidence), (
+    select ragdb._trace_of(c.chunk) from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+    where c.chunk ? 'trace_id' order by c.n limit 1));
   if trace is not null then
     v_trace := ragdb._open_trace(trace);
     select c.* into strict corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;
@@ -16196,6 +16213,7 @@ begin
       ('export_contract', 'ragdb_reader'),
       ('list_contracts', 'ragdb_reader'),
       ('assertion_kinds', 'ragdb_reader'),
+      ('get_retriever', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),
@@ -16270,7 +16288,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 24dd2ad28b6081f6';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 58a3fe5d0cf8897e';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -855,6 +855,17 @@ class RetrievalTraces:
 
 
 @dataclass(frozen=True, slots=True)
+class RetrieverSettings:
+    """A row of type `ragdb.retriever_settings`."""
+
+    corpus: str
+    mode: str
+    k: int
+    min_score: float
+    embedding_model: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchDualRow:
     """A row of `search_dual`."""
 
@@ -1240,6 +1251,7 @@ _GET_BLOB = Call("get_blob", {"cid": "text"})
 _GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
 _GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
+_GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 _GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 _GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 _GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
@@ -2430,6 +2442,13 @@ class Functions(Caller):
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
         return self._row(_GET_EVAL_RUN, EvalRuns, run_id)
+
+    def get_retriever(self, retriever: str) -> RetrieverSettings:
+        """Returns how a retriever of a contract in force searches when nothing else is asked:
+        corpus, mode, k, min_score and the model that it is declared for (null for none).
+        Raises RG400, RG404, RG417, RG441.
+        """
+        return self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
@@ -4140,6 +4159,13 @@ class AsyncFunctions(AsyncCaller):
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
         return await self._row(_GET_EVAL_RUN, EvalRuns, run_id)
+
+    async def get_retriever(self, retriever: str) -> RetrieverSettings:
+        """Returns how a retriever of a contract in force searches when nothing else is asked:
+        corpus, mode, k, min_score and the model that it is declared for (null for none).
+        Raises RG400, RG404, RG417, RG441.
+        """
+        return await self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""

@@ -1,7 +1,8 @@
-"""Retrieval for tasks that answer from evidence: retrievers, packs, the engine of the RAG modes.
+"""Retrieval for tasks that answer from evidence: the protocol, retrievers, packs.
 
 The functions of the database do the same for its own chunks; a pack of the same chunks has the same
-bytes in both. Nothing here needs a database but `PostgresRetriever` and the engine's checks.
+bytes in both. Nothing here needs a database but `PostgresRetriever` and `CorpusRetriever`.
+`ragdb.engine` runs a task over what is found.
 """
 
 from __future__ import annotations
@@ -10,22 +11,24 @@ import codecs
 import fnmatch
 import hashlib
 import heapq
-import json
 import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from uuid import UUID
 
     from ragdb.client import Database
+    from ragdb.functions import TracedHit
 
 Unit = Literal["token", "char"]
+Embed = Callable[[str], "list[float] | None"]
+"""Makes the embedding of a query; None where it has none."""
 
 TRUNCATED = "\n[truncated]"
 INVISIBLE = (
@@ -105,6 +108,25 @@ class EvidencePack:
     @property
     def hash(self) -> str:
         return self.sha256[:16]
+
+    def as_input(self, question: str | None = None) -> dict[str, Any]:
+        """The input of a task that answers from evidence: `ragdb.evidence_pack_to_input`."""
+        return {
+            "question": question,
+            "evidence": {
+                "corpus_id": self.corpus_id,
+                "hash": self.hash,
+                "chunks": [
+                    {
+                        "source_id": packed.chunk.source_id,
+                        "chunk_id": packed.chunk.chunk_id,
+                        "text": evidence_text(packed.chunk.text),
+                    }
+                    for packed in self.chunks
+                ],
+                "omitted": len(self.omitted),
+            },
+        }
 
     def as_json(self) -> dict[str, Any]:
         """The pack as `ragdb.build_evidence_pack` returns it."""
@@ -310,227 +332,90 @@ def _preview(path: Path) -> str | None:
 
 
 class PostgresRetriever:
-    """Finds chunks through a retriever of a contract, and leaves a trace of each retrieval."""
+    """Finds chunks through a retriever of a contract, and leaves a trace of each retrieval.
 
-    def __init__(self, db: Database, retriever_name: str) -> None:
-        self.db, self.retriever_name = db, retriever_name
-
-    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
-        hits = self.db.retrieve_with(self.retriever_name, query.query, query.top_k)
-        return tuple(
-            RetrievedChunk(
-                hit.source,
-                hit.chunk_id,
-                hit.text,
-                hit.score,
-                {
-                    "trace_id": str(hit.trace_id),
-                    "title": hit.title,
-                    "page": hit.page,
-                    "start_offset": hit.start_offset,
-                    "end_offset": hit.end_offset,
-                    "content_hash": hit.content_hash,
-                },
-            )
-            for hit in hits
-        )
-
-
-# ---- modes ---------------------------------------------------------------------------------------
-
-Mode = Literal["off", "auto", "on", "required"]
-
-NO_RETRIEVER = "rag required but no retriever configured"
-NO_EVIDENCE = "rag required but no evidence found"
-NOT_ENOUGH = "insufficient evidence"
-NOT_ACCEPTED = "rag required but task contract does not accept evidence"
-
-
-@dataclass(frozen=True, slots=True)
-class RagPolicy:
-    """How a task retrieves. `max_context` counts tokens of four characters; None is no limit."""
-
-    mode: Mode = "auto"
-    top_k: int = 8
-    require_citations: bool = False
-    max_context: int | None = None
-    enough_context_gate: bool = False
-
-    def __post_init__(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode is {self.mode!r} and none of {', '.join(get_args(Mode))}")
-
-
-class PolicyOverrides(TypedDict, total=False):
-    """Fields of `RagPolicy`."""
-
-    mode: Mode
-    top_k: int
-    require_citations: bool
-    max_context: int | None
-    enough_context_gate: bool
-
-
-class RagError(Exception):
-    """A task that could not be run as its policy demands; `trace_summary` says how far it came."""
-
-    def __init__(self, message: str, trace_summary: dict[str, Any]) -> None:
-        super().__init__(message)
-        self.trace_summary = trace_summary
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a task returned, with the evidence it had and what is wrong with it (nothing, or why).
-
-    `trace_summary` holds ids, hashes, counts and verdicts, never a prompt or a text.
+    `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
+    the corpus's embedder does. `trace_id` is the trace of the last retrieval.
     """
 
-    output: dict[str, Any]
-    pack: EvidencePack | None
-    problems: tuple[str, ...]
-    trace_summary: dict[str, Any]
+    def __init__(self, db: Database, retriever_name: str, *, embed: Embed | None = None) -> None:
+        self.db, self.retriever_name, self.embed = db, retriever_name, embed
+        self.trace_id: UUID | None = None
+
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        hits = self.db.retrieve_with(
+            self.retriever_name, query.query, query.top_k, query_embedding=self._embedding(query)
+        )
+        self.trace_id = self.db.last_trace_id()
+        return tuple(map(_chunk, hits))
+
+    def _embedding(self, query: RetrievalQuery) -> list[float] | None:
+        if self.embed is not None:
+            return self.embed(query.query)
+        declared = self.db.get_retriever(self.retriever_name)
+        if declared.mode not in ("semantic", "hybrid"):
+            return None
+        return _embedding(self.db, declared.corpus, query.query)
 
 
-Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
+class CorpusRetriever:
+    """Finds chunks of a corpus, and leaves a trace of each retrieval.
 
-
-class Engine:
-    """Runs a task over evidence: plan, retrieve, pack, gate, run, verify, repair.
-
-    `task` is given {"question", "evidence"?, "problems"? (of the attempt before)} and returns an
-    output or its JSON; without one the answer is `ragdb.answer_from_evidence`. The checks are
-    those of the database.
+    Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` is as in
+    `PostgresRetriever`. `trace_id` is the trace of the last retrieval.
     """
 
     def __init__(
         self,
         db: Database,
+        corpus: str,
         *,
-        retriever: Retriever | None = None,
-        policy: RagPolicy | None = None,
-        task: Task | None = None,
-        corpus_id: str = "context",
-        accepts_evidence: bool = True,
-        max_attempts: int = 2,
+        mode: str | None = None,
+        embed: Embed | None = None,
+        client: str | None = None,
     ) -> None:
-        if max_attempts < 1:
-            raise ValueError(f"max_attempts is {max_attempts} and not 1 or more")
-        self.db, self.retriever, self.task = db, retriever, task
-        self.policy = policy or RagPolicy()
-        self.corpus_id, self.accepts_evidence = corpus_id, accepts_evidence
-        self.max_attempts = max_attempts
+        self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
+        self.embed = embed
+        self.trace_id: UUID | None = None
 
-    def run(
-        self,
-        question: str,
-        evidence: Sequence[RetrievedChunk] = (),
-        **overrides: Unpack[PolicyOverrides],
-    ) -> Answer:
-        """Answer a question. `evidence` is the caller's; `overrides` are fields of the policy.
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        vector = None
+        if self.embed is not None:
+            vector = self.embed(query.query)
+        elif self.mode in (None, "semantic", "hybrid"):
+            vector = _embedding(self.db, self.corpus, query.query)
+        hits = self.db.retrieve(
+            self.corpus,
+            query.query,
+            query.top_k,
+            self.mode,
+            query_embedding=vector,
+            client=self.client,
+        )
+        self.trace_id = self.db.last_trace_id()
+        return tuple(map(_chunk, hits))
 
-        Raises RagError where the mode `required` cannot be met, ValueError for an empty question.
-        """
-        policy = replace(self.policy, **overrides)
-        if not question.strip():
-            raise ValueError("question is empty")
-        if evidence and not self.accepts_evidence:
-            raise ValueError("the task contract does not accept evidence")
-        summary: dict[str, Any] = {"rag_mode": policy.mode}
-        found = (*evidence, *self._retrieve(question, policy, bool(evidence), summary))
-        pack = None
-        given: dict[str, Any] = {"question": question}
-        if found:
-            pack = build_evidence_pack(found, self.corpus_id, max_context=policy.max_context)
-            given["evidence"] = pack.as_json()
-            summary |= {"retrieved_chunks": len(found), "evidence_pack_hash": pack.hash}
-            self._gate(question, policy, pack, summary)
-        return self._attempt(given, pack, policy, summary)
 
-    def _retrieve(
-        self, question: str, policy: RagPolicy, has_evidence: bool, summary: dict[str, Any]
-    ) -> tuple[RetrievedChunk, ...]:
-        required = policy.mode == "required"
-        skipped = None
-        if policy.mode == "off":
-            skipped = "the mode is off"
-        elif not self.accepts_evidence:
-            skipped = NOT_ACCEPTED if required else "the task contract does not accept evidence"
-        elif self.retriever is None:
-            skipped = NO_RETRIEVER if required else "no retriever is configured"
-        elif policy.mode == "auto" and has_evidence:
-            skipped = "the caller gave evidence"
-        if skipped is None:
-            plan = self.db.rag_query_plan(question)
-            summary["plan"] = {"needs_retrieval": plan["needs_retrieval"], "reason": plan["reason"]}
-            if policy.mode == "auto" and not plan["needs_retrieval"]:
-                skipped = plan["reason"]
-        if skipped is not None:
-            summary["retrieval_skipped"] = skipped
-            if required:
-                raise RagError(skipped, summary)
-            return ()
-        assert self.retriever is not None
-        best: dict[tuple[str, str], RetrievedChunk] = {}
-        for query in plan["queries"] or [question]:
-            for chunk in self.retriever.retrieve(RetrievalQuery(query, policy.top_k)):
-                key = chunk.source_id, chunk.chunk_id
-                if key not in best or chunk.score > best[key].score:
-                    best[key] = chunk
-        chunks = sorted(best.values(), key=lambda c: (-c.score, c.chunk_id, c.source_id))
-        if required and not chunks:
-            raise RagError(NO_EVIDENCE, summary | {"retrieved_chunks": 0})
-        return tuple(chunks[: policy.top_k])
+def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:
+    from ragdb import embed
 
-    def _gate(
-        self, question: str, policy: RagPolicy, pack: EvidencePack, summary: dict[str, Any]
-    ) -> None:
-        if not policy.enough_context_gate or policy.mode == "off":
-            return
-        verdict = self.db.rag_enough_context_gate(question, pack.as_json())
-        # the terms are the question's
-        summary["gate"] = {k: v for k, v in verdict.items() if k != "missing_terms"}
-        if policy.mode == "required" and not verdict["enough"]:
-            raise RagError(NOT_ENOUGH, summary)
+    return embed.for_query(db.connection, [corpus], text)
 
-    def _attempt(
-        self,
-        given: dict[str, Any],
-        pack: EvidencePack | None,
-        policy: RagPolicy,
-        summary: dict[str, Any],
-    ) -> Answer:
-        evidence = given.get("evidence", {"chunks": []})
-        problems: list[str] = []
-        output: dict[str, Any] = {}
-        for attempt in range(1, self.max_attempts + 1):
-            summary["attempts"] = attempt
-            if self.task is None:
-                made: Any = self.db.answer_from_evidence(given["question"], evidence)
-            else:
-                made = self.task({**given, "problems": problems} if problems else dict(given))
-            output, problems = self._verified(made, evidence, policy)
-            if not problems or self.task is None:
-                break
-        summary["verified"] = not problems
-        return Answer(output, pack, tuple(problems), summary)
 
-    def _verified(
-        self, made: Any, evidence: dict[str, Any], policy: RagPolicy
-    ) -> tuple[dict[str, Any], list[str]]:
-        if isinstance(made, str):
-            try:
-                made = json.loads(made)
-            except ValueError:
-                return {}, ["output: no JSON"]
-        if not isinstance(made, dict):
-            return {}, ["output: no object"]
-        problems = self.db.validate_citations(made, evidence, policy.require_citations)
-        if not problems:
-            rows = self.db.check_citations(made, evidence)
-            problems = [
-                f"citation[{row.citation}]: {row.code}: {row.message}"
-                for row in rows
-                if row.code is not None and not row.is_advisory
-            ]
-        return made, problems
+def _chunk(hit: TracedHit) -> RetrievedChunk:
+    return RetrievedChunk(
+        hit.source,
+        hit.chunk_id,
+        hit.text,
+        hit.score,
+        {
+            "trace_id": str(hit.trace_id),
+            "corpus": hit.corpus,
+            "title": hit.title,
+            "heading": hit.heading,
+            "page": hit.page,
+            "start_offset": hit.start_offset,
+            "end_offset": hit.end_offset,
+            "content_hash": hit.content_hash,
+        },
+    )

@@ -967,6 +967,21 @@ end $$;
 comment on function ragdb._open_retriever(ragdb.contract_nodes, text) is
   'Returns the settings of a retriever whose corpus the caller may read and is embedded by the declared model. Raises RG404, RG417.';
 
+-- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
+create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if retriever is null then
+    raise exception 'retriever is null'
+      using errcode = 'RG400', detail = 'a retriever is a node of a contract', hint = 'ragdb.export_contract() shows the nodes of one';
+  end if;
+  return ragdb._open_retriever(ragdb._contract_node('retriever', retriever), null);
+end $$;
+comment on function ragdb.get_retriever(text) is
+  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
+
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,

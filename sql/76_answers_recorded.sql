@@ -6,7 +6,7 @@ comment on table ragdb.evidence_gates is
 comment on column ragdb.evidence_gates.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_gates.id is 'UUID of version 7.';
 comment on column ragdb.evidence_gates.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_gates.query_hash is 'Sha256 (hex) of the question in UTF-8; null where corpora.record_query_text is none.';
 comment on column ragdb.evidence_gates.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_gates.is_enough is 'The verdict: chunks, best_score and coverage all reach their thresholds.';
@@ -26,7 +26,7 @@ comment on table ragdb.evidence_answers is
 comment on column ragdb.evidence_answers.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_answers.id is 'UUID of version 7.';
 comment on column ragdb.evidence_answers.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_answers.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_answers.answer_hash is 'Sha256 (hex) of the answer in UTF-8; null without one, and where corpora.record_query_text is none.';
 comment on column ragdb.evidence_answers.is_insufficient is 'Whether the answer is that the evidence is not enough.';
@@ -78,7 +78,9 @@ declare
   v_trace ragdb.retrieval_traces;
   v_name text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
 begin
-  trace := coalesce(trace_id, ragdb._trace_of(evidence), ragdb._trace_of(evidence #> '{chunks,0}'));
+  trace := coalesce(trace_id, ragdb._trace_of(evidence), (
+    select ragdb._trace_of(c.chunk) from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+    where c.chunk ? 'trace_id' order by c.n limit 1));
   if trace is not null then
     v_trace := ragdb._open_trace(trace);
     select c.* into strict corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;

@@ -123,6 +123,7 @@ begin
       ('export_contract', 'ragdb_reader'),
       ('list_contracts', 'ragdb_reader'),
       ('assertion_kinds', 'ragdb_reader'),
+      ('get_retriever', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),

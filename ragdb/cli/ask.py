@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Session, verb
+from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
 
 if TYPE_CHECKING:
     from ragdb.client import Database
+    from ragdb.engine import Answer, PolicyOverrides, Task
+    from ragdb.retrieval import CorpusRetriever
+    from ragdb.tasks import TaskContract
 
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Its name.")]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
@@ -29,45 +32,87 @@ def ask(
     session: Session,
     corpus: Corpus,
     question: Question,
-    k: Count = 8,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks. Default: 8."),
+    ] = None,
     max_context: Context = None,
     sentences: Annotated[int, typer.Option(min=1, max=20, help="Of the answer, at most.")] = 2,
+    contract: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A task's contract.json, version 2.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Have a model answer; its citations are checked."),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="OpenAI-compatible. Default: OPENAI_BASE_URL."),
+    ] = None,
 ) -> int:
-    """Answer a question in the words of a corpus, with sources. Exit 1 when it does not say.
+    """Answer a question from a corpus, with sources. Exit 1 when it does not say.
 
-    The answer is sentences of the corpus; no language model has part in it. Its citations are
-    checked before it is printed, and the retrieval is recorded.
+    The answer is sentences of the corpus, unless --model names one that is to write it. Its
+    citations are checked before it is printed; retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
+    from ragdb.engine import Engine, RagError
+    from ragdb.tasks import RagPolicy
 
+    declared = _contract(contract)
     with session.connect() as db:
-        evidence = _evidence(db, corpus, question, k, max_context)
-        gate = db.rag_enough_context_gate(question, evidence)
-        answer = db.answer_from_evidence(question, evidence, sentences)
-        checks = db.check_citations(answer, evidence, require_citations=True)
-    wrong = [row for row in checks if row.code is not None and not row.is_advisory]
+        engine = Engine(
+            db,
+            retriever=_retriever(session, db, corpus),
+            task=_model(model, endpoint),
+            contract=declared,
+            policy=None if declared else RagPolicy("on", 8, True, None, True),
+            sentences=sentences,
+            client="ragdb ask",
+        )
+        policy: PolicyOverrides = {}
+        if k is not None:
+            policy["top_k"] = k
+        if max_context is not None:
+            policy["max_context"] = max_context
+        try:
+            answer = engine.run(question, **policy)
+        except RagError as error:
+            session.note(str(error))
+            if session.format != "table":
+                output.one(session, {"error": str(error), "trace_summary": error.trace_summary})
+            return NEGATIVE
+        except ValueError as error:
+            raise Failure(str(error)) from None
+    summary = answer.trace_summary
+    insufficient = answer.output.get("insufficient_evidence") is True
     if session.format != "table":
         output.one(
             session,
             {
-                **answer,
-                "trace_id": evidence["trace_id"],
-                "evidence_hash": evidence["hash"],
-                "gate": gate,
-                "problems": [f"{row.code}: {row.message}" for row in wrong],
+                **answer.output,
+                "problems": list(answer.problems),
+                "gate": answer.gate,
+                "evidence_hash": answer.pack.hash if answer.pack else None,
+                "trace_id": next(iter(summary.get("trace_ids", [])), None),
+                "trace_summary": summary,
             },
         )
-    elif answer["insufficient_evidence"]:
-        session.note(f"the corpus does not say; recorded as trace {evidence['trace_id']}")
+    elif answer.problems:
+        session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
+    elif insufficient:
+        session.note(
+            f"{summary.get('retrieval_skipped', 'the corpus does not say')}{_recorded(summary)}"
+        )
     else:
-        _print(session, answer, evidence)
-        if not gate["enough"]:
-            missing = ", ".join(gate["missing_terms"])
-            session.note(f"the evidence lacks some of the question's terms: {missing}")
-        session.note(f"citations checked; recorded as trace {evidence['trace_id']}")
-    for row in wrong:
-        session.note(f"citation {row.citation}: {row.code}: {row.message}")
-    return NEGATIVE if wrong or answer["insufficient_evidence"] else OK
+        _print(session, answer)
+        if answer.gate is not None and not answer.gate["enough"]:
+            missing = ", ".join(answer.gate["missing_terms"]) or "nothing"
+            session.note(f"the evidence is not enough; it lacks of the question's terms: {missing}")
+        session.note(f"citations checked{_recorded(summary)}")
+    for problem in answer.problems:
+        session.note(problem)
+    return NEGATIVE if answer.problems or insufficient else OK
 
 
 def pack(
@@ -81,7 +126,7 @@ def pack(
     from ragdb.cli import output
 
     with session.connect() as db:
-        evidence = _evidence(db, corpus, question, k, max_context)
+        evidence = _evidence(session, db, corpus, question, k, max_context)
     if session.format != "table":
         output.one(session, evidence)
     else:
@@ -94,32 +139,85 @@ def pack(
 
 
 def _evidence(
-    db: Database, corpus: str, question: str, k: int, max_context: int | None
+    session: Session, db: Database, corpus: str, question: str, k: int, max_context: int | None
 ) -> dict[str, Any]:
-    db.retrieve(corpus, question, k, client="ragdb ask")
-    made: dict[str, Any] = db.build_evidence_pack(db.last_trace_id(), max_context=max_context)
+    from ragdb.retrieval import RetrievalQuery
+
+    retriever = _retriever(session, db, corpus)
+    retriever.retrieve(RetrievalQuery(question, k))
+    made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
     return {**made, "query": question}
 
 
-def _print(session: Session, answer: dict[str, Any], evidence: dict[str, Any]) -> None:
+def _retriever(session: Session, db: Database, corpus: str) -> CorpusRetriever:
+    from ragdb.cli.search import embedded, printable
+    from ragdb.retrieval import CorpusRetriever
+
+    def embed(text: str) -> list[float] | None:
+        printable(text)
+        return embedded(session, db, [corpus], text, None)
+
+    return CorpusRetriever(db, corpus, embed=embed, client=f"ragdb {session.verb}")
+
+
+def _contract(path: str | None) -> TaskContract | None:
+    from ragdb.tasks import ContractError, TaskContract
+
+    if path is None:
+        return None
+    try:
+        return TaskContract.load(path)
+    except ContractError as error:
+        raise Failure(f"{path} is no contract", detail="; ".join(error.problems)) from None
+
+
+def _model(name: str | None, endpoint: str | None) -> Task | None:
+    from ragdb.models import OpenAIModel
+
+    if name is None:
+        if endpoint is not None:
+            raise Failure("--endpoint without --model", hint="--model names what is to answer")
+        return None
+    try:
+        return OpenAIModel(name, endpoint)
+    except ValueError as error:
+        raise Failure(str(error), hint="--endpoint URL") from None
+
+
+def _recorded(summary: dict[str, Any]) -> str:
+    traces = summary.get("trace_ids", [])
+    return f"; recorded as trace {', '.join(traces)}" if traces else ""
+
+
+def _print(session: Session, answer: Answer) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     from ragdb.cli.output import clean
 
-    chunks = {chunk["chunk_id"]: chunk for chunk in evidence["chunks"]}
+    given = answer.output
+    chunks = {p.chunk.chunk_id: p.chunk for p in answer.pack.chunks} if answer.pack else {}
     numbers: dict[str, int] = {}
-    for citation in answer["citations"]:
-        number = numbers.setdefault(citation["chunk_id"], len(numbers) + 1)
-        sentence = " ".join(citation["quote"].split())
-        session.out.print(Text.assemble(clean(sentence), (f" [{number}]", "cyan")))
+    citations = [c for c in given.get("citations") or [] if c.get("chunk_id") in chunks]
+    for citation in citations:
+        numbers.setdefault(citation["chunk_id"], len(numbers) + 1)
+    if citations and all("answer_start" in citation for citation in citations):
+        for citation in citations:
+            sentence = " ".join(str(citation.get("quote", "")).split())
+            session.out.print(
+                Text.assemble(clean(sentence), (f" [{numbers[citation['chunk_id']]}]", "cyan"))
+            )
+    else:
+        marks = "".join(f" [{number}]" for number in numbers.values())
+        session.out.print(Text.assemble(clean(str(given.get("answer", ""))), (marks, "cyan")))
     session.out.print()
     for chunk_id, number in numbers.items():
         chunk = chunks[chunk_id]
-        place = clean(chunk["source_id"])
-        if "page" in chunk:
-            place += f", page {chunk['page']}"
-        path = " › ".join(dict.fromkeys([*filter(None, [chunk.get("title")]), *chunk["heading"]]))
+        place = clean(chunk.source_id)
+        if chunk.metadata.get("page") is not None:
+            place += f", page {chunk.metadata['page']}"
+        names = [*filter(None, [chunk.metadata.get("title")]), *chunk.metadata.get("heading", [])]
+        path = " › ".join(dict.fromkeys(names))
         session.out.print(Text.assemble((f"[{number}] ", "cyan"), (place, "bold")), soft_wrap=True)
         if path:
             session.out.print(Padding(Text(clean(path), style="dim"), (0, 0, 0, 4), expand=False))

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli import app
 from ragdb.client import Database
-from ragdb.retrieval import PostgresRetriever, RetrievalQuery, build_evidence_pack
+from ragdb.engine import Engine
+from ragdb.errors import ContractNotFound
+from ragdb.retrieval import (
+    CorpusRetriever,
+    PostgresRetriever,
+    RetrievalQuery,
+    build_evidence_pack,
+)
 from tests.conftest import Connection
+from tests.embedding import WIDTH, embed, make_corpus
+from tests.endpoint import Fake, says, serving
 
 Run = Callable[..., Any]
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture
@@ -95,3 +112,128 @@ def test_the_retriever_of_a_contract_finds_and_records(db: Connection) -> None:
     assert base.get_trace(trace).retriever == "DocsSearch"
     theirs: Any = base.build_evidence_pack(trace)
     assert build_evidence_pack(chunks, "docs").hash == theirs["hash"]
+
+
+CONTRACT = {
+    "contract_spec_format": 2,
+    "task_id": "t",
+    "version": "1",
+    "capabilities": {"supports_rag": True, "requires_rag": True, "returns_citations": True},
+    "rag_policy": {"enough_context_gate": True, "require_citations": True},
+    "verification_policy": {"verifier_ids": ["rag.citations"]},
+}
+
+
+def test_what_was_asked_is_on_record(run: Run, clone: str) -> None:
+    found = json.loads(run("ask", "docs", "How are gifts refunded?", "--json").stdout)
+    assert run("ask", "docs", "Who governs the planet Mars?").exit_code == 1
+    with psycopg.connect(clone) as db:
+        gates = db.execute(
+            "select trace_id::text, left(pack_hash, 16), is_enough, coverage, client"
+            " from ragdb.evidence_gates order by id"
+        ).fetchall()
+        answers = db.execute(
+            "select trace_id::text, left(pack_hash, 16), is_insufficient, is_verified, citations,"
+            " model from ragdb.evidence_answers order by id"
+        ).fetchall()
+        cited = db.execute(
+            "select source_id, method, start_offset, code from ragdb.answer_citations"
+        ).fetchall()
+    assert gates[0] == (found["trace_id"], found["evidence_hash"], True, 1, "ragdb ask")
+    assert gates[1][2:] == (False, 0, "ragdb ask")
+    assert answers[0] == (found["trace_id"], found["evidence_hash"], False, True, 1, None)
+    assert answers[1][2:] == (True, True, 0, None)
+    assert cited == [("refunds.md", "exact", 33, None)]
+
+
+def test_a_contract_decides_how_is_asked(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "contract.json"
+    path.write_text(json.dumps(CONTRACT))
+    done = run("ask", "docs", "How are gifts refunded?", "--contract", str(path), "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["trace_summary"]["rag_mode"] == "required"
+    done = run("ask", "docs", "Who governs the planet Mars?", "--contract", str(path))
+    assert (done.exit_code, done.stderr.strip()) == (1, "rag required but no evidence found")
+    path.write_text(json.dumps({**CONTRACT, "rag_policy": {"mode": "never"}}))
+    done = run("ask", "docs", "x", "--contract", str(path))
+    assert done.exit_code == 2
+    assert "rag_policy.mode: 'never' is not one of" in done.stderr
+
+
+def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        (hit, *_) = db.search("docs", "gifts refunded")
+    cites = [{"source_id": hit.source, "chunk_id": hit.chunk_id, "quote": "refunded as vouchers"}]
+    fake.script = [says({"answer": "As vouchers.", "citations": cites})]
+    arguments = ["ask", "docs", "How are gifts refunded?", "--model", "m", "--endpoint", fake.url]
+    done = run(*arguments)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[:3] == ["As vouchers. [1]", "", "[1] refunds.md"]
+    fake.script = [says({"answer": "In cash.", "citations": [{"chunk_id": "c7"}]})]
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "citation[0]: unknown chunk_id 'c7'" in done.stderr
+    with psycopg.connect(clone) as connection:
+        rows = connection.execute(
+            "select model, attempt, is_verified from ragdb.evidence_answers order by id"
+        ).fetchall()
+    assert rows == [("m", 1, True), ("m", 1, False), ("m", 2, False)]
+    assert run("ask", "docs", "x", "--endpoint", fake.url).exit_code == 2
+
+
+def test_a_corpus_with_embeddings_is_asked_by_meaning_too(run: Run, clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "gifts are refunded as vouchers", "b": "the moon"}, "meant")
+        embed(db)
+    found = json.loads(run("ask", "meant", "How are gifts refunded?", "--json").stdout)
+    packed = json.loads(run("pack", "meant", "How are gifts refunded?", "--json").stdout)
+    with ragdb.connect(clone) as base:
+        for trace_id in (found["trace_id"], packed["trace_id"]):
+            assert base.get_trace(trace_id).rank_mode == "hybrid"
+    assert found["evidence_hash"] == packed["hash"]
+
+
+def test_a_hybrid_retriever_of_a_contract_embeds_its_query(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "gifts are refunded as vouchers", "b": "the moon"})
+        embed(db)
+        base = Database(db)
+        base.apply_contract(
+            {
+                "nodes": [
+                    {"node": "corpus", "keys": {"name": "Docs"}},
+                    {
+                        "node": "embed",
+                        "keys": {"name": "E", "corpus": "Docs", "model": "hash", "dims": WIDTH},
+                    },
+                    {
+                        "node": "retriever",
+                        "keys": {"name": "Both", "corpus": "Docs", "embed": "E", "mode": "hybrid"},
+                    },
+                ]
+            }
+        )
+        retriever = PostgresRetriever(base, "Both")
+        answer = Engine(base, retriever=retriever).run("How are gifts refunded?")
+        assert answer.output["answer"] == "gifts are refunded as vouchers"
+        trace = base.get_trace(answer.trace_summary["trace_ids"][0])
+        assert (trace.rank_mode, trace.retriever) == ("hybrid", "Both")
+        assert base.get_retriever("Both").corpus == "docs"
+        with pytest.raises(ContractNotFound):
+            base.get_retriever("None")
+
+
+def test_a_pack_of_the_engine_is_that_of_the_database(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        engine = Engine(db, retriever=CorpusRetriever(db, "docs"))
+        answer = engine.run("How are gifts refunded and when do vouchers expire?")
+        assert answer.pack is not None
+        ids = [packed.chunk.chunk_id for packed in answer.pack.chunks]
+        theirs: Any = db.build_evidence_pack(chunk_ids=ids, corpus="docs")
+        assert len(answer.trace_summary["trace_ids"]) == 3
+        # each chunk was retrieved by one of the three
+        rows = db.check_citations(
+            {"answer": "x", "citations": [{"chunk_id": i} for i in ids]}, answer.pack.as_json()
+        )
+    assert answer.pack.canonical_text == theirs["canonical_text"]
+    assert [row.code for row in rows] == [None] * len(ids)

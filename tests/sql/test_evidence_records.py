@@ -279,9 +279,7 @@ def test_the_plan_that_needs_no_model_is_sound(db: Connection) -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
-        st.sampled_from(
-            ["A one", " ", "\n", ".", ", ", "[1]", "[2]", "[3]", "[1, 2]", "[", "\t"]
-        ),
+        st.sampled_from(["A one", " ", "\n", ".", ", ", "[1]", "[2]", "[3]", "[1, 2]", "[", "\t"]),
         max_size=9,
     ).map("".join)
 )
