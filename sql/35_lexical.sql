@@ -28,7 +28,7 @@ comment on table ragdb.term_blocks is
   'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
 comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
@@ -282,8 +282,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
+create or replace function ragdb._blocks(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return (_blocks.last_chunk_no + 31999) / 32000;
+comment on function ragdb._blocks(integer) is 'Returns the number of blocks that chunks up to a number need.';
+
 -- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone.
+-- what is kept in memory is the largest impacts alone. Groups are dealt out, so that any block is a fair sample.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -292,6 +297,8 @@ set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
+declare
+  v_blocks constant integer := ragdb._blocks(corpus.next_chunk_no - 1);
 begin
   delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
   if corpus.chunks < 2000 then
@@ -305,8 +312,8 @@ begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, n.group_no / 8000 as block_no,
-      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    select p.term_id, n.group_no % v_blocks as block_no,
+      string_agg(n.group_no / v_blocks + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
     from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
       cross join lateral (
         select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
@@ -316,7 +323,7 @@ begin
         group by u.lexeme
         offset 0) p
       join weights w on w.term_id = p.term_id
-    group by p.term_id, n.group_no / 8000) g
+    group by p.term_id, n.group_no % v_blocks) g
     join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;

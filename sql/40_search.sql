@@ -282,6 +282,12 @@ end;
 comment on function ragdb._candidates(tsquery, sparsevec, integer) is
   'Returns the k best chunks under a condition by their scores in float4, which only pre-rank.';
 
+create or replace function ragdb._chunks_meeting(condition tsquery, most integer) returns integer[]
+language sql stable parallel safe
+return array(select x.chunk_no from ragdb.chunk_lexemes x where x.lexemes @@ _chunks_meeting.condition limit _chunks_meeting.most);
+comment on function ragdb._chunks_meeting(tsquery, integer) is
+  'Returns the chunks under a condition, so many at most.';
+
 -- The other way round: its cost follows the number of chunks given.
 create or replace function ragdb._candidates_among(
   corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
@@ -399,8 +405,7 @@ declare
   v_most float8;
   v_loose tsquery;
   v_levels text[];
-  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
-  v_sample integer := v_blocks / 2;
+  v_blocks constant integer := ragdb._blocks(state.last_chunk_no);
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -408,7 +413,9 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 2;
+  -- the more words, the fewer of them a chunk has
+  v_need float8 := reach / (1 + cardinality(term_ids) / 8.0);
+  v_step float8 := 0.93;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -426,16 +433,17 @@ begin
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
   v_levels := ragdb._levels(v_ids, v_times);
   -- a score that at least k groups reach and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  v_score := ragdb._block_score(corpus.corpus_id, 0, v_levels);
   for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
     exit when v_count between k + 25 and 3 * k + 90;
     if v_count > k + 25 then
       v_low := v_need;
+      v_need := least((v_low + v_high) / 2, 1.25 * v_low);
     else
       v_high := v_need;
+      v_need := greatest((v_low + v_high) / 2, 0.7 * v_high);
     end if;
-    v_need := (v_low + v_high) / 2;
   end loop;
   v_low := 0;
   v_high := reach;
@@ -443,7 +451,8 @@ begin
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
       from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and 3 * k + 200;
+    -- to look at some more groups costs less than to add up all terms again
+    exit when v_count between k and 3 * k + 200 + 20 * cardinality(v_ids);
     if v_count < k then
       v_high := v_need;
     else
@@ -467,7 +476,7 @@ begin
       from (
         select g.chunk_no, g.score
         from ragdb._candidates_in_groups(corpus.corpus_id, array(
-          select b.block_no * 8000 + p.place - 1
+          select (p.place - 1) * v_blocks + b.block_no
           from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
           vector) g
         union all
@@ -484,9 +493,10 @@ begin
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
-    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
+    -- the k-th score is a need that will do; one close to the first is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), v_step * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
+    v_step := 0;
   end loop;
 end $$;
 comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
@@ -563,6 +573,15 @@ begin
   end if;
   if v_ids is null or v_must is null then
     return;
+  end if;
+  -- what phrases and +words leave is mostly little
+  if v_must like '%&(%' and v_among is null and v_sql is null and v_postings > 400 then
+    v_among := ragdb._chunks_meeting(substr(v_must, 2)::tsquery, 5001);
+    if cardinality(v_among) > 5000 then
+      v_among := null;
+    else
+      v_must := '';
+    end if;
   end if;
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.

@@ -1,4 +1,4 @@
--- What stands in them was made for another size of block; ragdb.optimize_corpus makes them anew, and until then
+-- What stands in them was made for blocks of single chunks;
 -- searches do without.
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
