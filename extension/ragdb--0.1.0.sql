@@ -837,7 +837,7 @@ create table ragdb.answer_citations (
 
 ---- migrations/versions/0006_blocks.sql
 
--- What stands in them was made for another size of block; ragdb.optimize_corpus makes them anew, and until then
+-- What stands in them was made for blocks of single chunks;
 -- searches do without.
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
@@ -3821,7 +3821,7 @@ comment on table ragdb.term_blocks is
   'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
 comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
@@ -4075,8 +4075,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
+create or replace function ragdb._blocks(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return (_blocks.last_chunk_no + 31999) / 32000;
+comment on function ragdb._blocks(integer) is 'Returns the number of blocks that chunks up to a number need.';
+
 -- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone.
+-- what is kept in memory is the largest impacts alone. Groups are dealt out, so that any block is a fair sample.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -4085,6 +4090,8 @@ set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
+declare
+  v_blocks constant integer := ragdb._blocks(corpus.next_chunk_no - 1);
 begin
   delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
   if corpus.chunks < 2000 then
@@ -4098,8 +4105,8 @@ begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, n.group_no / 8000 as block_no,
-      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    select p.term_id, n.group_no % v_blocks as block_no,
+      string_agg(n.group_no / v_blocks + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
     from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
       cross join lateral (
         select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
@@ -4109,7 +4116,7 @@ begin
         group by u.lexeme
         offset 0) p
       join weights w on w.term_id = p.term_id
-    group by p.term_id, n.group_no / 8000) g
+    group by p.term_id, n.group_no % v_blocks) g
     join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;
@@ -5928,6 +5935,12 @@ end;
 comment on function ragdb._candidates(tsquery, sparsevec, integer) is
   'Returns the k best chunks under a condition by their scores in float4, which only pre-rank.';
 
+create or replace function ragdb._chunks_meeting(condition tsquery, most integer) returns integer[]
+language sql stable parallel safe
+return array(select x.chunk_no from ragdb.chunk_lexemes x where x.lexemes @@ _chunks_meeting.condition limit _chunks_meeting.most);
+comment on function ragdb._chunks_meeting(tsquery, integer) is
+  'Returns the chunks under a condition, so many at most.';
+
 -- The other way round: its cost follows the number of chunks given.
 create or replace function ragdb._candidates_among(
   corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
@@ -6045,8 +6058,7 @@ declare
   v_most float8;
   v_loose tsquery;
   v_levels text[];
-  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
-  v_sample integer := v_blocks / 2;
+  v_blocks constant integer := ragdb._blocks(state.last_chunk_no);
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -6054,7 +6066,9 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 2;
+  -- the more words, the fewer of them a chunk has
+  v_need float8 := reach / (1 + cardinality(term_ids) / 8.0);
+  v_step float8 := 0.93;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -6072,16 +6086,17 @@ begin
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
   v_levels := ragdb._levels(v_ids, v_times);
   -- a score that at least k groups reach and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  v_score := ragdb._block_score(corpus.corpus_id, 0, v_levels);
   for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
     exit when v_count between k + 25 and 3 * k + 90;
     if v_count > k + 25 then
       v_low := v_need;
+      v_need := least((v_low + v_high) / 2, 1.25 * v_low);
     else
       v_high := v_need;
+      v_need := greatest((v_low + v_high) / 2, 0.7 * v_high);
     end if;
-    v_need := (v_low + v_high) / 2;
   end loop;
   v_low := 0;
   v_high := reach;
@@ -6089,7 +6104,8 @@ begin
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
       from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and 3 * k + 200;
+    -- to look at some more groups costs less than to add up all terms again
+    exit when v_count between k and 3 * k + 200 + 20 * cardinality(v_ids);
     if v_count < k then
       v_high := v_need;
     else
@@ -6113,7 +6129,7 @@ begin
       from (
         select g.chunk_no, g.score
         from ragdb._candidates_in_groups(corpus.corpus_id, array(
-          select b.block_no * 8000 + p.place - 1
+          select (p.place - 1) * v_blocks + b.block_no
           from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
           vector) g
         union all
@@ -6130,9 +6146,10 @@ begin
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
-    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
+    -- the k-th score is a need that will do; one close to the first is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), v_step * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
+    v_step := 0;
   end loop;
 end $$;
 comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
@@ -6209,6 +6226,15 @@ begin
   end if;
   if v_ids is null or v_must is null then
     return;
+  end if;
+  -- what phrases and +words leave is mostly little
+  if v_must like '%&(%' and v_among is null and v_sql is null and v_postings > 400 then
+    v_among := ragdb._chunks_meeting(substr(v_must, 2)::tsquery, 5001);
+    if cardinality(v_among) > 5000 then
+      v_among := null;
+    else
+      v_must := '';
+    end if;
   end if;
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.
@@ -16288,7 +16314,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 58a3fe5d0cf8897e';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source c78e19b6c6323424';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

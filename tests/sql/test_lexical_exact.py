@@ -223,7 +223,12 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
     stored = [text(5, 40) for _ in range(1800)]
     stored += stored[:200] * 2
     db.execute("select ragdb.create_corpus('large', text_config => 'simple')")
-    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored)))
+    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
+    # so that there is more than one block of 32,000 chunks
+    db.execute(
+        "update ragdb.corpora set next_chunk_no = next_chunk_no + 70001 where name = 'large'"
+    )
+    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[1100:], 1100)))
 
     def check() -> None:
         twin = Collection.read(db, "large")
@@ -238,8 +243,11 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
     check()
     # and by the blocks of frequent lexemes
     db.execute("select ragdb.optimize_corpus('large')")
-    (blocks,) = db.execute("select count(*) from ragdb.term_blocks").fetchone() or (0,)
-    assert blocks > 20
+    blocks = db.execute(
+        "select block_no, count(*) from ragdb.term_blocks group by 1 order by 1"
+    ).fetchall()
+    assert [number for number, _ in blocks] == [0, 1, 2]
+    assert min(terms for _, terms in blocks) > 20
     check()
     # and with documents that these blocks do not know, know wrongly, or know though they are gone
     put(db, "large", (document(f"{n}.txt", text(5, 40)) for n in range(0, 120, 2)))
