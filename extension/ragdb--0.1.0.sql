@@ -966,6 +966,7 @@ begin atomic
     ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
     ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG445', 'EvidenceMissing', 'conflict', 409, 'a tool requires evidence, or a citation of every chunk, and what it found has none'),
     ('RG450', 'CapacityExceeded', 'capacity_exceeded', 429, 'a capability has as many calls of the caller at work as it may'),
     ('RG451', 'RateLimited', 'rate_limited', 429, 'a role has as many jobs waiting for workers as it may'),
     ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),
@@ -2389,6 +2390,27 @@ begin
 end $$;
 comment on function ragdb.document_chunks(text, text) is
   'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
+
+-- Chunks overlap, and leave the white space between them out.
+create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(document_text.corpus, 'read');
+  v_document ragdb.documents := ragdb._find_document(v_corpus, document_text.doc_cid);
+begin
+  return (
+    select string_agg(
+      -- turns have no offsets
+      repeat(E'\n', case when x.ordinal = 0 then 0 else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
+        || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1), '' order by x.ordinal)
+    from (
+      select c.*, coalesce(max(c.end_offset) over (order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
+      from ragdb.chunks c where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no) x);
+end $$;
+comment on function ragdb.document_text(text, text) is
+  'Returns the text of a document as its chunks have it: each character once, with a line end or two for white space that no chunk has; null without chunks. Raises RG400, RG404, RG405.';
 
 -- ── events ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -7687,8 +7709,9 @@ comment on function ragdb._is_uuid(text) is 'Tells whether a text is a UUID with
 
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
 -- every database.
+-- Definer: what it calls is private.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
-language sql stable parallel safe
+language sql stable parallel safe security definer
 return case when ragdb._is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb._uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text end;
@@ -8212,8 +8235,9 @@ comment on function ragdb._le_bytes(bytea, integer, integer) is
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
+-- Definer: what it calls is private.
 create or replace function ragdb.xxh64(data bytea) returns text
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -10939,6 +10963,20 @@ begin atomic
       and (n.keys ->> 'requireCitations' = 'true' or exists (select from cited c where c.rag = n.rag))
     union all select 'mcp-retrieve-output-source-required', 'error', n.node_no, 'sourceField', 'provenance=source and no field carries the source', 'give sourceField='
     from n where n.node = 'retrieve' and n.keys ->> 'provenance' = 'source' and not n.keys ? 'sourceField'
+    union all select 'mcp-retrieve-output-field-conflict', 'error', n.node_no, f.key, f.key || ' of a retrieve is ' || ragdb._quote(f.field) || ', which another field is',
+      'id, text and provenance are always there; citation, source and score where no field is named for them'
+    from n cross join lateral (values ('citationField', coalesce(n.keys ->> 'citationField', 'citation'), 1), ('sourceField', coalesce(n.keys ->> 'sourceField', 'source'), 2),
+      ('scoreField', coalesce(n.keys ->> 'scoreField', 'score'), 3), ('as', n.keys ->> 'as', 4)) f (key, field, ord)
+    where n.node = 'retrieve' and n.keys ? f.key and (f.field = 'provenance' or f.field !~ '\S' or f.key <> 'as' and (f.field in ('id', 'text')
+      or f.field in (case when f.ord <> 1 then coalesce(n.keys ->> 'citationField', 'citation') end, case when f.ord <> 2 then coalesce(n.keys ->> 'sourceField', 'source') end,
+        case when f.ord <> 3 then coalesce(n.keys ->> 'scoreField', 'score') end)))
+    union all select 'mcp-tool-name-invalid', 'error', n.node_no, 'name', n.title || ' has a name that clients refuse', 'a name has 1 to 64 of A-Z, a-z, 0-9, _ and -'
+    from n where n.node in ('tool', 'prompt') and n.name ~ '\S' and n.name !~ '^[A-Za-z0-9_-]{1,64}$'
+    union all select 'mcp-tool-name-reserved', 'error', n.node_no, 'name', n.title || ' has the name of a tool of ragdb mcp', 'give it another name'
+    from n where n.node in ('tool', 'prompt')
+      and n.name in ('search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace', 'validate_citations')
+    union all select 'mcp-param-unused', 'warning', n.node_no, null, n.title || ' does nothing', 'only the param that a retrieve names as queryParam is used'
+    from n join n c on c.node = 'retrieve' and c.parent_no = n.parent_no where n.node = 'param' and n.name ~ '\S' and n.name is distinct from c.keys ->> 'queryParam'
   )
   select p.rule, p.severity, p.node_no, p.key, p.message, p.hint from problems p;
 end;
@@ -11118,9 +11156,10 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
   for v_problem in
     select i.node, i.name, o.contract from unnest(v_items) i
-      join ragdb.contract_nodes o on o.node = i.node and o.name = i.name and o.contract <> v_name
+      join ragdb.contract_nodes o on o.name = i.name and o.contract <> v_name
+        and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
-    where i.node in ('retriever', 'rag', 'tool') limit 1
+    where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1
   loop
     raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
       using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
@@ -11315,6 +11354,52 @@ end $$;
 comment on function ragdb.get_retriever(text) is
   'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
 
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.named_retriever') is null then
+    create type ragdb.named_retriever as (retriever ragdb.contract_nodes, rag text, settings ragdb.retriever_settings);
+  end if;
+end $$;
+comment on type ragdb.named_retriever is 'A retriever that a caller named, itself or by a rag, and how it searches.';
+
+create or replace function ragdb._named_retriever(retriever text, rag text) returns ragdb.named_retriever
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rag ragdb.contract_nodes;
+  v_named ragdb.named_retriever;
+begin
+  if (retriever is null) = (rag is null) then
+    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
+      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
+  end if;
+  if rag is not null then
+    v_rag := ragdb._contract_node('rag', rag);
+    v_named.rag := v_rag.name;
+  end if;
+  v_named.retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
+  v_named.settings := ragdb._open_retriever(v_named.retriever, null);
+  return v_named;
+end $$;
+comment on function ragdb._named_retriever(text, text) is
+  'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417, RG441.';
+
+create or replace function ragdb.search_with(
+  retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
+  query_embedding float8[] default null, rag text default null)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings ragdb.retriever_settings := (ragdb._named_retriever(retriever, rag)).settings;
+begin
+  return query select h.* from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
+    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
+end $$;
+comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text) is
+  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG417, RG441.';
+
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
@@ -11324,22 +11409,12 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_rag ragdb.contract_nodes;
-  v_retriever ragdb.contract_nodes;
-  v_settings ragdb.retriever_settings;
+  v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
+  v_settings ragdb.retriever_settings := v_named.settings;
 begin
-  if (retriever is null) = (rag is null) then
-    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
-      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
-  end if;
-  if rag is not null then
-    v_rag := ragdb._contract_node('rag', rag);
-  end if;
-  v_retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
-  v_settings := ragdb._open_retriever(v_retriever, null);
   return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
-    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => v_retriever.name, rag => v_rag.name) h;
+    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => (v_named.retriever).name, rag => v_named.rag) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
   'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';
@@ -12020,8 +12095,9 @@ end $$;
 comment on function ragdb._markers(text) is
   'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -13413,6 +13489,232 @@ end $$;
 comment on function ragdb.export_trec(uuid, text) is
   'Returns the lines of a TREC run file, or of the qrels of the labels that were imported for its eval. Raises RG400, RG443.';
 
+---- sql/68_tools.sql
+
+-- Tools of contracts: each `retrieve` node as a function from arguments to JSON, with the fields that it names. `ragdb mcp`
+-- serves them; psql can call them too.
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.tool_binding') is null then
+    create type ragdb.tool_binding as (
+      name text, kind text, title text, description text, contract text, contract_version integer, node_no integer,
+      retriever ragdb.contract_nodes, rag text, corpus text, mode text, k integer, min_score float8, query text, query_param text,
+      result_field text, citation_field text, source_field text, score_field text, require_citations boolean,
+      require_grounding boolean, max_context integer);
+  end if;
+end $$;
+comment on type ragdb.tool_binding is 'A tool or prompt of a contract with the retrieval that it is bound to.';
+
+create or replace function ragdb._tool_bindings() returns setof ragdb.tool_binding
+language sql stable parallel safe
+begin atomic
+  select t.name, t.node, t.keys ->> 'title', t.keys ->> 'description', k.contract, k.version, t.node_no,
+    s, r.name, s.corpus, d.mode, coalesce((c.keys ->> 'topK')::integer, d.k), coalesce((c.keys ->> 'minScore')::float8, d.min_score),
+    c.keys ->> 'query', c.keys ->> 'queryParam', coalesce(c.keys ->> 'as', 'chunks'),
+    coalesce(c.keys ->> 'citationField', 'citation'), coalesce(c.keys ->> 'sourceField', 'source'), coalesce(c.keys ->> 'scoreField', 'score'),
+    -- a retrieve may ask for more than its rag, never for less
+    'true' in (c.keys ->> 'requireCitations', r.keys ->> 'citations', g.keys ->> 'requireCitations'),
+    coalesce((c.keys ->> 'requireGrounding')::boolean, false), (g.keys ->> 'maxContext')::integer
+  from ragdb.contracts k
+    join ragdb.contract_nodes c on c.contract = k.contract and c.version = k.version and c.node = 'retrieve'
+    join ragdb.contract_nodes t on t.contract = k.contract and t.version = k.version and t.node_no = c.parent_no
+    left join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version and r.node = 'rag' and r.name = c.keys ->> 'rag'
+    left join ragdb.contract_nodes g on g.contract = k.contract and g.version = k.version and g.node = 'grounding' and g.rag = r.name
+    join ragdb.contract_nodes s on s.contract = k.contract and s.version = k.version and s.node = 'retriever'
+      and s.name = coalesce(c.keys ->> 'retriever', r.keys ->> 'retriever')
+    join ragdb.corpora o on o.name = s.corpus and o.personal_of is not distinct from case when o.name = 'personal' then ragdb._caller() end
+      and ragdb._privilege(o.corpus_id, o.personal_of, o.name) > 0
+    cross join lateral ragdb._retriever_settings(s) d
+  where k.is_current;
+end;
+comment on function ragdb._tool_bindings() is
+  'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';
+
+create or replace function ragdb._tool_params(tool ragdb.tool_binding) returns setof ragdb.contract_nodes
+language sql stable parallel safe
+begin atomic
+  select p.* from ragdb.contract_nodes p
+  where p.contract = (tool).contract and p.version = (tool).contract_version and p.parent_no = (tool).node_no and p.node = 'param'
+  order by p.node_no;
+end;
+comment on function ragdb._tool_params(ragdb.tool_binding) is 'Returns the param nodes of a tool in their order.';
+
+-- The query cannot be left out, whatever its param says.
+create or replace function ragdb._is_required_param(tool ragdb.tool_binding, param ragdb.contract_nodes) returns boolean
+language sql immutable parallel safe
+return (param).name is not distinct from (tool).query_param or coalesce(((param).keys ->> 'required')::boolean, true);
+comment on function ragdb._is_required_param(ragdb.tool_binding, ragdb.contract_nodes) is 'Whether a call of a tool must give this argument.';
+
+create or replace function ragdb._tool_input_schema(tool ragdb.tool_binding) returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_build_object('type', 'object', 'additionalProperties', false,
+    'properties', coalesce(pg_catalog.jsonb_object_agg(p.name, pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'type', 'string', 'description', p.keys ->> 'description'))) filter (where p.name is not null), '{}'),
+    'required', coalesce(pg_catalog.jsonb_agg(p.name order by p.node_no) filter (where ragdb._is_required_param(tool, p)), '[]'))
+  from ragdb._tool_params(tool) p);
+comment on function ragdb._tool_input_schema(ragdb.tool_binding) is 'Returns the JSON schema of the arguments of a tool.';
+
+create or replace function ragdb._tool_output_schema(tool ragdb.tool_binding) returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_build_object('type', 'object', 'required', pg_catalog.jsonb_build_array((tool).result_field, 'provenance'),
+  'properties', pg_catalog.jsonb_build_object(
+    (tool).result_field, pg_catalog.jsonb_build_object('type', 'array', 'items', pg_catalog.jsonb_build_object('type', 'object',
+      'required', pg_catalog.jsonb_build_array('id', 'text', (tool).source_field, (tool).score_field, (tool).citation_field, 'provenance'),
+      'properties', pg_catalog.jsonb_build_object(
+        'id', '{"type": "string"}'::jsonb, 'text', '{"type": "string"}'::jsonb, (tool).source_field, '{"type": "string"}'::jsonb,
+        (tool).score_field, '{"type": "number", "minimum": 0, "maximum": 1}'::jsonb, (tool).citation_field, '{"type": "object"}'::jsonb,
+        'provenance', '{"type": "object"}'::jsonb))),
+    'provenance', '{"type": "object"}'::jsonb));
+comment on function ragdb._tool_output_schema(ragdb.tool_binding) is 'Returns the JSON schema of what a tool returns.';
+
+create or replace function ragdb.list_tools()
+returns table (name text, kind text, title text, description text, input_schema jsonb, output_schema jsonb, query text, query_param text,
+  corpus text, mode text, contract text, contract_version integer)
+language sql stable parallel safe security definer
+begin atomic
+  select t.name, t.kind, t.title, t.description, ragdb._tool_input_schema(t), ragdb._tool_output_schema(t), t.query, t.query_param,
+    t.corpus, t.mode, t.contract, t.contract_version
+  from ragdb._tool_bindings() t order by t.name;
+end;
+comment on function ragdb.list_tools() is
+  'Lists the tools and prompts (kind) of the contracts in force that have a retrieve and whose corpus the caller may read: JSON schemas of arguments and output, the fixed query or the argument that is the query, corpus and mode searched.';
+
+create or replace function ragdb._open_tool(tool text) returns ragdb.tool_binding
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding;
+begin
+  select b.* into v_tool from ragdb._tool_bindings() b where b.name = _open_tool.tool;
+  if not found then
+    raise exception 'tool % does not exist', ragdb._quote(tool)
+      using errcode = 'RG441', detail = 'no contract in force that is visible to role ' || ragdb._quote(ragdb._caller())
+              || ' binds it to a retrieval',
+            hint = coalesce('did you mean ' || ragdb._nearest_name(tool, array(select b.name from ragdb._tool_bindings() b)) || '?',
+              'ragdb apply FILE puts a contract in force');
+  end if;
+  return v_tool;
+end $$;
+comment on function ragdb._open_tool(text) is 'Returns a tool or prompt that the caller may use. Raises RG441.';
+
+create or replace function ragdb._tool_query(tool ragdb.tool_binding, arguments jsonb) returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_params ragdb.contract_nodes[] := array(select p from ragdb._tool_params(tool) p);
+  v_wrong text;
+begin
+  if jsonb_typeof(arguments) is distinct from 'object' then
+    raise exception 'arguments is no object'
+      using errcode = 'RG400', detail = 'it is ' || coalesce(jsonb_typeof(arguments), 'null'),
+            hint = 'pass {"name": "text"}, as ragdb.list_tools() describes';
+  end if;
+  select 'has no argument ' || ragdb._quote(a.key) into v_wrong from jsonb_object_keys(arguments) a (key)
+    where not exists (select from unnest(v_params) p where p.name = a.key) order by a.key collate "C" limit 1;
+  if v_wrong is null then
+    select 'needs ' || p.name || ', a text' into v_wrong from unnest(v_params) p
+      where case when arguments ? p.name then jsonb_typeof(arguments -> p.name) <> 'string' else ragdb._is_required_param(tool, p) end
+        or p.name = tool.query_param and (arguments ->> p.name) !~ '\S'
+      order by p.node_no limit 1;
+  end if;
+  if v_wrong is not null then
+    raise exception 'tool % %', ragdb._quote(tool.name), v_wrong
+      using errcode = 'RG400', detail = 'its arguments are ' || coalesce(nullif(array_to_string(array(select p.name from unnest(v_params) p), ', '), ''), 'none'),
+            hint = 'ragdb.list_tools() describes them';
+  end if;
+  return coalesce(tool.query, arguments ->> tool.query_param);
+end $$;
+comment on function ragdb._tool_query(ragdb.tool_binding, jsonb) is 'Returns the query of a call of a tool. Raises RG400.';
+
+-- What was retrieved, under the names that the contract gives: as much as the rag's maxContext lets in, cited where citations
+-- are required, and each chunk with what it can be checked by.
+create or replace function ragdb._tool_output(tool ragdb.tool_binding, corpus ragdb.corpora, hits ragdb.hit[], trace_id uuid) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_uncited text;
+  v_chunks jsonb;
+begin
+  if tool.require_grounding and hits = '{}' then
+    raise exception 'tool % found nothing', ragdb._quote(tool.name)
+      using errcode = 'RG445', detail = 'requireGrounding is true, and no chunk of corpus ' || ragdb._quote(tool.corpus) || ' answers the query',
+            hint = 'ask in other words, or lower minScore in contract ' || tool.contract;
+  end if;
+  select h.chunk_id into v_uncited from unnest(hits) h
+    where tool.require_citations and not ragdb._is_cited(coalesce(h.citation, jsonb_build_object('uri', h.source))) order by h.rank limit 1;
+  if found then
+    raise exception 'chunk % has no citation', ragdb._quote(v_uncited)
+      using errcode = 'RG445', detail = 'tool ' || ragdb._quote(tool.name) || ' requires one of every chunk that it returns',
+            hint = 'a citation has a uri or a locator that is not blank: correct it in the chunk''s source';
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', h.chunk_id, 'text', left(h.text, coalesce(tool.max_context, 2147483647) - h.before::integer),
+      tool.source_field, h.source, tool.score_field, h.score, tool.citation_field, coalesce(h.citation, jsonb_build_object('uri', h.source)),
+      'provenance', jsonb_strip_nulls(jsonb_build_object('rank', h.rank, 'doc_cid', h.doc_cid, 'title', h.title, 'page', h.page,
+        'start_offset', h.start_offset, 'end_offset', h.end_offset, 'content_hash', h.content_hash, 'lexical_score', h.lexical_score,
+        'semantic_score', h.semantic_score,
+        'is_cut', case when h.before + length(h.text) > tool.max_context then true end))) order by h.rank), '[]')
+    into v_chunks
+    from (select u.*, coalesce(sum(length(u.text)) over (order by u.rank rows between unbounded preceding and 1 preceding), 0) as before
+      from unnest(hits) u) h
+    where h.before < coalesce(tool.max_context, 2147483647);
+  return jsonb_build_object(tool.result_field, v_chunks, 'provenance', jsonb_strip_nulls(jsonb_build_object(
+    'tool', tool.name, 'contract', tool.contract, 'contract_version', tool.contract_version, 'rag', tool.rag,
+    'retriever', (tool.retriever).name, 'corpus', corpus.name, 'corpus_version', corpus.version, 'mode', tool.mode,
+    'top_k', tool.k, 'min_score', tool.min_score, 'max_context', tool.max_context, 'retrieved', cardinality(hits),
+    'ranking_hash', ragdb._ranking_hash(corpus),
+    'result_hash', ragdb._result_hash(array(
+      select row(corpus.corpus_id, null, null, h.rank, h.chunk_id, decode(h.content_hash, 'hex'), h.score, h.lexical_score,
+        h.semantic_score, h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits from unnest(hits) h)),
+    'trace_id', trace_id)));
+end $$;
+comment on function ragdb._tool_output(ragdb.tool_binding, ragdb.corpora, ragdb.hit[], uuid) is
+  'Returns retrieved chunks as a tool does, with their provenance. Raises RG445.';
+
+create or replace function ragdb.search_tool(tool text, arguments jsonb default '{}', query_embedding float8[] default null) returns jsonb
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding := ragdb._open_tool(tool);
+  v_query text := ragdb._tool_query(v_tool, arguments);
+  v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+begin
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), array(
+    select h from ragdb.search(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score,
+      query_embedding => search_tool.query_embedding) h), null);
+end $$;
+comment on function ragdb.search_tool(text, jsonb, float8[]) is
+  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417, RG441, and RG445 where required citations or evidence are missing.';
+
+create or replace function ragdb.retrieve_tool(
+  tool text, arguments jsonb default '{}', query_embedding float8[] default null, client text default null,
+  otel_trace_id text default null, otel_span_id text default null)
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding := ragdb._open_tool(tool);
+  v_query text := ragdb._tool_query(v_tool, arguments);
+  v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+  v_hits ragdb.hit[] := array(
+    select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
+      h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
+      h.metadata, h.mode, h.is_exact)::ragdb.hit
+    from ragdb._retrieve(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
+      client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
+      retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
+begin
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id());
+end $$;
+comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is
+  'Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id is in the provenance; client, otel_trace_id and otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
+
 ---- sql/70_evidence.sql
 
 -- Evidence packs: chunks as one text for a model, the same bytes for the same chunks, that no document can forge.
@@ -13642,8 +13944,9 @@ end $$;
 comment on function ragdb._check_evidence(jsonb) is
   'Refuses what is not the evidence of a pack. Raises RG460.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -14010,9 +14313,10 @@ return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'ob
 comment on function ragdb._evidence_of(jsonb) is
   'Returns the evidence in the input of a task, or what it is given.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.validate_citations(output jsonb, evidence jsonb, require_citations boolean default false)
 returns text[]
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14408,8 +14712,9 @@ begin
 end $$;
 comment on function ragdb._check_question(text) is 'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_query_plan(question text) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14484,10 +14789,11 @@ end $$;
 comment on function ragdb.validate_query_plan(jsonb) is
   'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is true, reason is a text; nothing for a sound one.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14557,10 +14863,11 @@ end;
 comment on function ragdb._sentences(text) is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
   question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -16151,6 +16458,7 @@ begin
       ('get_document', 'ragdb_reader'),
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
+      ('document_text', 'ragdb_reader'),
       ('events_after', 'ragdb_reader'),
       -- the reference ranking
       ('kern_chunk_hash', 'ragdb_reader'),
@@ -16240,7 +16548,12 @@ begin
       ('list_contracts', 'ragdb_reader'),
       ('assertion_kinds', 'ragdb_reader'),
       ('get_retriever', 'ragdb_reader'),
+      ('search_with', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
+      -- tools of contracts
+      ('list_tools', 'ragdb_reader'),
+      ('search_tool', 'ragdb_reader'),
+      ('retrieve_tool', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),
       ('import_eval', 'ragdb_reader'),
@@ -16314,7 +16627,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source c78e19b6c6323424';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 28ecb1a2d5a7c996';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

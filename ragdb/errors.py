@@ -139,6 +139,10 @@ class RunFailed(RagdbError, code="RG444"):
     """An evaluation run did not pass and was asserted to."""
 
 
+class EvidenceMissing(RagdbError, code="RG445"):
+    """A tool requires evidence, or a citation of every chunk, and what it found has none."""
+
+
 class CapacityExceeded(RagdbError, code="RG450"):
     """A capability has as many calls of the caller at work as it may."""
 

@@ -668,6 +668,24 @@ class ListSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListToolsRow:
+    """A row of `list_tools`."""
+
+    name: str
+    kind: str
+    title: str | None
+    description: str
+    input_schema: Any
+    output_schema: Any
+    query: str
+    query_param: str
+    corpus: str
+    mode: str
+    contract: str
+    contract_version: int
+
+
+@dataclass(frozen=True, slots=True)
 class MatchDocumentsRow:
     """A row of `match_documents`."""
 
@@ -1169,6 +1187,7 @@ _CUTOVER_CORPUS = Call(
 _DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
 _DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
 _DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
+_DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
 _DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
 _DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 _DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
@@ -1304,6 +1323,7 @@ _LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 _LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 _LIST_POLICIES = Call("list_policies", {})
 _LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+_LIST_TOOLS = Call("list_tools", {})
 _LIST_TRACES = Call(
     "list_traces",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
@@ -1636,6 +1656,24 @@ _RETRIEVE_SLICE = Call(
         "otel_span_id": None,
     },
 )
+_RETRIEVE_TOOL = Call(
+    "retrieve_tool",
+    {
+        "tool": "text",
+        "arguments": "jsonb",
+        "query_embedding": "double precision[]",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "arguments": {},
+        "query_embedding": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
 _RETRIEVE_WITH = Call(
     "retrieve_with",
     {
@@ -1821,6 +1859,24 @@ _SEARCH_SLICE = Call(
         "min_lexical": 0.0,
         "min_semantic": 0.0,
     },
+)
+_SEARCH_TOOL = Call(
+    "search_tool",
+    {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
+    {"arguments": {}, "query_embedding": None},
+)
+_SEARCH_WITH = Call(
+    "search_with",
+    {
+        "retriever": "text",
+        "query": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "rag": "text",
+    },
+    {"k": None, "min_score": None, "filter": None, "query_embedding": None, "rag": None},
 )
 _SIMILAR = Call(
     "similar",
@@ -2211,6 +2267,14 @@ class Functions(Caller):
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
         return self._rows(_DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
 
+    def document_text(self, corpus: str, doc_cid: str) -> str | None:
+        """Returns the text of a document as its chunks have it: each character once, with a line
+        end or two for white space that no chunk has; null without chunks. Raises RG400,
+        RG404, RG405.
+        """
+        value: str | None = self._value(_DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
     def drop_corpus(self, corpus: str) -> None:
         """Removes a corpus with its documents, index, grants and events; its traces stay. Raises
         RG400, RG401, RG404.
@@ -2599,6 +2663,13 @@ class Functions(Caller):
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
         return self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    def list_tools(self) -> list[ListToolsRow]:
+        """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
+        whose corpus the caller may read: JSON schemas of arguments and output, the fixed
+        query or the argument that is the query, corpus and mode searched.
+        """
+        return self._rows(_LIST_TOOLS, ListToolsRow)
 
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -3208,6 +3279,23 @@ class Functions(Caller):
             otel_span_id,
         )
 
+    def retrieve_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> Any:
+        """Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id
+        is in the provenance; client, otel_trace_id and otel_span_id are those of
+        ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        """
+        return self._value(
+            _RETRIEVE_TOOL, tool, arguments, query_embedding, client, otel_trace_id, otel_span_id
+        )
+
     def retrieve_with(
         self,
         retriever: str,
@@ -3447,6 +3535,34 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+        )
+
+    def search_tool(
+        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+    ) -> Any:
+        """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
+        "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
+        gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
+        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417,
+        RG441, and RG445 where required citations or evidence are missing.
+        """
+        return self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
+
+    def search_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rag: str | None = None,
+    ) -> list[Hit]:
+        """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
+        raises, RG417, RG441.
+        """
+        return self._rows(
+            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag
         )
 
     def similar(
@@ -3920,6 +4036,14 @@ class AsyncFunctions(AsyncCaller):
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
         return await self._rows(_DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
 
+    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
+        """Returns the text of a document as its chunks have it: each character once, with a line
+        end or two for white space that no chunk has; null without chunks. Raises RG400,
+        RG404, RG405.
+        """
+        value: str | None = await self._value(_DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
     async def drop_corpus(self, corpus: str) -> None:
         """Removes a corpus with its documents, index, grants and events; its traces stay. Raises
         RG400, RG401, RG404.
@@ -4318,6 +4442,13 @@ class AsyncFunctions(AsyncCaller):
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
         return await self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    async def list_tools(self) -> list[ListToolsRow]:
+        """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
+        whose corpus the caller may read: JSON schemas of arguments and output, the fixed
+        query or the argument that is the query, corpus and mode searched.
+        """
+        return await self._rows(_LIST_TOOLS, ListToolsRow)
 
     async def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -4933,6 +5064,23 @@ class AsyncFunctions(AsyncCaller):
             otel_span_id,
         )
 
+    async def retrieve_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> Any:
+        """Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id
+        is in the provenance; client, otel_trace_id and otel_span_id are those of
+        ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        """
+        return await self._value(
+            _RETRIEVE_TOOL, tool, arguments, query_embedding, client, otel_trace_id, otel_span_id
+        )
+
     async def retrieve_with(
         self,
         retriever: str,
@@ -5172,6 +5320,34 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+        )
+
+    async def search_tool(
+        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+    ) -> Any:
+        """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
+        "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
+        gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
+        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417,
+        RG441, and RG445 where required citations or evidence are missing.
+        """
+        return await self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
+
+    async def search_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rag: str | None = None,
+    ) -> list[Hit]:
+        """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
+        raises, RG417, RG441.
+        """
+        return await self._rows(
+            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag
         )
 
     async def similar(

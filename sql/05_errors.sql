@@ -37,6 +37,7 @@ begin atomic
     ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
     ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG445', 'EvidenceMissing', 'conflict', 409, 'a tool requires evidence, or a citation of every chunk, and what it found has none'),
     ('RG450', 'CapacityExceeded', 'capacity_exceeded', 429, 'a capability has as many calls of the caller at work as it may'),
     ('RG451', 'RateLimited', 'rate_limited', 429, 'a role has as many jobs waiting for workers as it may'),
     ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),

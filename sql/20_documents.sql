@@ -1059,6 +1059,27 @@ end $$;
 comment on function ragdb.document_chunks(text, text) is
   'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
 
+-- Chunks overlap, and leave the white space between them out.
+create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(document_text.corpus, 'read');
+  v_document ragdb.documents := ragdb._find_document(v_corpus, document_text.doc_cid);
+begin
+  return (
+    select string_agg(
+      -- turns have no offsets
+      repeat(E'\n', case when x.ordinal = 0 then 0 else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
+        || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1), '' order by x.ordinal)
+    from (
+      select c.*, coalesce(max(c.end_offset) over (order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
+      from ragdb.chunks c where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no) x);
+end $$;
+comment on function ragdb.document_text(text, text) is
+  'Returns the text of a document as its chunks have it: each character once, with a line end or two for white space that no chunk has; null without chunks. Raises RG400, RG404, RG405.';
+
 -- ── events ──────────────────────────────────────────────────────────────────────────────────────────
 
 -- A writer holds the clock's row from its event to its commit, so ticks become visible in their order: whoever

@@ -77,8 +77,9 @@ comment on function ragdb._is_uuid(text) is 'Tells whether a text is a UUID with
 
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
 -- every database.
+-- Definer: what it calls is private.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
-language sql stable parallel safe
+language sql stable parallel safe security definer
 return case when ragdb._is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb._uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text end;

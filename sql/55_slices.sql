@@ -29,8 +29,9 @@ comment on function ragdb._le_bytes(bytea, integer, integer) is
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
+-- Definer: what it calls is private.
 create or replace function ragdb.xxh64(data bytea) returns text
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -606,6 +606,20 @@ begin atomic
       and (n.keys ->> 'requireCitations' = 'true' or exists (select from cited c where c.rag = n.rag))
     union all select 'mcp-retrieve-output-source-required', 'error', n.node_no, 'sourceField', 'provenance=source and no field carries the source', 'give sourceField='
     from n where n.node = 'retrieve' and n.keys ->> 'provenance' = 'source' and not n.keys ? 'sourceField'
+    union all select 'mcp-retrieve-output-field-conflict', 'error', n.node_no, f.key, f.key || ' of a retrieve is ' || ragdb._quote(f.field) || ', which another field is',
+      'id, text and provenance are always there; citation, source and score where no field is named for them'
+    from n cross join lateral (values ('citationField', coalesce(n.keys ->> 'citationField', 'citation'), 1), ('sourceField', coalesce(n.keys ->> 'sourceField', 'source'), 2),
+      ('scoreField', coalesce(n.keys ->> 'scoreField', 'score'), 3), ('as', n.keys ->> 'as', 4)) f (key, field, ord)
+    where n.node = 'retrieve' and n.keys ? f.key and (f.field = 'provenance' or f.field !~ '\S' or f.key <> 'as' and (f.field in ('id', 'text')
+      or f.field in (case when f.ord <> 1 then coalesce(n.keys ->> 'citationField', 'citation') end, case when f.ord <> 2 then coalesce(n.keys ->> 'sourceField', 'source') end,
+        case when f.ord <> 3 then coalesce(n.keys ->> 'scoreField', 'score') end)))
+    union all select 'mcp-tool-name-invalid', 'error', n.node_no, 'name', n.title || ' has a name that clients refuse', 'a name has 1 to 64 of A-Z, a-z, 0-9, _ and -'
+    from n where n.node in ('tool', 'prompt') and n.name ~ '\S' and n.name !~ '^[A-Za-z0-9_-]{1,64}$'
+    union all select 'mcp-tool-name-reserved', 'error', n.node_no, 'name', n.title || ' has the name of a tool of ragdb mcp', 'give it another name'
+    from n where n.node in ('tool', 'prompt')
+      and n.name in ('search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace', 'validate_citations')
+    union all select 'mcp-param-unused', 'warning', n.node_no, null, n.title || ' does nothing', 'only the param that a retrieve names as queryParam is used'
+    from n join n c on c.node = 'retrieve' and c.parent_no = n.parent_no where n.node = 'param' and n.name ~ '\S' and n.name is distinct from c.keys ->> 'queryParam'
   )
   select p.rule, p.severity, p.node_no, p.key, p.message, p.hint from problems p;
 end;
@@ -785,9 +799,10 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
   for v_problem in
     select i.node, i.name, o.contract from unnest(v_items) i
-      join ragdb.contract_nodes o on o.node = i.node and o.name = i.name and o.contract <> v_name
+      join ragdb.contract_nodes o on o.name = i.name and o.contract <> v_name
+        and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
-    where i.node in ('retriever', 'rag', 'tool') limit 1
+    where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1
   loop
     raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
       using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
@@ -982,6 +997,52 @@ end $$;
 comment on function ragdb.get_retriever(text) is
   'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
 
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.named_retriever') is null then
+    create type ragdb.named_retriever as (retriever ragdb.contract_nodes, rag text, settings ragdb.retriever_settings);
+  end if;
+end $$;
+comment on type ragdb.named_retriever is 'A retriever that a caller named, itself or by a rag, and how it searches.';
+
+create or replace function ragdb._named_retriever(retriever text, rag text) returns ragdb.named_retriever
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rag ragdb.contract_nodes;
+  v_named ragdb.named_retriever;
+begin
+  if (retriever is null) = (rag is null) then
+    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
+      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
+  end if;
+  if rag is not null then
+    v_rag := ragdb._contract_node('rag', rag);
+    v_named.rag := v_rag.name;
+  end if;
+  v_named.retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
+  v_named.settings := ragdb._open_retriever(v_named.retriever, null);
+  return v_named;
+end $$;
+comment on function ragdb._named_retriever(text, text) is
+  'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417, RG441.';
+
+create or replace function ragdb.search_with(
+  retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
+  query_embedding float8[] default null, rag text default null)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings ragdb.retriever_settings := (ragdb._named_retriever(retriever, rag)).settings;
+begin
+  return query select h.* from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
+    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
+end $$;
+comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text) is
+  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG417, RG441.';
+
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
@@ -991,22 +1052,12 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_rag ragdb.contract_nodes;
-  v_retriever ragdb.contract_nodes;
-  v_settings ragdb.retriever_settings;
+  v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
+  v_settings ragdb.retriever_settings := v_named.settings;
 begin
-  if (retriever is null) = (rag is null) then
-    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
-      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
-  end if;
-  if rag is not null then
-    v_rag := ragdb._contract_node('rag', rag);
-  end if;
-  v_retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
-  v_settings := ragdb._open_retriever(v_retriever, null);
   return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
-    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => v_retriever.name, rag => v_rag.name) h;
+    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => (v_named.retriever).name, rag => v_named.rag) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
   'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';

@@ -233,8 +233,9 @@ end $$;
 comment on function ragdb._markers(text) is
   'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

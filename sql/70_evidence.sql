@@ -225,8 +225,9 @@ end $$;
 comment on function ragdb._check_evidence(jsonb) is
   'Refuses what is not the evidence of a pack. Raises RG460.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin

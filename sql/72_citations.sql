@@ -345,9 +345,10 @@ return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'ob
 comment on function ragdb._evidence_of(jsonb) is
   'Returns the evidence in the input of a task, or what it is given.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.validate_citations(output jsonb, evidence jsonb, require_citations boolean default false)
 returns text[]
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -15,8 +15,9 @@ begin
 end $$;
 comment on function ragdb._check_question(text) is 'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_query_plan(question text) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -91,10 +92,11 @@ end $$;
 comment on function ragdb.validate_query_plan(jsonb) is
   'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is true, reason is a text; nothing for a sound one.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -164,10 +166,11 @@ end;
 comment on function ragdb._sentences(text) is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
   question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -35,6 +35,7 @@ begin
       ('get_document', 'ragdb_reader'),
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
+      ('document_text', 'ragdb_reader'),
       ('events_after', 'ragdb_reader'),
       -- the reference ranking
       ('kern_chunk_hash', 'ragdb_reader'),
@@ -124,7 +125,12 @@ begin
       ('list_contracts', 'ragdb_reader'),
       ('assertion_kinds', 'ragdb_reader'),
       ('get_retriever', 'ragdb_reader'),
+      ('search_with', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
+      -- tools of contracts
+      ('list_tools', 'ragdb_reader'),
+      ('search_tool', 'ragdb_reader'),
+      ('retrieve_tool', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),
       ('import_eval', 'ragdb_reader'),

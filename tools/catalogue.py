@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -168,9 +169,9 @@ def scratch_database() -> Iterator[psycopg.Connection[Any]]:
     """A database of the embedded server with the schema of this checkout, dropped afterwards."""
     from ragdb import embedded, migrate
 
-    uri, name = embedded.start(), "ragdb_generate"
+    # of this process alone: others may be generating too
+    uri, name = embedded.start(), f"ragdb_generate_{os.getpid()}"
     with psycopg.connect(uri, autocommit=True) as admin:
-        admin.execute(f"drop database if exists {name} with (force)")
         admin.execute(
             f"create database {name} template template0 encoding 'UTF8' "
             "locale_provider builtin builtin_locale 'C.UTF-8' locale 'C'"

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli import ask, contract, corpus, demo, embed, eval, ingest, search, serve, server, slice
+from ragdb.cli import (
+    ask,
+    contract,
+    corpus,
+    demo,
+    embed,
+    eval,
+    ingest,
+    mcp,
+    search,
+    serve,
+    server,
+    slice,
+)
 from ragdb.cli.app import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -61,7 +74,9 @@ def _flags(
     }
 
 
-for part in (server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, demo):
+for part in (
+    server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, mcp, demo,
+):  # fmt: skip
     part.register(app)
 
 

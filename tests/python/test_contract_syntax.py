@@ -62,12 +62,14 @@ def test_what_is_written_is_read_as_the_same_nodes(tree: list[dict[str, Any]]) -
 
 def test_the_example_is_that_of_the_seed(shared: Path) -> None:
     (seed,) = (shared / "seeds").glob("000*.txt")
-    assert EXAMPLE.rstrip() in seed.read_text()
+    contract, tool = EXAMPLE.rstrip().split("\n\ntool ")
+    assert contract in seed.read_text()
+    assert f"tool {tool}" in seed.read_text()
 
 
 def test_the_example_is_read_with_the_place_of_each_node_and_key() -> None:
     read = parse(EXAMPLE)
-    assert [node["node"] for node in read] == ["corpus", "embed", "retriever", "rag"]
+    assert [node["node"] for node in read] == ["corpus", "embed", "retriever", "rag", "tool"]
     case = read[3]["children"][1]["children"][0]
     assert (case["line"], case["column"]) == (12, 5)
     assert case["keys"]["query"] == "How do refunds work?"

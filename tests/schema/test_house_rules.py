@@ -66,6 +66,11 @@ RULES = {
     "no private function is a definer": r"""
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace = 'ragdb'::regnamespace and p.prosecdef and p.proname like '\_%'""",
+    "a public function that calls private ones is a definer, for they are granted to nobody": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\_%' and p.prokind = 'f' and not p.prosecdef
+        and regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|''[^'']*''', '', 'g')
+          ~ 'ragdb\._[a-z0-9_]+\('""",
     "what only reads is parallel safe, unless it sets something": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace = 'ragdb'::regnamespace and p.provolatile <> 'v' and p.proparallel <> 's'
@@ -167,6 +172,8 @@ BREACHES = {
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
     "no private function is a definer": "create function ragdb._f() returns int language sql security definer return 1",
     "what sets something, itself or through others, is not parallel safe": "create function ragdb._f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb._f(); end'",
+    "a public function that calls private ones is a definer, for they are granted to nobody": """
+      create function ragdb.broken() returns text language sql return ragdb._quote('x')""",
     "what only reads is parallel safe, unless it sets something": "create function ragdb.f() returns int language sql stable return 1",
     "nothing is granted to public": "create function ragdb.f() returns int language sql return 1",
     "private functions and tables are granted to nobody": "grant select on ragdb.chunks to ragdb_reader",

@@ -164,6 +164,10 @@ BREACHES = {
     "mcp-retrieve-output-citations-cannot-weaken-rag": (" requireCitations=true provenance", " requireCitations=false provenance"),
     "mcp-retrieve-output-citation-field-required": ("citationField=c ", ""),
     "mcp-retrieve-output-source-required": ("sourceField=s ", ""),
+    "mcp-retrieve-output-field-conflict": ("sourceField=s", "sourceField=c"),
+    "mcp-tool-name-invalid": ("tool name=T", 'tool name="T t"'),
+    "mcp-tool-name-reserved": ("tool name=T", "tool name=search"),
+    "mcp-param-unused": ("  retrieve", "  param name=q type=string\n  retrieve"),
 }  # fmt: skip
 
 
@@ -191,7 +195,9 @@ def test_a_breach_is_named_with_its_place(db: Connection, rule: str) -> None:
     assert found[0].line > 1
     assert found[0].col >= 1
     assert found[0].message
-    assert found[0].severity == ("warning" if rule.endswith("vacuous") else "error")
+    assert found[0].severity == (
+        "warning" if rule.endswith(("vacuous", "param-unused")) else "error"
+    )
 
 
 def test_every_rule_of_the_validator_has_a_breach() -> None:

@@ -1,0 +1,65 @@
+"""`ragdb mcp`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import Failure, Session, verb
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "mcp", formats=("table",))(mcp)
+
+
+def mcp(
+    session: Session,
+    transport: Annotated[
+        str, typer.Option(metavar="stdio|http", help="Stdio, or streamable HTTP at /mcp.")
+    ] = "stdio",
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option("--corpus", "-c", help="Corpus to serve, and no other; again for several."),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Record retrievals; the tools then say that they write."),
+    ] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+) -> None:
+    """Serve search, traces and the tools of contracts to models, by the Model Context Protocol.
+
+    Nothing is written unless --record is given. Over HTTP, RAGDB_MCP_TOKEN in the environment is
+    what clients must send as bearer token; without it only this machine may ask.
+    """
+    import os
+    from importlib.util import find_spec
+
+    if transport not in ("stdio", "http"):
+        raise Failure(f"--transport {transport!r} is neither stdio nor http")
+    if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
+        raise Failure("the package mcp is not installed", hint="pip install 'ragdb[mcp]'")
+    from ragdb import mcp as served
+    from ragdb import settings
+
+    if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):
+        raise Failure(
+            f"--host {host} lets others ask, and there is no token",
+            hint=f"set {served.TOKEN} to a long random text",
+        )
+    with session.connect() as db:  # says at once what is wrong
+        readable = {row.name for row in db.list_corpora()}
+    for name in corpus or []:
+        if name not in readable:
+            raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
+    target = settings.connection(session.dsn)
+    tools = served.Tools(target.conninfo, corpora=corpus, record=record)
+    if transport == "stdio":
+        served.serve_stdio(tools)
+    else:
+        session.note(f"listening on http://{host}:{port}/mcp")
+        served.serve_http(tools, host, port)

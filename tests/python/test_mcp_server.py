@@ -1,0 +1,435 @@
+"""`ragdb mcp`, spoken to by the client of the mcp package: as a process on stdio, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb import contracts, ingest
+from ragdb.cli import app
+from ragdb.mcp import Tools, server
+from tests.conftest import Server
+
+EXAMPLE = Path(__file__).parents[2] / "examples/contract"
+COMMAND = "from ragdb.cli import main; main()"
+BUILTIN = {
+    "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
+    "validate_citations",
+}  # fmt: skip
+PROMPT = """corpus name=More
+  source name=a kind=local uri=docs/*.md
+retriever name=MoreSearch corpus=More mode=lexical
+tool name=Bare
+  param name=words
+  retrieve retriever=MoreSearch queryParam=words
+prompt name=Brief description="What is known of refunds."
+  retrieve retriever=MoreSearch query=refunds as=evidence
+"""
+
+
+@pytest.fixture(scope="module")
+def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The seed's contract with its documents, and one more of plain words."""
+    with server18.database() as database:
+        found = server18.dsn(database.dbname)
+        folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
+        with ragdb.connect(found) as db:
+            more = contracts.contract(contracts.parse(PROMPT), "more")
+            for declared in (contracts.read(folder / "support.kern")[0], more):
+                db.apply_contract(declared)
+                for source in contracts.declared_sources(declared):
+                    ingest.Run(db, source.corpus, source.find(folder), source.options).run()
+            db.bind_embedder("text-embedding-3-small", "hash", "hash-v1")
+            db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
+            db.create_signing_key()
+        environment = {**os.environ, "RAGDB_DATABASE_URL": found}
+        subprocess.run(
+            [sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True
+        )
+        yield found
+
+
+def talk(dsn: str, conversation: Callable[[Client], Coroutine[Any, Any, Any]], **how: Any) -> Any:
+    """A conversation with a server inside this process."""
+
+    async def run() -> Any:
+        tools = Tools(dsn, **how)
+        tools.pool.open()
+        try:
+            async with Client(server(tools)) as client:
+                return await conversation(client)
+        finally:
+            tools.pool.close()
+
+    return asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def call(dsn: str, tool: str, arguments: dict[str, Any], **how: Any) -> Any:
+    """What a tool returns; the message of an error as a text."""
+
+    async def one(client: Client) -> Any:
+        made = await client.call_tool(tool, arguments)
+        (content,) = made.content
+        assert content.type == "text"
+        if made.is_error:
+            return content.text
+        assert json.loads(content.text) == made.structured_content
+        return made.structured_content
+
+    return talk(dsn, one, **how)
+
+
+async def every_tool(client: Client, trace: str) -> dict[str, Any]:
+    """Lists the tools, calls each of them, and returns what they gave."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert tools.keys() == BUILTIN | {"AnswerDocs", "Bare", "Brief"}
+    for tool in tools.values():
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.destructive_hint
+        assert tool.description
+    cited = {"answer": "x", "citations": [{"source_id": "docs/refunds.md", "chunk_id": "none"}]}
+    arguments: dict[str, dict[str, Any]] = {
+        "search": {"query": "refunds"},
+        "fetch": {"id": "docs/refunds"},
+        "search_slice": {"corpus": "docs", "query": "refunds"},
+        "list_corpora": {},
+        "get_trace": {"trace_id": trace},
+        "replay_trace": {"trace_id": trace},
+        "validate_citations": {"output": cited, "corpus": "docs", "chunk_ids": ["refunds"]},
+        "AnswerDocs": {"question": "How do refunds work?"},
+        "Bare": {"words": "refunds"},
+        "Brief": {},
+    }
+    assert arguments.keys() == tools.keys()
+    results = {}
+    for name, given in arguments.items():
+        # the client holds the result to the tool's schema
+        made = await client.call_tool(name, given)
+        assert not made.is_error, (name, made)
+        results[name] = made.structured_content
+    return results
+
+
+def check(results: dict[str, Any], trace: str) -> None:
+    first = results["search"]["results"][0]
+    assert first["id"] == "docs/refunds"
+    assert first["title"]
+    assert first["url"] == "ragdb://corpus/docs/refunds"
+    assert results["fetch"]["text"].endswith("Refunds follow the refund policy.")
+    assert results["fetch"].keys() == {"id", "title", "text", "url", "metadata"}
+    assert results["search_slice"]["chunks"][0]["chunk_id"] == "refunds"
+    assert results["search_slice"]["provenance"]["admissibility_token"]
+    assert {row["name"] for row in results["list_corpora"]["corpora"]} == {"docs", "more"}
+    assert results["get_trace"]["trace"]["id"] == trace
+    assert len(results["get_trace"]["hits"]) == results["get_trace"]["trace"]["limit_returned"]
+    assert results["replay_trace"]["verdict"] == "exact"
+    assert results["validate_citations"]["problems"] == ["citation[0]: unknown chunk_id 'none'"]
+    assert [chunk["source"] for chunk in results["Bare"]["chunks"]] == ["docs/refunds.md"]
+    assert results["Brief"]["evidence"]
+    answered = results["AnswerDocs"]
+    (chunk,) = answered["context"]
+    assert (chunk["id"], chunk["uri"], chunk["citation"]) == (
+        "refunds", "docs/refunds.md", {"uri": "docs/refunds.md"},
+    )  # fmt: skip
+    assert 0.72 <= chunk["score"] <= 1
+    assert answered["provenance"]["rag"] == "AnswerDocs"
+    assert answered["provenance"]["contract"] == "support"
+
+
+@pytest.fixture
+def trace(dsn: str) -> str:
+    with ragdb.connect(dsn) as db:
+        db.retrieve("docs", "refunds", 2)
+        return str(db.last_trace_id())
+
+
+def state(dsn: str) -> list[Any]:
+    """All that a tool could have changed."""
+    with psycopg.connect(dsn) as connection:
+        return connection.execute(
+            "select (select count(*) from ragdb.retrieval_traces),"
+            " (select count(*) from ragdb.slices), (select sum(version) from ragdb.corpora),"
+            " (select count(*) from ragdb.query_embeddings), (select count(*) from ragdb.events)"
+        ).fetchall()
+
+
+def test_a_client_lists_and_calls_every_tool_of_a_process_and_nothing_is_written(
+    dsn: str, trace: str
+) -> None:
+    before = state(dsn)
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-c", COMMAND, "mcp"],
+        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
+    )
+
+    async def run() -> dict[str, Any]:
+        async with Client(stdio_client(parameters)) as client:
+            return await every_tool(client, trace)
+
+    check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
+    assert state(dsn) == before
+
+
+@pytest.fixture
+def http(dsn: str, login_dsn: str) -> Iterator[str]:
+    """The address of a server that wants a token, connected as a reader."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    environment = {**os.environ, "RAGDB_DATABASE_URL": login_dsn, "RAGDB_MCP_TOKEN": "sesame"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "mcp", "--transport", "http", "--port", str(port)],
+        env=environment,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert process.poll() is None, process.stderr and process.stderr.read()
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture
+def login_dsn(dsn: str) -> str:
+    return psycopg.conninfo.make_conninfo(dsn, user="reader")
+
+
+def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: str) -> None:
+    async def run() -> dict[str, Any]:
+        headers = {"Authorization": "Bearer sesame"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as carrier,
+            Client(streamable_http_client(http, http_client=carrier)) as client,
+        ):
+            return await every_tool(client, trace)
+
+    check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
+    for headers in ({}, {"Authorization": "Bearer other"}):
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=10)
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    headers = {
+        "Authorization": "Bearer sesame",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=10)
+    forged = urllib.request.Request(http, body, {**headers, "Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="421"):  # DNS rebinding
+        urllib.request.urlopen(forged, timeout=10)
+
+
+def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> None:
+    async def conversation(client: Client) -> Any:
+        hints = {
+            tool.name: tool.annotations.read_only_hint
+            for tool in (await client.list_tools()).tools
+            if tool.annotations
+        }
+        assert {name for name, reads in hints.items() if not reads} == {
+            "search", "search_slice", "AnswerDocs", "Bare", "Brief",
+        }  # fmt: skip
+
+        async def one(name: str, **arguments: Any) -> Any:
+            made = await client.call_tool(name, arguments)
+            assert not made.is_error, made
+            return made.structured_content
+
+        answered = await one("AnswerDocs", question="How do refunds work?")
+        trace_id = answered["provenance"]["trace_id"]
+        recorded = (await one("get_trace", trace_id=trace_id))["trace"]
+        assert (recorded["rag"], recorded["client"]) == ("AnswerDocs", "ragdb mcp")
+        assert recorded["result_hash"] == answered["provenance"]["result_hash"]
+        assert (await one("replay_trace", trace_id=trace_id))["verdict"] == "exact"
+        good = {"source_id": "docs/refunds.md", "chunk_id": "refunds", "quote": "the refund policy"}
+        output = {"answer": "Refunds follow the refund policy.", "citations": [good]}
+        checked = await one("validate_citations", output=output, trace_id=trace_id)
+        assert checked["valid"]
+        sliced = await one("search_slice", corpus="docs", query="refunds", anchor="refunds")
+        about = sliced["provenance"]
+        assert about["is_admissible"]
+        assert (await one("get_trace", trace_id=about["id"]))["trace"]["slice_id"] == about[
+            "slice_id"
+        ]
+        again = await one(
+            "search_slice", corpus="docs", query="refunds", slice_id=about["slice_id"]
+        )
+        assert [c["chunk_id"] for c in again["chunks"]] == [c["chunk_id"] for c in sliced["chunks"]]
+
+    talk(dsn, conversation, record=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("search", {}, "'query' is a required property"),
+        ("search", {"query": ""}, "query: "),
+        ("search", {"query": "x", "k": 3}, "'k' was unexpected"),
+        ("fetch", {"id": "docs/none"}, "RG406"),
+        ("fetch", {"id": "nowhere/none"}, "RG404"),
+        ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
+        ("get_trace", {"trace_id": "0190f3c4-0000-7000-8000-000000000000"}, "RG407"),
+        ("get_trace", {"trace_id": "x"}, "invalid input syntax for type uuid"),
+        ("search_slice", {"corpus": "docs", "query": "x", "k": 0}, "k: 0 is less"),
+        ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
+        ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "anchor": "b"}, "leave"),
+        ("validate_citations", {"output": {}}, "give one of"),
+        ("AnswerDocs", {"question": " "}, "needs question"),
+        ("AnswerDocs", {"query": "x"}, "RG400"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_what_to_do(
+    dsn: str, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    made = call(dsn, tool, arguments)
+    assert isinstance(made, str), made
+    assert message in made
+
+
+def test_an_unknown_tool_resource_or_prompt_is_an_error_of_the_protocol(dsn: str) -> None:
+    async def conversation(client: Client) -> None:
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("drop_corpus", {"corpus": "docs"})
+        for uri in ("ragdb://corpus/nowhere", "ragdb://corpus/", "file:///etc/passwd"):
+            with pytest.raises(MCPError, match=r"unknown resource|nowhere"):
+                await client.read_resource(uri)
+        with pytest.raises(MCPError, match="unknown prompt"):
+            await client.get_prompt("AnswerDocs")
+
+    talk(dsn, conversation)
+
+
+def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str) -> None:
+    text = "\n\n".join(f"Paragraph {n} tells of " + f"matter{n} " * 60 for n in range(8))
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        db.put_text("docs", "https://example.org/a%20b", text, title="Long")
+    (first,) = call(clone, "search", {"query": "matter3"})["results"]
+    assert first["url"] == "https://example.org/a%20b"
+    assert len(first["text"]) == 300
+    passage = call(clone, "fetch", {"id": first["id"]})
+    assert passage["text"].startswith(first["text"])
+    before = call(clone, "fetch", {"id": passage["metadata"]["previous"]})
+    assert before["metadata"]["next"] == first["id"]
+    whole = call(clone, "fetch", {"id": passage["metadata"]["document"]})
+    assert whole["text"].split() == text.split()
+    assert not whole["metadata"]["is_cut"]
+
+
+def test_corpora_and_their_passages_are_resources(dsn: str) -> None:
+    async def conversation(client: Client) -> None:
+        resources = (await client.list_resources()).resources
+        assert {str(r.uri) for r in resources} == {"ragdb://corpus/docs", "ragdb://corpus/more"}
+        templates = (await client.list_resource_templates()).resource_templates
+        assert templates[0].uri_template == "ragdb://corpus/{name}"
+        (about,) = (await client.read_resource("ragdb://corpus/docs")).contents
+        shown = json.loads(getattr(about, "text", ""))
+        assert shown["documents"] == len(shown["first_documents"]) == 3
+        url = (await client.call_tool("search", {"query": "refunds"})).structured_content
+        (text,) = (await client.read_resource(url["results"][0]["url"])).contents
+        assert "refund policy" in getattr(text, "text", "")
+
+    talk(dsn, conversation)
+
+
+def test_a_prompt_of_a_contract_comes_with_its_evidence(dsn: str) -> None:
+    async def conversation(client: Client) -> None:
+        (prompt,) = (await client.list_prompts()).prompts
+        assert (prompt.name, prompt.description) == ("Brief", "What is known of refunds.")
+        (message,) = (await client.get_prompt("Brief")).messages
+        text = getattr(message.content, "text", "")
+        assert re.match(
+            r"refunds\n\ncorpus more\n\n### 1 source_id=docs/refunds.md chunk_id=", text
+        )
+
+    talk(dsn, conversation)
+
+
+def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str) -> None:
+    with ragdb.connect(dsn) as db:
+        (hit, *_) = db.search("more", "refunds")
+
+    async def conversation(client: Client) -> None:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert tools == BUILTIN | {"Bare", "Brief"}
+        found = (await client.call_tool("search", {"query": "refunds"})).structured_content
+        assert [result["id"] for result in found["results"]] == [f"more/{hit.chunk_id}"]
+        for name, arguments in (
+            ("fetch", {"id": "docs/refunds"}),
+            ("get_trace", {"trace_id": trace}),
+            ("replay_trace", {"trace_id": trace}),
+            ("search_slice", {"corpus": "docs", "query": "refunds"}),
+            ("validate_citations", {"output": {}, "trace_id": trace}),
+            ("validate_citations", {"output": {}, "corpus": "docs", "chunk_ids": ["refunds"]}),
+        ):
+            made = await client.call_tool(name, arguments)
+            assert made.is_error
+            assert "not served here" in getattr(made.content[0], "text", "")
+        with pytest.raises(MCPError, match="not served"):
+            await client.read_resource("ragdb://corpus/docs")
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("AnswerDocs", {"question": "How do refunds work?"})
+
+    talk(dsn, conversation, corpora=["more"])
+
+
+def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
+    async def conversation(client: Client) -> None:
+        assert {tool.name for tool in (await client.list_tools()).tools} == BUILTIN
+        with ragdb.connect(clone) as db:
+            db.apply_contract(contracts.contract(contracts.parse(PROMPT), "more"))
+        assert "Bare" in {
+            tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools
+        }
+        made = await client.call_tool("Bare", {"words": "refunds"})
+        assert made.structured_content["chunks"] == []
+
+    talk(clone, conversation)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--transport", "sse"], "neither stdio nor http"),
+        (["--transport", "http", "--host", "0.0.0.0"], "there is no token"),
+        (["--corpus", "nowhere"], "does not exist"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(
+    dsn: str, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+    monkeypatch.delenv("RAGDB_MCP_TOKEN", raising=False)
+    done = CliRunner().invoke(app, ["mcp", *arguments])
+    assert done.exit_code == 2
+    assert message in done.stderr
