@@ -584,7 +584,8 @@ create or replace function ragdb.record_failure(
   corpus text, query text, error_code text, elapsed_ms float8,
   k integer default null, mode text default null, min_score float8 default null,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  client text default null, otel_trace_id text default null, otel_span_id text default null)
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  slice_id text default null, anchor text default null, policy jsonb default null)
 returns uuid
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -603,7 +604,23 @@ begin
       using errcode = 'RG400', detail = 'it is the time until the retrieval failed',
             hint = 'give milliseconds, 0 or more';
   end if;
-  v_trace.retrieval_mode := 'global';
+  if length(slice_id) > 200 or length(anchor) > 2000 then
+    raise exception 'slice_id or anchor is too long'
+      using errcode = 'RG413', detail = 'neither can be one',
+            hint = 'give at most 200 characters of slice_id, 2000 of anchor';
+  end if;
+  v_trace.retrieval_mode := case when coalesce(slice_id, anchor) is null then 'global'
+    else 'slice' end;
+  v_trace.slice_id := slice_id;
+  v_trace.anchor_chunk_id := anchor;
+  if policy is not null then
+    begin
+      select p.policy_id, p.params_hash into v_trace.policy_id, v_trace.policy_params_hash
+        from ragdb._resolve_policy(policy) p;
+    exception when sqlstate 'RG430' or sqlstate 'RG431' then
+      null; -- what is no policy cannot be recorded as one
+    end;
+  end if;
   -- what is not a mode cannot be recorded as one
   v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
   v_trace.limit_requested := k;
@@ -621,8 +638,8 @@ begin
   v_trace.otel_span_id := otel_span_id;
   return ragdb._record_trace(v_corpus, query, v_trace, '{}');
 end $$;
-comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text) is
-  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had, and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
+comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text, text, text, jsonb) is
+  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
 
 -- Reading
 

@@ -970,18 +970,30 @@ end $$;
 comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
   'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
 
+-- What counts as evidence is an admin's to say: a reader's own policy could admit everything.
 create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb._register_policy(policy);
+  if (ragdb._known_policy(policy.policy_id, policy.params_hash)).policy_id is not null
+    or has_function_privilege(ragdb._caller(), 'ragdb.register_policy(jsonb)', 'execute')
+  then
+    perform ragdb._register_policy(policy);
+  else
+    raise exception 'policy % with params_hash % is not registered',
+        ragdb._quote(policy.policy_id), policy.params_hash
+      using errcode = 'RG431',
+            detail = 'a slice is kept as evidence only by the default policy or a registered one',
+            hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
+              'ragdb.search_slice() take any policy and keep nothing';
+  end if;
   slice.created_at := ragdb._now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built, and its policy; the same graph state is stored once. Raises RG409.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then

@@ -114,6 +114,8 @@ begin
       ('why_not', 'ragdb_reader'),
       ('promote_to_atom', 'ragdb_reader'),
       ('propose', 'ragdb_reader'),
+      ('decide_proposal', 'ragdb_reader'),
+      ('list_proposals', 'ragdb_reader'),
       ('list_incidents', 'ragdb_reader'),
       ('search_dual', 'ragdb_reader'),
       ('maintain', 'ragdb_writer'),

@@ -140,7 +140,8 @@ def recorded(
         return list(retrieve(corpus, query, **how, client="ragdb cli"))
     except RagdbError as error:
         elapsed = (time.perf_counter() - started) * 1000
-        asked = {name: how[name] for name in ("k", "mode", "min_score", "filter")}
+        names = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy")
+        asked = {name: how[name] for name in names if name in how}
         with contextlib.suppress(psycopg.Error):
             db.record_failure(
                 corpus, query, str(error.sqlstate), elapsed, **asked, client="ragdb cli"

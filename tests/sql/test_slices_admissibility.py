@@ -668,6 +668,98 @@ def test_a_proposal_of_unknown_or_mixed_atoms_is_refused(signed: Connection) -> 
         assert (row["code"], row["proposal_id"]) == (code, None)
 
 
+def proposal(db: Connection) -> Any:
+    hits = retrieve(db)
+    atom = promote(db, hits[0]["trace_id"], [h["chunk_id"] for h in hits])["atom_id"]
+    return one(db, "select * from ragdb.propose('chat', %s, 'Refunds work.')", [atom])[
+        "proposal_id"
+    ]
+
+
+def decide(db: Connection, which: Any, status: str) -> tuple[str, str | None]:
+    row = one(db, "select * from ragdb.decide_proposal('chat', %s, %s, 'read it')", which, status)
+    return row["code"], row["detail"]
+
+
+def test_a_proposal_is_decided_once_and_by_a_role(signed: Connection) -> None:
+    first, second = proposal(signed), proposal(signed)
+    assert decide(signed, first, "accepted") == ("ACCEPTED", None)
+    assert decide(signed, first, "rejected")[0] == "ALREADY_DECIDED"
+    assert decide(signed, second, "rejected") == ("REJECTED", None)
+    assert decide(signed, UUID(int=7), "accepted")[0] == "PROPOSAL_UNKNOWN"
+    rows = signed.execute(
+        "select proposal_id, status, decided_by = current_user, decision_reason"
+        " from ragdb.list_proposals('chat') where decided_at is not null order by 2"
+    ).fetchall()
+    assert rows == [
+        (first, "accepted", True, "read it"),
+        (second, "rejected", True, "read it"),
+    ]
+    found = signed.execute(
+        "select id from ragdb.search_dual('chat', 'refunds work') where plane = 'proposal'"
+    ).fetchall()
+    assert found == [(str(first),)]
+    with pytest.raises(psycopg.DatabaseError) as caught:
+        decide(signed, second, "open")
+    assert caught.value.sqlstate == "RG400"
+
+
+def test_a_proposal_whose_evidence_changed_is_not_accepted(signed: Connection) -> None:
+    which = proposal(signed)
+    edited = messages()
+    edited[1]["text"] = "Refunds are never paid."
+    put(signed, "chat", conversation(edited))
+    code, detail = decide(signed, which, "accepted")
+    assert code == "EVIDENCE_CHANGED"
+    assert detail is not None
+    assert uuid(2) in detail
+    incident = one(signed, "select * from ragdb.list_incidents('chat')")
+    assert incident["kind"] == "content_hash_mismatch"
+    assert one(signed, "select * from ragdb.list_proposals('chat')")["status"] == "open"
+    assert decide(signed, which, "rejected") == ("REJECTED", None)
+
+
+def test_a_failed_retrieval_under_a_slice_is_recorded_as_one(signed: Connection) -> None:
+    fields = (
+        "retrieval_mode, slice_id, anchor_chunk_id, policy_id, policy_params_hash, is_admissible"
+    )
+    for asked, expected in (
+        ("anchor => 'gone'", ("slice", None, "gone", None, None, False)),
+        ("slice_id => 'gone'", ("slice", "gone", None, None, None, False)),
+        (
+            "anchor => 'gone', policy => '{}'",
+            ("slice", None, "gone", "slice_policy_v1", "02005444cae1117d", False),
+        ),
+        ("anchor => 'gone', policy => '{\"x\": 1}'", ("slice", None, "gone", None, None, False)),
+        ("k => 5", ("global", None, None, None, None, False)),
+    ):
+        trace = one(
+            signed, f"select ragdb.record_failure('chat', 'refunds', 'RG434', 2, {asked}) as id"
+        )["id"]
+        row = signed.execute(f"select {fields} from ragdb.get_trace(%s)", (trace,)).fetchone()
+        assert row == expected
+    trace = one(
+        signed, "select ragdb.record_failure('chat', 'q', 'RG434', 2, anchor => 'x') as id"
+    )["id"]
+    assert replay(signed, trace)["cause"] == "failed_retrieval"
+
+
+def test_a_reader_keeps_no_slice_by_a_policy_of_its_own(signed: Connection) -> None:
+    own = Jsonb({"max_nodes": 9999})
+    call = "select * from ragdb.retrieve_slice('chat', 'refunds', anchor => %s, policy => %s)"
+    signed.execute("set role reader")
+    for statement in (call, "select * from ragdb.export_slice('chat', %s, %s)"):
+        with pytest.raises(psycopg.DatabaseError) as caught, signed.transaction():
+            signed.execute(statement, (uuid(1), own))
+        assert caught.value.sqlstate == "RG431"
+    assert signed.execute("select from ragdb.list_policies()").fetchall() == []
+    assert signed.execute(call.replace("retrieve", "search"), (uuid(1), own)).fetchall()
+    signed.execute("set role admin")
+    signed.execute("select ragdb.register_policy(%s)", (own,))
+    signed.execute("set role reader")
+    assert signed.execute(call, (uuid(1), own)).fetchall()
+
+
 ROLES = [
     ("reader", "select * from ragdb.register_policy('{}')", "42501"),
     ("writer", "select * from ragdb.register_policy('{}')", "42501"),
