@@ -31,6 +31,7 @@ from ragdb import chunker, payload, readers, sources
 from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
 from ragdb.readers import conversation
 from ragdb.sources import Found, Source
+from ragdb.upkeep import maintain
 
 if TYPE_CHECKING:
     from ragdb.client import Database
@@ -43,6 +44,7 @@ BATCH_DOCUMENTS = 1000
 SLAB_BYTES = 2**18  # of records; one task of a worker
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 DRIFT = 0.1
+INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
     "max_tokens": 240,
@@ -51,7 +53,7 @@ CHUNKING: dict[str, Any] = {
 }
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
-    *("media_type", "source_name"),
+    *("media_type", "source_name", "known"),
     *CHUNKING,
 )
 
@@ -132,6 +134,8 @@ class FileResult:
     pages_without_text: int = 0
     replaced: int = 0
     """Characters that no text has (NUL, lone surrogates), replaced by U+FFFD."""
+    cut: int = 0
+    """Chunks found by the words of their first 65,536 characters only, headings included."""
     doc_cid: str | None = None
     reason: str | None = None
     hint: str | None = None
@@ -151,6 +155,7 @@ class Report:
     empty: int = 0
     failed: int = 0
     skipped: int = 0
+    cut: int = 0
     pruned: int = 0
     chunks: int = 0
     tokens: int = 0
@@ -174,7 +179,7 @@ class Report:
                     if file.empty and not file.documents
                     else "unchanged"
                 )
-        for name in ("documents", "written", "empty", "failed", "chunks", "tokens"):
+        for name in ("documents", "written", "empty", "failed", "cut", "chunks", "tokens"):
             setattr(self, name, sum(getattr(file, name) for file in self.files))
         self.unchanged = self.documents - self.written
         self.skipped = sum(file.status == "skipped" for file in self.files)
@@ -220,6 +225,9 @@ class Outcome:
     failures: list[Failed] = field(default_factory=list)
     empty: int = 0
     replaced: int = 0
+    cut: int = 0
+    unchanged: str | None = None
+    """Identity of the document that a URL still gives."""
     etag: str | None = None
     pages: int | None = None
     pages_without_text: int = 0
@@ -304,6 +312,8 @@ class Run:
             self._report_what_is_not_read()
             if self.found.sources:
                 self._ensure_corpus()
+                if not self.dry_run:
+                    maintain(self.db.connection)
             for source, file, outcome, is_last in self._read():
                 self._take(source, file, outcome, is_last)
             self._flush()
@@ -346,7 +356,7 @@ class Run:
         waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
         with pool:
             for source, file in zip(self.found.sources, self.files, strict=True):
-                for task, is_last in tasks(source, self.options):
+                for task, is_last in tasks(source, self._revalidated(source)):
                     waiting.append((source, file, pool.submit(task), is_last))
                     if len(waiting) > pool.ahead:
                         first = waiting.popleft()
@@ -355,11 +365,39 @@ class Run:
                 first = waiting.popleft()
                 yield *first[:2], pool.result(first[2]), first[3]
 
+    def _revalidated(self, source: Source) -> Mapping[str, Any]:
+        """The options for a source; those for a URL that is here as it was say of what version."""
+        told = ("title", "language", "metadata")
+        if not source.is_url or self.force or any(self.options.get(name) for name in told):
+            return self.options
+        if self.report.created:
+            return self.options
+        here = self.db.get_source(self.corpus, source.uri)
+        chosen = {name: self.options.get(name, value) for name, value in CHUNKING.items()}
+        chosen["unit"] = str(chosen["unit"]).removesuffix("s")
+        if (
+            here is None
+            or here.etag is None
+            or here.chunking
+            != {
+                "chunker": chunker.NAME,
+                **chosen,
+            }
+        ):
+            return self.options
+        if here.source_name != (self.options.get("source_name") or ""):
+            return self.options
+        return {**self.options, "known": (here.etag, here.doc_cid)}
+
     def _take(self, source: Source, file: FileResult, outcome: Outcome, is_last: bool) -> None:
         file.pages = outcome.pages
         file.empty += outcome.empty
         file.pages_without_text = outcome.pages_without_text
         file.replaced += outcome.replaced
+        file.cut += outcome.cut
+        if outcome.unchanged:
+            file.documents += 1
+            file.doc_cid = outcome.unchanged
         for failure in outcome.failures:
             self._fail(file, failure)
         for document in outcome.documents:
@@ -534,8 +572,11 @@ def _documents(
         from ragdb.fetch import fetch
 
         private = options.get("allow_private", False)
-        fetched = fetch(source.uri, max_bytes=limit, allow_private=private)
-        assert fetched.data is not None
+        known, cid = options.get("known") or (None, None)
+        fetched = fetch(source.uri, etag=known, max_bytes=limit, allow_private=private)
+        if fetched.data is None:
+            outcome.unchanged = cid
+            return []
         data, outcome.etag = fetched.data, fetched.etag
         media_type = media_type or fetched.media_type
     else:
@@ -565,6 +606,10 @@ def _prepare(
     name: str = options.get("source_name", "")
     ready = payload.to_payload(document, source.uri, source_name=name, etag=etag, **chunking)
     outcome.documents.append(Ready(ready["uri"], _json(ready)))
+    outcome.cut += sum(
+        len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED
+        for chunk in ready["chunks"]
+    )
     if document.fragment is None:
         outcome.pages = len(document.pages) or None
         outcome.pages_without_text = document.pages_without_text

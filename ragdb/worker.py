@@ -25,6 +25,7 @@ from ragdb.errors import (
     RagdbError,
 )
 from ragdb.payload import to_payload
+from ragdb.upkeep import maintain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,7 @@ class Worker:
         with self._connect() as connection:
             for channel in CHANNELS:
                 connection.execute(f"listen {channel}")
+            maintain(connection)
             heart.start()
             try:
                 while not self._stop.is_set():

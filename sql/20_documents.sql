@@ -1017,6 +1017,30 @@ end $$;
 comment on function ragdb.get_document(text, text) is
   'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
 
+-- Definer: document_sources is granted to nobody.
+create or replace function ragdb.get_source(corpus text, uri text)
+returns table (
+  doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(get_source.corpus, 'read');
+begin
+  if get_source.uri is null then
+    raise exception 'uri is null'
+      using errcode = 'RG400', detail = 'a source is named by its uri',
+            hint = 'ragdb.list_documents() lists them';
+  end if;
+  return query
+    select d.doc_cid, s.source_name, s.etag, d.chunking, s.seen_at
+      from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
+      where s.corpus_id = v_corpus.corpus_id and s.uri = get_source.uri;
+end $$;
+comment on function ragdb.get_source(text, text) is
+  'Returns what document a source gave last, with the version that its store named (etag), its chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';
+
 create or replace function ragdb._chunk_rows(corpus_id integer, doc_no integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe

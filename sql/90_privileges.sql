@@ -33,6 +33,7 @@ begin
       ('prune_sources', 'ragdb_reader'),
       ('list_documents', 'ragdb_reader'),
       ('get_document', 'ragdb_reader'),
+      ('get_source', 'ragdb_reader'),
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
       ('document_text', 'ragdb_reader'),

@@ -298,6 +298,8 @@ def _line(file: Any) -> dict[str, Any]:
         about.append(f"{file.failed} failed")
     if file.replaced:
         about.append(f"{file.replaced} characters replaced")
+    if file.cut:
+        about.append(f"{file.cut} chunks indexed to their 65,536th character only")
     return {
         "status": file.status,
         "source": file.uri,

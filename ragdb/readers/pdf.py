@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from pypdfium2 import (  # type: ignore[import-untyped]
     PdfDocument,
@@ -15,6 +16,7 @@ from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
 # PDFium's mark for a hyphen that only broke a line
 _SOFT_HYPHEN = re.compile("\ufffe\n?")
 _MAX_CHARACTERS = 128 * 1024 * 1024
+_MAX_OUTLINE = 10_000
 
 
 def read(data: bytes) -> Content:
@@ -51,9 +53,39 @@ def read(data: bytes) -> Content:
         text="\f".join(texts),
         title=one_line(pdf.get_metadata_dict().get("Title")),
         pages=tuple(pages),
+        headings=_outline(pdf, texts, [offset for offset, _ in pages]),
         replaced=replaced,
         pages_without_text=empty,
     )
+
+
+def _outline(
+    pdf: PdfDocument, texts: list[str], offsets: list[int]
+) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """The bookmarks as headings: each begins where its page says its title, else with its page."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    path: list[str] = []
+    last = (-1, 0)  # page, and how far in it titles were found
+    try:
+        for entry in islice(pdf.get_toc(), _MAX_OUTLINE):
+            title = one_line(clean(entry.get_title())[0])
+            if title is None:
+                continue
+            path = [*path[: entry.level], title]
+            target = entry.get_dest()
+            number = target.get_index() if target else None
+            if number is None or not 0 <= number < len(texts):
+                continue
+            begin = last[1] if last[0] == number else 0
+            said = re.compile(r"\s+".join(map(re.escape, title.split())), re.IGNORECASE)
+            match = said.search(texts[number], begin)
+            if match:
+                last = (number, match.end())
+            found.append((offsets[number] + (match.start() if match else begin), tuple(path)))
+    except PdfiumError:
+        pass  # a broken outline is none; the text is what was asked for
+    # of several at one place the last one holds, the innermost
+    return tuple(sorted(dict(found).items()))
 
 
 def _page(pdf: PdfDocument, number: int) -> tuple[str, int]:

@@ -260,7 +260,7 @@ def test_a_word_of_a_megabyte_is_one_chunk_and_does_no_harm(
 ) -> None:
     (folder / "long.txt").write_text("x" * 2**20 + " needle")
     report = database.ingest(folder, corpus="docs")
-    assert report.failed == 0
+    assert (report.failed, report.cut) == (0, 1)
     (hit,) = database.search("docs", "needle")
     assert hit.source == "docs/long.txt"
 
@@ -410,6 +410,24 @@ def test_a_run_inside_a_transaction_of_the_caller_is_part_of_it(clone: str, fold
         assert database.ingest(folder, corpus="docs").written == 3
         connection.rollback()
         assert database.list_corpora() == []
+
+
+def test_an_ingest_makes_the_partitions_of_traces_ahead(clone: str, folder: Path) -> None:
+    ahead = "select count(*) from pg_inherits where inhparent = 'ragdb.retrieval_traces'::regclass"
+    with ragdb.connect(clone) as database:
+        database.ingest(folder, corpus="docs")
+        connection = database.connection
+        (before,) = connection.execute(ahead).fetchone() or (0,)
+        connection.execute(
+            "do $$ declare t text; begin for t in select inhrelid::regclass from pg_inherits"
+            " where inhparent in ('ragdb.retrieval_traces'::regclass,"
+            " 'ragdb.retrieval_hits'::regclass) loop execute 'drop table ' || t;"
+            " end loop; end $$"
+        )
+        connection.commit()
+        database.ingest(folder, corpus="docs")
+        assert connection.execute(ahead).fetchone() == (before,)
+        assert before >= 5
 
 
 def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Path) -> None:

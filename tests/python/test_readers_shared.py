@@ -96,3 +96,17 @@ def test_a_corpus_is_read_with_its_ids_and_its_language(corpus: str) -> None:
     assert len(documents) == count
     assert sum(document.is_empty for document in documents) == empty
     assert sum(document.language == language for document in documents) > 0.8 * count
+
+
+def test_the_outline_of_a_pdf_is_its_headings() -> None:
+    [book] = read((SHARED / "pdfs/sample-files__GeoTopo-komprimiert.pdf").read_bytes(), "b.pdf")
+    assert len(book.headings) == 35
+    assert book.headings == tuple(sorted(book.headings))
+    said = 0
+    for offset, path in book.headings:
+        # the title stands there, however its line is broken
+        said += " ".join(book.text[offset : offset + 200].split()).startswith(path[-1])
+        # numbered as they are nested
+        assert all(part[:1] in (path[0][:1], "Ü") for part in path[1:])
+    assert max(len(path) for _, path in book.headings) == 3
+    assert said == 34  # the index has no title on its page

@@ -8,9 +8,12 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
+import psycopg
 import pytest
 
+import ragdb
 from ragdb.fetch import Fetched, fetch, is_public
 from ragdb.readers import ReadError
 
@@ -23,6 +26,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def give(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
         self.send_response(status)
+        self.server.sent.append(status)  # type: ignore[attr-defined]
         for header, value in headers.items():
             self.send_header(header.replace("_", "-"), value)
         if "Content_Length" not in headers:
@@ -76,6 +80,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.paths: list[str] = []
+        self.sent: list[int] = []
         self.stopping = threading.Event()
 
 
@@ -235,3 +240,20 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert error.code == "missing_extra"
     assert "ragdb[remote]" in error.hint
+
+
+def test_a_page_that_is_as_it_was_is_not_sent_again(
+    db: psycopg.Connection[Any], server: Server
+) -> None:
+    database = ragdb.Database(db)
+    page = url(server, "/page")
+    runs = [
+        database.ingest(page, corpus="docs", allow_private=True, **options)
+        for options in ({}, {}, {"max_tokens": 100}, {"max_tokens": 100}, {"force": True})
+    ]
+    found = [(run.written, run.unchanged, run.failed) for run in runs]
+    assert found == [(1, 0, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0)]
+    # other chunking, and force, need the bytes
+    assert server.sent == [200, 304, 200, 304, 200]
+    assert runs[1].files[0].doc_cid == runs[0].files[0].doc_cid
+    assert database.get_source("docs", page).etag == '"v1"'

@@ -2,8 +2,8 @@
 
 from ragdb.migrate import run_script
 
-revision = "0008_decisions"
-down_revision = "0006_blocks"
+revision = "0009_decisions"
+down_revision = "0008_recall"
 
 
 def upgrade() -> None:
