@@ -925,6 +925,18 @@ create table ragdb.http_tokens (
 alter table ragdb.embedding_spaces add column ef_search integer not null default 240
   constraint embedding_spaces_ef_search_is_in_range check (ef_search between 1 and 1000);
 
+---- migrations/versions/0009_decisions.sql
+
+-- Who accepted or rejected a proposal, and why.
+
+alter table ragdb.semantic_proposals
+  add column decided_at timestamptz,
+  add column decided_by text,
+  add column decision_reason text,
+  add constraint semantic_proposals_decision_has_a_time_and_a_role check (
+    (status = 'open') = (decided_at is null) and (decided_at is null) = (decided_by is null)
+    and (decision_reason is null or decided_at is not null));
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -2348,6 +2360,30 @@ begin
 end $$;
 comment on function ragdb.get_document(text, text) is
   'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
+
+-- Definer: document_sources is granted to nobody.
+create or replace function ragdb.get_source(corpus text, uri text)
+returns table (
+  doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(get_source.corpus, 'read');
+begin
+  if get_source.uri is null then
+    raise exception 'uri is null'
+      using errcode = 'RG400', detail = 'a source is named by its uri',
+            hint = 'ragdb.list_documents() lists them';
+  end if;
+  return query
+    select d.doc_cid, s.source_name, s.etag, d.chunking, s.seen_at
+      from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
+      where s.corpus_id = v_corpus.corpus_id and s.uri = get_source.uri;
+end $$;
+comment on function ragdb.get_source(text, text) is
+  'Returns what document a source gave last, with the version that its store named (etag), its chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';
 
 create or replace function ragdb._chunk_rows(corpus_id integer, doc_no integer, chunk_id text)
 returns setof ragdb.chunk
@@ -7473,7 +7509,8 @@ create or replace function ragdb.record_failure(
   corpus text, query text, error_code text, elapsed_ms float8,
   k integer default null, mode text default null, min_score float8 default null,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  client text default null, otel_trace_id text default null, otel_span_id text default null)
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  slice_id text default null, anchor text default null, policy jsonb default null)
 returns uuid
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -7492,7 +7529,23 @@ begin
       using errcode = 'RG400', detail = 'it is the time until the retrieval failed',
             hint = 'give milliseconds, 0 or more';
   end if;
-  v_trace.retrieval_mode := 'global';
+  if length(slice_id) > 200 or length(anchor) > 2000 then
+    raise exception 'slice_id or anchor is too long'
+      using errcode = 'RG413', detail = 'neither can be one',
+            hint = 'give at most 200 characters of slice_id, 2000 of anchor';
+  end if;
+  v_trace.retrieval_mode := case when coalesce(slice_id, anchor) is null then 'global'
+    else 'slice' end;
+  v_trace.slice_id := slice_id;
+  v_trace.anchor_chunk_id := anchor;
+  if policy is not null then
+    begin
+      select p.policy_id, p.params_hash into v_trace.policy_id, v_trace.policy_params_hash
+        from ragdb._resolve_policy(policy) p;
+    exception when sqlstate 'RG430' or sqlstate 'RG431' then
+      null; -- what is no policy cannot be recorded as one
+    end;
+  end if;
   -- what is not a mode cannot be recorded as one
   v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
   v_trace.limit_requested := k;
@@ -7510,8 +7563,8 @@ begin
   v_trace.otel_span_id := otel_span_id;
   return ragdb._record_trace(v_corpus, query, v_trace, '{}');
 end $$;
-comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text) is
-  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had, and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
+comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text, text, text, jsonb) is
+  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
 
 -- Reading
 
@@ -9176,18 +9229,30 @@ end $$;
 comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
   'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
 
+-- What counts as evidence is an admin's to say: a reader's own policy could admit everything.
 create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb._register_policy(policy);
+  if (ragdb._known_policy(policy.policy_id, policy.params_hash)).policy_id is not null
+    or has_function_privilege(ragdb._caller(), 'ragdb.register_policy(jsonb)', 'execute')
+  then
+    perform ragdb._register_policy(policy);
+  else
+    raise exception 'policy % with params_hash % is not registered',
+        ragdb._quote(policy.policy_id), policy.params_hash
+      using errcode = 'RG431',
+            detail = 'a slice is kept as evidence only by the default policy or a registered one',
+            hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
+              'ragdb.search_slice() take any policy and keep nothing';
+  end if;
   slice.created_at := ragdb._now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built, and its policy; the same graph state is stored once. Raises RG409.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then
@@ -10076,6 +10141,9 @@ comment on column ragdb.semantic_proposals.status is 'open, accepted or rejected
 comment on column ragdb.semantic_proposals.created_at is 'When it was proposed.';
 comment on column ragdb.semantic_proposals.created_by is 'Role that proposed it.';
 comment on column ragdb.semantic_proposals.lexemes is 'Lexemes of the conclusion, for ragdb.search_dual.';
+comment on column ragdb.semantic_proposals.decided_at is 'When it was accepted or rejected; null while it is open.';
+comment on column ragdb.semantic_proposals.decided_by is 'Role that decided; null while it is open.';
+comment on column ragdb.semantic_proposals.decision_reason is 'Why, in that role''s words; null where none were given.';
 comment on table ragdb.admissibility_incidents is 'Every attempt to promote what may not be promoted.';
 comment on column ragdb.admissibility_incidents.incident_id is 'UUID of version 7.';
 comment on column ragdb.admissibility_incidents.created_at is 'When.';
@@ -10255,6 +10323,91 @@ begin
 end $$;
 comment on function ragdb.propose(text, uuid[], text) is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.';
+
+-- What is accepted must still be what was proposed: the slice of its atoms is recomputed from the rows.
+create or replace function ragdb.decide_proposal(
+  corpus text, proposal_id uuid, decision text, reason text default null)
+returns table (code text, detail text)
+language plpgsql security definer rows 1 -- proposals and incidents are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(decide_proposal.corpus, 'write');
+  v_proposal ragdb.semantic_proposals;
+  v_slice ragdb.slices;
+begin
+  if coalesce(decide_proposal.decision not in ('accepted', 'rejected'), true) then
+    raise exception '% is no decision', ragdb._quote(decide_proposal.decision)
+      using errcode = 'RG400', detail = 'a proposal is decided once',
+            hint = 'accepted or rejected';
+  end if;
+  if proposal_id is null or length(decide_proposal.reason) > 10000 then
+    raise exception 'a decision names a proposal and gives at most 10000 characters of reason'
+      using errcode = 'RG400', detail = 'the reason has '
+        || coalesce(length(decide_proposal.reason)::text, 'no') || ' characters',
+            hint = 'ragdb.list_proposals() lists proposals';
+  end if;
+  select p.* into v_proposal from ragdb.semantic_proposals p
+    where p.corpus_id = v_corpus.corpus_id and p.proposal_id = decide_proposal.proposal_id
+    for update;
+  if not found then
+    code := 'PROPOSAL_UNKNOWN';
+    detail := 'the corpus has no proposal ' || decide_proposal.proposal_id;
+  elsif v_proposal.status <> 'open' then
+    code := 'ALREADY_DECIDED';
+    detail := format('%s by %s', v_proposal.status, v_proposal.decided_by);
+  elsif decide_proposal.decision = 'accepted' then
+    v_slice := ragdb._stored_slice(v_corpus.corpus_id, v_proposal.source_slice_id);
+    if (ragdb._fingerprinted(v_corpus, v_slice)).slice_id <> v_slice.slice_id then
+      code := 'EVIDENCE_CHANGED';
+      detail := ragdb._slice_changes(v_slice);
+      perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'content_hash_mismatch', 'high',
+        format('proposal %s: %s', v_proposal.proposal_id, detail));
+    end if;
+  end if;
+  if code is null then
+    update ragdb.semantic_proposals p
+      set status = decide_proposal.decision, decided_at = ragdb._now(),
+          decided_by = ragdb._caller(), decision_reason = decide_proposal.reason
+      where p.corpus_id = v_corpus.corpus_id and p.proposal_id = v_proposal.proposal_id;
+    code := upper(decide_proposal.decision);
+  end if;
+  return next;
+end $$;
+comment on function ragdb.decide_proposal(text, uuid, text, text) is
+  'Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, RG401, RG404, RG435.';
+
+create or replace function ragdb.list_proposals(
+  corpus text, state text default null, count integer default 100)
+returns table (
+  proposal_id uuid, status text, text text, source_atoms uuid[], source_slice_id text,
+  created_at timestamptz, created_by text, decided_at timestamptz, decided_by text,
+  decision_reason text)
+language plpgsql stable parallel safe security definer -- proposals are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(list_proposals.corpus, 'read');
+begin
+  if coalesce(list_proposals.count not between 1 and 10000, true)
+    or list_proposals.state not in ('open', 'accepted', 'rejected')
+  then
+    raise exception 'count is not 1 to 10000, or state is none of a proposal'
+      using errcode = 'RG400', detail = format('count is %s, state %s',
+        coalesce(list_proposals.count::text, 'null'), ragdb._quote(list_proposals.state)),
+          hint = 'open, accepted, rejected, or null for all';
+  end if;
+  return query
+    select p.proposal_id, p.status, p.text, p.source_atoms, p.source_slice_id, p.created_at,
+        p.created_by, p.decided_at, p.decided_by, p.decision_reason
+      from ragdb.semantic_proposals p
+      where p.corpus_id = v_corpus.corpus_id
+        and (list_proposals.state is null or p.status = list_proposals.state)
+      order by p.created_at desc, p.proposal_id limit list_proposals.count;
+end $$;
+comment on function ragdb.list_proposals(text, text, integer) is
+  'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or of all. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
 returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
@@ -16456,6 +16609,7 @@ begin
       ('prune_sources', 'ragdb_reader'),
       ('list_documents', 'ragdb_reader'),
       ('get_document', 'ragdb_reader'),
+      ('get_source', 'ragdb_reader'),
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
       ('document_text', 'ragdb_reader'),
@@ -16537,6 +16691,8 @@ begin
       ('why_not', 'ragdb_reader'),
       ('promote_to_atom', 'ragdb_reader'),
       ('propose', 'ragdb_reader'),
+      ('decide_proposal', 'ragdb_reader'),
+      ('list_proposals', 'ragdb_reader'),
       ('list_incidents', 'ragdb_reader'),
       ('search_dual', 'ragdb_reader'),
       ('maintain', 'ragdb_writer'),
@@ -16627,7 +16783,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 28ecb1a2d5a7c996';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ef2aab3022d8f1ce';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

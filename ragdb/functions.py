@@ -258,6 +258,14 @@ class CorpusInfoRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DecideProposalRow:
+    """A row of `decide_proposal`."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteDocumentRow:
     """A row of `delete_document`."""
 
@@ -510,6 +518,17 @@ class ExportSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class GetSourceRow:
+    """A row of `get_source`."""
+
+    doc_cid: str
+    source_name: str
+    etag: str | None
+    chunking: Any
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class GetTurnRow:
     """A row of `get_turn`."""
 
@@ -654,6 +673,22 @@ class ListPoliciesRow:
     policy: Any
     created_at: datetime
     created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListProposalsRow:
+    """A row of `list_proposals`."""
+
+    proposal_id: UUID
+    status: str
+    text: str
+    source_atoms: list[UUID]
+    source_slice_id: str
+    created_at: datetime
+    created_by: str
+    decided_at: datetime | None
+    decided_by: str | None
+    decision_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1184,6 +1219,11 @@ _CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": 
 _CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
 )
+_DECIDE_PROPOSAL = Call(
+    "decide_proposal",
+    {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
+    {"reason": None},
+)
 _DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
 _DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
 _DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
@@ -1271,6 +1311,7 @@ _GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
 _GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 _GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
+_GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 _GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 _GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 _GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
@@ -1322,6 +1363,11 @@ _LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 _LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 _LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 _LIST_POLICIES = Call("list_policies", {})
+_LIST_PROPOSALS = Call(
+    "list_proposals",
+    {"corpus": "text", "state": "text", "count": "integer"},
+    {"state": None, "count": 100},
+)
 _LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 _LIST_TOOLS = Call("list_tools", {})
 _LIST_TRACES = Call(
@@ -1489,6 +1535,9 @@ _RECORD_FAILURE = Call(
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
     },
     {
         "k": None,
@@ -1500,6 +1549,9 @@ _RECORD_FAILURE = Call(
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
     },
 )
 _RECORD_GATE = Call(
@@ -2251,6 +2303,16 @@ class Functions(Caller):
         value: int = self._value(_CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    def decide_proposal(
+        self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
+    ) -> DecideProposalRow:
+        """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
+        changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
+        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
+        Raises RG400, RG401, RG404, RG435.
+        """
+        return self._row(_DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason)
+
     def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
         """Removes a document with all its sources and chunks; returns how many documents and
         chunks went. Raises RG400, RG401, RG404, RG405.
@@ -2514,6 +2576,13 @@ class Functions(Caller):
         """
         return self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
+    def get_source(self, corpus: str, uri: str) -> GetSourceRow:
+        """Returns what document a source gave last, with the version that its store named
+        (etag), its chunking and when that was; no row for a source that is not there. Raises
+        RG400, RG404.
+        """
+        return self._row(_GET_SOURCE, GetSourceRow, corpus, uri)
+
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return self._row(_GET_TRACE, RetrievalTraces, trace_id)
@@ -2659,6 +2728,14 @@ class Functions(Caller):
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the registered slice policies by reference."""
         return self._rows(_LIST_POLICIES, ListPoliciesRow)
+
+    def list_proposals(
+        self, corpus: str, state: str | None = None, count: int = 100
+    ) -> list[ListProposalsRow]:
+        """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
+        rejected) or of all. Raises RG400, RG401, RG404.
+        """
+        return self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
@@ -2995,10 +3072,14 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
     ) -> UUID:
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
-        milliseconds, with the arguments it had, and returns its id; the caller's client calls
-        it after the rollback. Raises RG400, RG404, RG413.
+        milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
+        slice), and returns its id; the caller's client calls it after the rollback. Raises
+        RG400, RG404, RG413.
         """
         value: UUID = self._value(
             _RECORD_FAILURE,
@@ -3015,6 +3096,9 @@ class Functions(Caller):
             client,
             otel_trace_id,
             otel_span_id,
+            slice_id,
+            anchor,
+            policy,
         )
         return value
 
@@ -4020,6 +4104,18 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(_CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    async def decide_proposal(
+        self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
+    ) -> DecideProposalRow:
+        """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
+        changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
+        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
+        Raises RG400, RG401, RG404, RG435.
+        """
+        return await self._row(
+            _DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+        )
+
     async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
         """Removes a document with all its sources and chunks; returns how many documents and
         chunks went. Raises RG400, RG401, RG404, RG405.
@@ -4291,6 +4387,13 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
+    async def get_source(self, corpus: str, uri: str) -> GetSourceRow:
+        """Returns what document a source gave last, with the version that its store named
+        (etag), its chunking and when that was; no row for a source that is not there. Raises
+        RG400, RG404.
+        """
+        return await self._row(_GET_SOURCE, GetSourceRow, corpus, uri)
+
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
         return await self._row(_GET_TRACE, RetrievalTraces, trace_id)
@@ -4438,6 +4541,14 @@ class AsyncFunctions(AsyncCaller):
     async def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the registered slice policies by reference."""
         return await self._rows(_LIST_POLICIES, ListPoliciesRow)
+
+    async def list_proposals(
+        self, corpus: str, state: str | None = None, count: int = 100
+    ) -> list[ListProposalsRow]:
+        """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
+        rejected) or of all. Raises RG400, RG401, RG404.
+        """
+        return await self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
@@ -4778,10 +4889,14 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
     ) -> UUID:
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
-        milliseconds, with the arguments it had, and returns its id; the caller's client calls
-        it after the rollback. Raises RG400, RG404, RG413.
+        milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
+        slice), and returns its id; the caller's client calls it after the rollback. Raises
+        RG400, RG404, RG413.
         """
         value: UUID = await self._value(
             _RECORD_FAILURE,
@@ -4798,6 +4913,9 @@ class AsyncFunctions(AsyncCaller):
             client,
             otel_trace_id,
             otel_span_id,
+            slice_id,
+            anchor,
+            policy,
         )
         return value
 
