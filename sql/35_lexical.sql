@@ -165,9 +165,12 @@ return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8,
 comment on function ragdb._term_id(text) is 'Returns the term id in a word made by ragdb._token.';
 
 create or replace function ragdb._searched_text(title text, heading text[], text text) returns text
-language sql immutable parallel safe
-return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
-  nullif(pg_catalog.array_to_string(_searched_text.heading, E'\n'), ''), _searched_text.text);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return concat_ws(E'\n', nullif(title, ''), nullif(array_to_string(heading, E'\n'), ''), text);
+end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 

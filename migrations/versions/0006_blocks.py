@@ -1,4 +1,4 @@
-"""Blocks of the lexical index speak of groups of four chunks."""
+"""Blocks of the lexical index speak of groups of four chunks; rows of its dictionary have room to grow."""
 
 from ragdb.migrate import run_script
 
