@@ -842,6 +842,8 @@ create table ragdb.answer_citations (
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
 alter table ragdb.term_blocks set (toast_tuple_target = 8160);
+-- every batch of documents counts most of its lexemes anew: with room on its page a row moves without touching an index
+alter table ragdb.lexemes set (fillfactor = 60);
 
 ---- migrations/versions/0007_surfaces.sql
 
@@ -4016,9 +4018,12 @@ return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8,
 comment on function ragdb._term_id(text) is 'Returns the term id in a word made by ragdb._token.';
 
 create or replace function ragdb._searched_text(title text, heading text[], text text) returns text
-language sql immutable parallel safe
-return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
-  nullif(pg_catalog.array_to_string(_searched_text.heading, E'\n'), ''), _searched_text.text);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return concat_ws(E'\n', nullif(title, ''), nullif(array_to_string(heading, E'\n'), ''), text);
+end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
@@ -16783,7 +16788,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ef2aab3022d8f1ce';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 72d02179d8ada177';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -1,4 +1,4 @@
-"""Blocks of the lexical index speak of groups of four chunks; rows of its dictionary have room to grow."""
+"""Blocks of the lexical index speak of groups of four chunks; its dictionary has room to grow."""
 
 from ragdb.migrate import run_script
 
