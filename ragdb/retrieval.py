@@ -233,7 +233,7 @@ DENIED_FOLDERS = (
     ".cache", ".idea", ".ssh", ".gnupg", ".aws", ".kube", "*secret*",
 )  # fmt: skip
 SECRET_FILES = (
-    ".env", ".env.*", "*.env", "*secret*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
+    ".git", ".env", ".env.*", "*.env", "*secret*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
     "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "credentials*",
     ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd",
 )  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,40 +26,93 @@ def test_the_example_of_the_seed_runs() -> None:
     assert isinstance(chunks, tuple)
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every path that is opened, by whatever way."""
-    paths: list[str] = []
-    real = os.open
+class Watch:
+    """`with watch:` notes every path that this process opens or lists, by whatever way."""
 
-    def trap(path: Any, *arguments: Any, **more: Any) -> int:
-        paths.append(os.fspath(path))
-        return real(path, *arguments, **more)
+    def __init__(self) -> None:
+        self.is_on = False
+        self.opened: list[str] = []
+        self.listed: list[str] = []
+        sys.addaudithook(self.see)
 
-    monkeypatch.setattr(os, "open", trap)
-    return paths
+    def __enter__(self) -> None:
+        self.opened, self.listed, self.is_on = [], [], True
+
+    def __exit__(self, *_: object) -> None:
+        self.is_on = False
+
+    def see(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.is_on and event in ("open", "os.scandir", "os.listdir"):
+            paths = self.opened if event == "open" else self.listed
+            if isinstance(arguments[0], str | bytes | os.PathLike):
+                paths.append(os.fsdecode(arguments[0]))
+
+    def touched(self, folder: Path) -> set[str]:
+        """What was opened or listed, below a folder."""
+        root = folder.resolve()
+        return {Path(p).relative_to(root).as_posix() for p in (*self.opened, *self.listed)}
 
 
-def test_this_repository_is_read_within_the_budget(opened: list[str]) -> None:
+WATCH = Watch()
+
+
+def test_this_repository_is_read_within_the_budget() -> None:
     retriever = KeywordContextRetriever(ROOT, budget_chars=3000)
-    chunks = retriever.retrieve(RetrievalQuery("evidence pack retrieval", top_k=4))
+    with WATCH:
+        chunks = retriever.retrieve(RetrievalQuery("evidence pack retrieval", top_k=4))
     assert len(chunks) == 4
     assert sum(len(c.text.encode()) for c in chunks) <= 3000
     assert [c.score for c in chunks] == sorted((c.score for c in chunks), reverse=True)
     assert all(0 < c.score <= 1 for c in chunks)
     assert chunks == retriever.retrieve(RetrievalQuery("evidence pack retrieval", top_k=4))
-    assert opened
+    assert "docs/evidence.md" in WATCH.touched(ROOT)
     denied = {".git", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"}
-    for path in opened:
-        assert not denied & set(Path(path).relative_to(ROOT.resolve()).parts), path
+    for path in WATCH.touched(ROOT):
+        assert not denied & set(path.split("/")), path
 
 
-def test_what_may_hold_a_secret_is_never_opened(tmp_path: Path, opened: list[str]) -> None:
+TRAPS = [
+    ".env", ".env.production", "deploy.env", ".git/config", ".git/HEAD", ".venv/lib/x.py",
+    "node_modules/x/index.js", "__pycache__/x.py", "build/x.md", "dist/x.md", "ragdb/id_rsa",
+    "ragdb/server.pem", "docs/my-secret-notes.md", "docs/secrets/notes.md", "sql/credentials.json",
+    "sql/.pgpass", "venv/x.md", ".tox/x.md",
+]  # fmt: skip
+
+
+def test_traps_in_a_copy_of_this_repository_are_never_opened(tmp_path: Path) -> None:
+    query = "evidence pack retrieval contract"
+    copies = tmp_path / "one", tmp_path / "two"
+    for copy, parts in zip(
+        copies, (("ragdb", "sql", "docs"), ("docs", "ragdb", "sql")), strict=True
+    ):
+        for part in parts:
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        for trap in TRAPS:
+            path = copy / trap
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(query + "\n" + query)
+    for budget, count in ((8000, 4), (100, 50), (1_000_000, 1000)):
+        found = []
+        for copy in copies:
+            with WATCH:
+                retriever = KeywordContextRetriever(copy, budget)
+                found.append(retriever.retrieve(RetrievalQuery(query, count)))
+            touched = WATCH.touched(copy)
+            assert "docs/evidence.md" in touched
+            assert not touched & set(TRAPS)
+            for path in touched:
+                assert not set(path.split("/")) & {"secrets", ".git", ".venv", "build"}, path
+        assert found[0] == found[1]
+        assert 0 < len(found[0]) <= count
+        assert sum(len(chunk.text.encode()) for chunk in found[0]) <= budget
+
+
+def test_what_may_hold_a_secret_is_never_opened(tmp_path: Path) -> None:
     secret = [
-        ".env", ".env.local", "prod.env", "id_rsa", "id_ed25519.pub", "key.pem", "server.key",
-        "my-secret.txt", "SECRETS.md", "credentials.json", ".netrc", ".pgpass", "vault.kdbx",
-        ".git/config", ".venv/x.py", "node_modules/x.js", "__pycache__/x.py", "dist/x.py",
-        "build/x.py", ".tox/x.py", "pkg.egg-info/x", "secrets/x.txt", ".ssh/config",
+        ".env", ".env.local", "prod.env", "sub/.git", "id_rsa", "id_ed25519.pub", "key.pem",
+        "server.key", "my-secret.txt", "SECRETS.md", "credentials.json", ".netrc", ".pgpass",
+        "vault.kdbx", ".git/config", ".venv/x.py", "node_modules/x.js", "__pycache__/x.py",
+        "dist/x.py", "build/x.py", ".tox/x.py", "pkg.egg-info/x", "secrets/x.txt", ".ssh/config",
     ]  # fmt: skip
     for name in [*secret, "open.txt", "sub/also.txt"]:
         path = tmp_path / name
@@ -68,9 +123,12 @@ def test_what_may_hold_a_secret_is_never_opened(tmp_path: Path, opened: list[str
     (tmp_path / "link.txt").symlink_to(outside)
     (tmp_path / "linked").symlink_to(tmp_path.parent)
     os.mkfifo(tmp_path / "pipe.txt")
-    chunks = KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("password", top_k=50))
+    with WATCH:
+        chunks = KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("password", top_k=50))
     assert [c.chunk_id for c in chunks] == ["open.txt", "sub/also.txt"]
-    assert {Path(p).relative_to(tmp_path.resolve()).as_posix() for p in opened} == {
+    assert WATCH.touched(tmp_path) == {
+        ".",
+        "sub",
         "open.txt",
         "sub/also.txt",
     }

@@ -204,8 +204,9 @@ def test_a_schema_fetches_nothing_and_says_nothing_of_the_value() -> None:
     schema = {"properties": {"a": {"$ref": "https://example.invalid/schema.json"}}}
     with pytest.raises(ContractError, match=r"a \$ref names nothing"):
         mismatches(schema, {"a": 1})
-    for schema in ({"enum": ["x"]}, {"additionalProperties": False}, {"required": ["b"]}):
-        (wrong,) = mismatches(schema, {"the secret": 1})
+    strict: dict[str, Any]
+    for strict in ({"enum": ["x"]}, {"additionalProperties": False}, {"required": ["b"]}):
+        (wrong,) = mismatches(strict, {"the secret": 1})
         assert "secret" not in wrong
 
 

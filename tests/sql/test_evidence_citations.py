@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,13 @@ EVIDENCE = {
          "working days."},
     ],
 }  # fmt: skip
+
+
+COUNTS: dict[str, Callable[[str], int]] = {
+    "codepoint": len,
+    "utf16": lambda text: len(text.encode("utf-16-le")) // 2,
+    "byte": lambda text: len(text.encode()),
+}
 
 
 def validate(db: Connection, output: Any, required: bool = False) -> list[str]:
@@ -155,12 +163,7 @@ def test_a_citation_has_a_code_for_what_is_wrong(
 def test_where_a_quote_stands_is_said_in_the_units_asked_for(any_db: Connection) -> None:
     text = str(EVIDENCE["chunks"][0]["text"])  # type: ignore[index]
     start, end = text.index("Cards"), len(text)
-    counts: dict[str, Callable[[str], int]] = {
-        "codepoint": len,
-        "utf16": lambda t: len(t.encode("utf-16-le")) // 2,
-        "byte": lambda t: len(t.encode()),
-    }
-    for unit, count in counts.items():
+    for unit, count in COUNTS.items():
         places = count(text[:start]), count(text[:end])
         output = cites({"chunk_id": "c1", "quote": "cards  only."})
         (row,) = check(any_db, output, offsets=unit)
@@ -370,6 +373,168 @@ def test_no_fabricated_quote_is_found(any_db: Connection) -> None:
     assert len(quotes) >= 120
     rows = found(any_db, [PARAGRAPHS[p] for p, _ in quotes], [q for _, q in quotes])
     assert [q for q, row in zip(quotes, rows, strict=True) if row[0] is not None] == []
+
+
+ASTRAL = [
+    "\U0001d11e",
+    "\U0001f600",
+    "\U00020000",
+    "\U0001d504",
+    "\U0001f469\u200d\U0001f52c",
+    "\U00010348",
+]
+
+
+def astral_paragraphs(rng: random.Random) -> list[str]:
+    """The paragraphs with letters beyond the basic plane between their words and inside them."""
+    made = []
+    for text in PARAGRAPHS:
+        words = text.split(" ")
+        for at in range(0, len(words), 2):
+            letter = rng.choice(ASTRAL)
+            cut = rng.randrange(len(words[at]) + 1)
+            words[at] = words[at][:cut] + letter + words[at][cut:]
+        made.append(" ".join(words))
+    return made
+
+
+def test_quotes_beyond_the_basic_plane_stand_where_they_stand_in_every_unit(
+    any_db: Connection,
+) -> None:
+    rng = random.Random(62)
+    texts = astral_paragraphs(rng)
+    pack = {
+        "chunks": [
+            {"source_id": "s", "chunk_id": f"c{n}", "text": text} for n, text in enumerate(texts)
+        ]
+    }
+    quotes = []
+    for n in range(120):
+        paragraph = rng.randrange(len(texts))
+        text = texts[paragraph]
+        words = [m.span() for m in re.finditer(r"\S+", text)]
+        first = rng.randrange(len(words) - 8)
+        start, end = words[first][0], words[min(len(words) - 1, first + rng.randrange(5, 12))][1]
+        quote = text[start:end]
+        assert any(ord(letter) > 0xFFFF for letter in quote)
+        if n % 3 == 1:
+            quote = quote.replace(" ", "\n ")
+        elif n % 3 == 2:
+            quote = unicodedata.normalize("NFD", quote).upper().replace("SS", "ss")
+        quotes.append((paragraph, quote, start, end))
+    output = cites(*({"chunk_id": f"c{p}", "quote": quote} for p, quote, _, _ in quotes))
+    for unit, count in COUNTS.items():
+        rows = check(any_db, output, pack, offsets=unit)
+        assert codes(rows) == [None] * len(quotes)
+        right = sum(
+            (row.start_offset, row.end_offset) == (count(texts[p][:start]), count(texts[p][:end]))
+            for row, (p, _, start, end) in zip(rows, quotes, strict=True)
+        )
+        assert right >= 0.98 * len(quotes), (unit, right)
+        # and what is said in this unit is read in it
+        claims = (
+            {
+                "chunk_id": f"c{p}",
+                "quote": texts[p][start:end],
+                "start": count(texts[p][:start]),
+                "end": count(texts[p][:end]),
+            }
+            for p, _, start, end in quotes
+        )
+        assert set(codes(check(any_db, cites(*claims), pack, offsets=unit))) == {None}
+
+
+def test_quotes_across_two_chunks_are_in_neither(any_db: Connection) -> None:
+    rng = random.Random(63)
+    texts = PARAGRAPHS + astral_paragraphs(rng)
+    pack = {
+        "chunks": [
+            {"source_id": "s", "chunk_id": f"c{n}", "text": text} for n, text in enumerate(texts)
+        ]
+    }
+    citations = []
+    for _ in range(100):
+        a, b = rng.sample(range(len(texts)), 2)
+        if a % len(PARAGRAPHS) == b % len(PARAGRAPHS):
+            continue
+        tail, head = (
+            texts[a].split()[-rng.randrange(3, 8) :],
+            texts[b].split()[: rng.randrange(3, 8)],
+        )
+        quote = " ".join([*tail, *head])
+        if rng.random() < 0.3:
+            quote = quote.upper()
+        citations += [{"chunk_id": f"c{n}", "quote": quote} for n in (a, b)]
+    assert len(citations) >= 150
+    rows = check(any_db, cites(*citations), pack)
+    assert set(codes(rows)) == {"QUOTE_CROSSES_CHUNKS"}
+    assert all(row.start_offset is None for row in rows)
+
+
+def test_citations_of_providers_are_placed_and_checked(any_db: Connection) -> None:
+    """Anthropic's documents are the chunks by their place, Cohere's by id or place."""
+    text = str(EVIDENCE["chunks"][0]["text"])  # type: ignore[index]
+    start = text.index("Cards")
+    located = {
+        "type": "char_location",
+        "cited_text": "Cards only.",
+        "document_index": 0,
+        "document_title": "a",
+        "start_char_index": start,
+        "end_char_index": start + 11,
+    }
+    said = {"content": [
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "cards only", "citations": [located]},
+        {"type": "text", "text": ", for 15 days",
+         "citations": [{**located, "cited_text": text[:32]}]},
+    ]}  # fmt: skip
+    rows = check(any_db, said)
+    assert [(r.citation, r.code, r.chunk_id, r.start_offset) for r in rows] == [
+        (0, None, "c1", start),
+        (1, "OFFSETS_CORRECTED", "c1", 0),
+        (1, "NUMBER_UNSUPPORTED", "c1", 0),
+    ]
+    # a search result is named by its place too; a page or a block has no range to be wrong
+    found = {"type": "search_result_location", "source": "b.md", "search_result_index": 2,
+             "cited_text": "three and five working days"}  # fmt: skip
+    (row,) = check(any_db, {"content": [{"type": "text", "text": "x", "citations": [found]}]})
+    assert (row.code, row.chunk_id, row.source_id) == (None, "c3", "b.md")
+    # Cohere: start and end are the answer's, several sources are several chunks
+    answer = "Refunds take 14 days."
+    cohere = {
+        "message": {
+            "content": [{"type": "text", "text": answer}],
+            "citations": [
+                {"start": 13, "end": 20, "text": "14 days", "sources": [
+                    {"type": "document", "id": "doc_0"}, {"document": {"id": "c2"}}]},
+                {"start": 0, "end": 99, "document_ids": ["c1"]},
+                {"start": 0, "end": 7, "document_ids": ["doc_9"]},
+            ],
+        }
+    }  # fmt: skip
+    rows = check(any_db, cohere)
+    assert [(r.citation, r.code, r.chunk_id) for r in rows] == [
+        (0, None, "c1"),
+        (0, None, "c2"),
+        (1, "SPAN_INVALID", "c1"),
+        (2, "CITE_UNKNOWN", "doc_9"),
+    ]
+    # the numbers of a span are looked for in all that it cites
+    cohere["message"]["citations"] = [{"start": 13, "end": 20, "document_ids": ["c3"]}]
+    assert codes(check(any_db, cohere)) == ["NUMBER_UNSUPPORTED"]
+
+
+def test_the_answer_s_own_ranges_are_in_the_unit_too(any_db: Connection) -> None:
+    answer = "\U0001f600 14 days"
+    for unit, count in COUNTS.items():
+        citation = {
+            "chunk_id": "c1",
+            "answer_start": count("\U0001f600 "),
+            "answer_end": count(answer),
+        }
+        output = cites(citation, answer=answer)
+        assert codes(check(any_db, output, offsets=unit, min_coverage=0.8)) == [None], unit
 
 
 @pytest.mark.parametrize(

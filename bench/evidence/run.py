@@ -1,0 +1,209 @@
+"""How often the answer in the evidence's own words is right, and how often it is known to be wrong.
+
+squad_v1_dev: 500 questions drawn by seed, asked as `ragdb ask` asks, once of all paragraphs and
+once with the gold paragraph deleted. Counted: a citation contains a gold answer; the answer is
+`insufficient_evidence`; the gate says not enough. rag_anthropic_docs: every question, and whether
+every citation of every answer verifies. Documents are one chunk each; nothing is tuned to them.
+
+    python -m bench.evidence.run [--questions 500] [--modes lexical hybrid] [--results FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from ragdb import embed, embedded, migrate
+from ragdb.client import Database
+from ragdb.engine import Answer, Engine
+from ragdb.retrieval import CorpusRetriever
+from ragdb.tasks import RagPolicy
+from ragdb.worker import Worker
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
+SEED = 6
+CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
+# one query, or what rag_query_plan makes of the question
+PLANS: dict[str, Callable[[str], Any] | None] = {
+    "question": lambda question: {"needs_retrieval": True, "queries": [question]},
+    "plan": None,
+}
+
+
+def lines(name: str, file: str) -> list[dict[str, Any]]:
+    path = SHARED / "data" / name / file
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def load(db: Database, name: str, corpus: str) -> None:
+    """Put a collection, a document a chunk; its source is the id."""
+    db.create_corpus(corpus)
+    documents = []
+    for line in lines(name, "corpus.jsonl"):
+        text = line["text"]
+        digest = hashlib.sha256(f"{line['_id']}\0{text}".encode()).hexdigest()
+        documents.append(
+            {
+                "doc_cid": f"sha256:{digest}",
+                "uri": line["_id"],
+                "title": line.get("title") or None,
+                "media_type": "text/plain",
+                "size_bytes": len(text.encode()),
+                "chunking": CHUNKING,
+                "chunks": [
+                    {"text": text, "start": 0, "end": len(text), "tokens": len(text.split())}
+                ],
+            }
+        )
+    for at in range(0, len(documents), 500):
+        db.connection.execute(
+            "select count(*) from ragdb.put_documents(%s, %s)",
+            (corpus, Jsonb(documents[at : at + 500])),
+        )
+    db.optimize_corpus(corpus)
+
+
+def ask(db: Database, corpus: str, mode: str, plan: str, question: str) -> Answer:
+    """As `ragdb ask` does, by one query or by the plan's."""
+    engine = Engine(
+        db,
+        retriever=CorpusRetriever(db, corpus, mode=mode),
+        policy=RagPolicy("on", 8, True, None, True),
+        planner=PLANS[plan],
+        client="bench",
+    )
+    return engine.run(question)
+
+
+def has(answer: Answer, golds: list[str]) -> bool:
+    """Whether a citation contains a gold answer, case and white space aside."""
+    quotes = [plain(c["quote"]) for c in answer.output.get("citations", [])]
+    return any(plain(gold) in quote for gold in golds for quote in quotes)
+
+
+def plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def squad(db: Database, mode: str, plan: str, asked: list[dict[str, Any]]) -> list[str]:
+    """A row of the table: with and without the gold paragraph."""
+    counts = {(what, side): 0 for what in ("right", "none", "gate", "wrong") for side in (0, 1)}
+    elapsed = []
+    for query in asked:
+        for without in (False, True):
+            with db.connection.transaction(force_rollback=True):
+                if without:
+                    db.delete_source("squad", query["metadata"]["gold_paragraph"])
+                started = time.perf_counter()
+                answer = ask(db, "squad", mode, plan, query["text"])
+                elapsed.append(time.perf_counter() - started)
+            counts["right", without] += has(answer, query["metadata"]["answers"])
+            counts["none", without] += answer.output["insufficient_evidence"]
+            counts["gate", without] += answer.gate is not None and not answer.gate["enough"]
+            counts["wrong", without] += bool(answer.problems)
+    share = {key: f"{100 * count / len(asked):.1f} %" for key, count in counts.items()}
+    cells = [share[what, side] for what in ("right", "none", "gate") for side in (0, 1)]
+    wrong = counts["wrong", False] + counts["wrong", True]
+    median = sorted(elapsed)[len(elapsed) // 2] * 1000
+    return [mode, plan, *cells, str(wrong), f"{median:.0f}"]
+
+
+def docs(db: Database, mode: str, plan: str) -> list[str]:
+    """A row of the table: answers and their citations, each looked up in the chunk it names."""
+    questions = lines("rag_anthropic_docs", "queries.jsonl")
+    texts = {line["_id"]: line["text"] for line in lines("rag_anthropic_docs", "corpus.jsonl")}
+    answered = cited = verified = 0
+    for query in questions:
+        answer = ask(db, "docs", mode, plan, query["text"])
+        answered += not answer.output["insufficient_evidence"]
+        rows = db.check_citations(
+            answer.output, answer.pack.as_json() if answer.pack else {"chunks": []}, min_coverage=1
+        )
+        for row, citation in zip(rows, answer.output["citations"], strict=True):
+            cited += 1
+            text = texts[citation["source_id"]]
+            stands = text[citation["start"] : citation["end"]] == citation["quote"]
+            verified += stands and (row.code, row.method) == (None, "exact")
+    return [mode, plan, str(len(questions)), str(answered), str(cited), str(verified)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--questions", type=int, default=500)
+    parser.add_argument("--modes", nargs="+", default=["lexical", "hybrid"])
+    parser.add_argument("--plans", nargs="+", choices=PLANS, default=list(PLANS))
+    parser.add_argument("--results", type=Path)
+    arguments = parser.parse_args()
+    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
+    base.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
+    home.chmod(0o711)
+    every = lines("squad_v1_dev", "queries.jsonl")
+    asked = random.Random(SEED).sample(every, arguments.questions)
+    found, checked = [], []
+    try:
+        uri = embedded.start(home / "pg18", 18)
+        with psycopg.connect(uri, autocommit=True) as admin:
+            migrate.create_roles(admin)
+            admin.execute("create database bench template template0")
+            version = admin.info.parameter_status("server_version")
+        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
+        migrate.migrate(dsn)
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            db = Database(connection)
+            load(db, "squad_v1_dev", "squad")
+            load(db, "rag_anthropic_docs", "docs")
+            if set(arguments.modes) - {"lexical"}:
+                model = embed.ensure_default(connection)
+                for corpus in ("squad", "docs"):
+                    db.embed_corpus(corpus, model)
+                    Worker(dsn, corpus=corpus).run(until="empty")
+            for mode in arguments.modes:
+                for plan in arguments.plans:
+                    found.append(f"| {' | '.join(squad(db, mode, plan, asked))} |")
+                    print(found[-1], flush=True)
+                    checked.append(f"| {' | '.join(docs(db, mode, plan))} |")
+                    print(checked[-1], flush=True)
+    finally:
+        embedded.stop(home / "pg18", 18)
+        shutil.rmtree(home)
+    if arguments.results:
+        head = [
+            "\n## Evidence: `python -m bench.evidence.run`",
+            f"PostgreSQL {version}, Python {platform.python_version()}, {platform.machine()},"
+            f" {time.strftime('%Y-%m-%d')}; {len(asked)} questions of squad_v1_dev (seed {SEED}),"
+            " the 8 best chunks, answers of two sentences at most, all defaults.",
+            "",
+            "| mode | queries | citation has a gold answer: with / | without the paragraph"
+            " | insufficient: with / | without | gate says no: with / | without"
+            " | answers with a problem | median ms |",
+            "|---|---|---|---|---|---|---|---|---|---|",
+            *found,
+            "",
+            "rag_anthropic_docs:",
+            "",
+            "| mode | queries | questions | answered | citations | that verify, exactly |",
+            "|---|---|---|---|---|---|",
+            *checked,
+            "",
+        ]
+        with arguments.results.open("a") as file:
+            file.write("\n".join(head))
+
+
+if __name__ == "__main__":
+    main()
