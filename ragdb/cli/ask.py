@@ -23,6 +23,9 @@ Context = Annotated[
 ]
 
 
+PROVES = "reference, location and lexical support of each citation, not entailment"
+
+
 def register(app: typer.Typer) -> None:
     verb(app, "ask")(ask)
     verb(app, "pack")(pack)
@@ -92,6 +95,7 @@ def ask(
             {
                 **answer.output,
                 "problems": list(answer.problems),
+                "proves": PROVES,
                 "gate": answer.gate,
                 "evidence_hash": answer.pack.hash if answer.pack else None,
                 "trace_id": next(iter(summary.get("trace_ids", [])), None),
@@ -110,6 +114,7 @@ def ask(
             missing = ", ".join(answer.gate["missing_terms"]) or "nothing"
             session.note(f"the evidence is not enough; it lacks of the question's terms: {missing}")
         session.note(f"citations checked{_recorded(summary)}")
+        session.note(f"what that proves: {PROVES}")
     for problem in answer.problems:
         session.note(problem)
     return NEGATIVE if answer.problems or insufficient else OK

@@ -61,6 +61,7 @@ def test_an_answer_is_printed_with_its_sources(run: Run) -> None:
         "[1] refunds.md",
     ]
     assert "citations checked; recorded as trace" in done.stderr
+    assert "not entailment" in done.stderr
 
 
 def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:

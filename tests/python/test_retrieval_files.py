@@ -100,8 +100,8 @@ def test_traps_in_a_copy_of_this_repository_are_never_opened(tmp_path: Path) -> 
             touched = WATCH.touched(copy)
             assert "docs/evidence.md" in touched
             assert not touched & set(TRAPS)
-            for path in touched:
-                assert not set(path.split("/")) & {"secrets", ".git", ".venv", "build"}, path
+            for name in touched:
+                assert not set(name.split("/")) & {"secrets", ".git", ".venv", "build"}, name
         assert found[0] == found[1]
         assert 0 < len(found[0]) <= count
         assert sum(len(chunk.text.encode()) for chunk in found[0]) <= budget
