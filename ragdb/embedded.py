@@ -179,6 +179,9 @@ def _initialise(folder: Path, version: int) -> None:
                     " the server; set RAGDB_HOME to a folder outside it"
                 )
     settings = [f"--set={name}={value}" for name, value in _settings().items()]
+    if version >= 17 and sys.platform == "linux":
+        # as durable as syncing a thousand files one by one, and three times as fast
+        settings.append("--sync-method=syncfs")
     done = _run(
         draft, version, "initdb", "-D", str(draft), "-U", "postgres", "--auth=trust",
         "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
@@ -191,7 +194,8 @@ def _initialise(folder: Path, version: int) -> None:
 def _settings() -> dict[str, str]:
     """What postgresql.conf is first written with; the owner of the folder may edit it after."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    return {
+    linux = {"recovery_init_sync_method": "syncfs"} if sys.platform == "linux" else {}
+    return linux | {
         "listen_addresses": "",
         # the socket lies in a folder of mode 0700: reaching it is the authentication
         "unix_socket_permissions": "0700",
