@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable
 from os import PathLike
 from types import TracebackType
@@ -12,6 +14,13 @@ import psycopg
 from ragdb import __version__, settings
 from ragdb import errors as errors  # psycopg raises these once they are imported
 from ragdb.functions import AsyncFunctions, Functions
+
+CAPABILITIES = {
+    "rag.query@1.0": "rag_query",
+    "rag.ingest@1.0": "rag_ingest",
+    "rag.list_corpora@1.0": "rag_list_corpora",
+    "embed.text@1.0": "embed_text",
+}
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -54,6 +63,34 @@ class Database(Functions):
 
         return ingest(self, paths, corpus=corpus, **options)
 
+    def invoke(self, capability: str, request: Any, *, timeout_s: float = 30) -> dict[str, Any]:
+        """Call a wire capability, again and again while it waits for a worker.
+
+        The answer has `output` and `meta`, or `error`, which is `partition` when no worker came in
+        time. A connection inside a transaction asks once: what it asks for is seen at its commit.
+        Raises KeyError for a capability that there is not.
+        """
+        call = getattr(self, CAPABILITIES[capability])
+        until = time.monotonic() + timeout_s
+        while True:
+            answer: dict[str, Any] = call(request)
+            pause = _pause(self.connection, answer, until)
+            if pause is None:
+                return answer
+            time.sleep(pause)
+
+
+def _pause(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+    answer: dict[str, Any],
+    until: float,
+) -> float | None:
+    """Seconds until a capability may have an answer; None when there is nothing to wait for."""
+    pause: float = answer.get("retry_after_ms", 0) / 1000
+    is_committed = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    waits = answer.get("error") == "partition" and is_committed
+    return pause if waits and time.monotonic() + pause <= until else None
+
 
 class AsyncDatabase(AsyncFunctions):
     """The same functions as coroutines, on a psycopg asynchronous connection."""
@@ -72,6 +109,19 @@ class AsyncDatabase(AsyncFunctions):
     async def close(self) -> None:
         """Close the connection."""
         await self.connection.close()
+
+    async def invoke(
+        self, capability: str, request: Any, *, timeout_s: float = 30
+    ) -> dict[str, Any]:
+        """Call a wire capability; see `Database.invoke`."""
+        call = getattr(self, CAPABILITIES[capability])
+        until = time.monotonic() + timeout_s
+        while True:
+            answer: dict[str, Any] = await call(request)
+            pause = _pause(self.connection, answer, until)
+            if pause is None:
+                return answer
+            await asyncio.sleep(pause)
 
 
 def connect(dsn: str | None = None, **parameters: Any) -> Database:

@@ -87,6 +87,8 @@ def serve(
         listener = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         raise Failure(f"{host}:{port}: {error.strerror}", hint="choose another --port") from None
+    # asyncio does so for its own sockets only; an answer is two packets, and the second waits
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown = f"[{host}]" if ":" in host else host
     session.note(f"listening on http://{shown}:{listener.getsockname()[1]}, see /docs")
     config = uvicorn.Config(

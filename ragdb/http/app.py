@@ -411,7 +411,7 @@ def _rag(app: FastAPI, server: Server) -> None:
     async def search_global(
         request: Request,
         _: Token,
-        query: Annotated[m.Query, Query()],
+        query: Annotated[m.UrlQuery, Query()],
         limit: Annotated[int, Query(ge=1, le=1000, description="Results at most.")] = 10,
         min_similarity: Annotated[m.Similarity, Query()] = 0.0,
         mode: Annotated[m.Mode, Query()] = None,
@@ -547,7 +547,7 @@ def _ours(app: FastAPI, server: Server) -> None:
             verdict = await db.replay(id)
         return Answer(dataclasses.asdict(verdict))
 
-    blob = {"required": True, "content": {"*/*": {"schema": {"type": "string"}}}}
+    blob: dict[str, Any] = {"required": True, "content": {"*/*": {"schema": {}}}}  # any bytes
 
     @app.post(
         "/api/blobs",

@@ -19,6 +19,8 @@ Corpus = Annotated[
     ),
 ]
 Query = Annotated[str, Field(min_length=1, max_length=32768, description="What is asked.")]
+# in a URL each of its characters may take twelve bytes
+UrlQuery = Annotated[str, Field(min_length=1, max_length=4096, description="What is asked.")]
 Limit = Annotated[int, Field(ge=1, le=1000, strict=True, description="Results at most.")]
 Similarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least score.")]
 Mode = Annotated[

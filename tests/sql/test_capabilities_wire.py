@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
+import threading
+import time
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +17,7 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+import ragdb
 from ragdb import errors, readers
 from ragdb.payload import to_payload
 from ragdb.worker import Worker
@@ -577,6 +581,34 @@ def test_a_worker_reads_blobs_and_embeds_texts(clone: str) -> None:
             "select title, metadata from ragdb.get_document('docs', %s)", (cid,)
         ).fetchall()[0]
         assert (title, metadata) == ("Title", {"n": 1})
+
+
+def test_the_client_asks_until_a_worker_has_answered(clone: str) -> None:
+    texts = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
+    with ragdb.connect(clone) as db:
+        make_embedder(db.connection)
+        assert db.invoke("embed.text@1.0", texts, timeout_s=0.2)["error"] == "partition"
+        with db.connection.transaction():
+            began = time.monotonic()
+            assert db.invoke("embed.text@1.0", texts)["error"] == "partition"
+            assert time.monotonic() - began < 5
+        worker = Worker(clone)
+        thread = threading.Thread(target=worker.run, kwargs={"poll": 1})
+        thread.start()
+        try:
+            other = {"params": {"model": "hash"}, "input": {"texts": ["y"]}}
+            assert db.invoke("embed.text@1.0", other)["output"]["dim"] == WIDTH
+
+            more = {"params": {"model": "hash"}, "input": {"texts": ["z"]}}
+
+            async def ask() -> Any:
+                async with await ragdb.aconnect(clone) as again:
+                    return await again.invoke("embed.text@1.0", more)
+
+            assert asyncio.run(ask())["output"]["dim"] == WIDTH
+        finally:
+            worker.stop()
+            thread.join()
 
 
 def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection) -> None:

@@ -1,0 +1,238 @@
+"""Latency of `ragdb serve` on the loopback: one client, then several at once; errors; memory.
+
+Every client asks in turn for a capability's query, a global search and a search of a slice (256
+chunks at most), over chunks of scale_tech_docs, ranked by words; queries and anchors change from
+request to request, and each leaves its trace. Clients are threads of one process beside the
+server's and PostgreSQL's, on the same cores. The bound: the p95 of several clients is at most five
+medians of a single one.
+
+    python -m bench.serve.run [--chunks 20000] [--clients 4] [--seconds 60]
+        [--results bench/results.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import itertools
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import psutil
+import psycopg
+
+from bench.hybrid.run import CHUNKING, read
+from ragdb import embedded, migrate
+
+Connection = psycopg.Connection[Any]
+KINDS = ("rag.query@1.0", "search/global", "search/slice")
+
+
+def ingest(db: Connection, chunks: list[dict[str, str]]) -> list[str]:
+    """Documents of ten chunks each, so that slices have a graph; returns anchors."""
+    db.execute("select ragdb.create_corpus('bench')")
+    at = 0
+    while at < len(chunks):
+        documents = []
+        for n in range(at, min(at + 2000, len(chunks)), 10):
+            texts = [c["text"] for c in chunks[n : n + 10]]
+            listed, start = [], 0
+            for text in texts:
+                end = start + len(text)
+                listed.append({"text": text, "start": start, "end": end, "tokens": len(text) // 4})
+                start = end
+            documents.append(
+                {
+                    "doc_cid": f"sha256:{n:064x}",
+                    "uri": f"part-{n}.md",
+                    "title": chunks[n].get("title") or None,
+                    "media_type": "text/markdown",
+                    "size_bytes": start,
+                    "chunking": CHUNKING,
+                    "chunks": listed,
+                }
+            )
+        db.execute("select from ragdb.put_documents('bench', %s)", (json.dumps(documents),))
+        at += 2000
+    db.execute("select ragdb.optimize_corpus('bench')")
+    db.execute("select ragdb.create_signing_key()")
+    db.execute("vacuum analyze")
+    rows = db.execute(
+        "select chunk_id from ragdb.chunks order by sha256(chunk_id::bytea) limit 500"
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+@dataclass
+class Client:
+    """One connection that is kept open, and what its requests took in ms."""
+
+    port: int
+    token: str
+    queries: list[str]
+    anchors: list[str]
+    first: int
+    step: int
+    spent: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def run(self, until: float) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        for n in itertools.count(self.first, self.step):
+            if time.monotonic() > until:
+                break
+            query = self.queries[n % len(self.queries)]
+            kind = KINDS[n // self.step % 3]
+            method, path, body = self.request(kind, query, self.anchors[n % len(self.anchors)])
+            began = time.perf_counter()
+            try:
+                connection.request(method, path, body and json.dumps(body), headers)
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status != 200:
+                    self.errors[str(answer.status)] += 1
+            except OSError as error:
+                self.errors[type(error).__name__] += 1
+                connection.close()
+            self.spent[kind].append(1000 * (time.perf_counter() - began))
+        connection.close()
+
+    @staticmethod
+    def request(kind: str, query: str, anchor: str) -> tuple[str, str, Any]:
+        if kind == "search/global":
+            return "GET", "/api/rag/search/global?" + urlencode({"query": query}), None
+        if kind == "search/slice":
+            return "POST", "/api/rag/search/slice", {"query": query, "anchor_turn_id": anchor}
+        request = {"params": {"corpus": "bench"}, "input": {"query": query}}
+        return "POST", f"/capabilities/{kind}", request
+
+
+def measure(count: int, seconds: float, *given: Any) -> tuple[dict[str, Any], Counter[str], float]:
+    """So many clients for so long: ms by kind, errors, requests a second."""
+    clients = [Client(*given, first, count) for first in range(count)]
+    until = time.monotonic() + seconds
+    threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
+    began = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took = time.monotonic() - began
+    spent = {kind: np.concatenate([c.spent[kind] for c in clients]) for kind in KINDS}
+    errors = sum((c.errors for c in clients), Counter[str]())
+    return spent, errors, sum(map(len, spent.values())) / took
+
+
+def memory(process: psutil.Process, backends: Any) -> tuple[float, float, int]:
+    """MB of the server, MB of PostgreSQL's backends (what they do not share), their number."""
+    own = process.memory_full_info().uss / 1e6
+    ((pids,),) = backends.execute(
+        "select array_agg(pid) from pg_stat_activity where application_name like '%serve'"
+    ).fetchall()
+    found = [psutil.Process(pid).memory_full_info().uss / 1e6 for pid in pids or ()]
+    return own, sum(found), len(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chunks", type=int, default=20_000)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--results", type=Path)
+    arguments = parser.parse_args()
+    chunks, queries = read(arguments.chunks)
+    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
+    base.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
+    home.chmod(0o711)
+    try:
+        uri = embedded.start(home / "pg18", 18)
+        with psycopg.connect(uri, autocommit=True) as admin:
+            migrate.create_roles(admin)
+            admin.execute("create database bench template template0")
+            version = admin.info.parameter_status("server_version")
+        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
+        migrate.migrate(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            anchors = ingest(db, chunks)
+            ((token,),) = db.execute(
+                "select ragdb.create_http_token('ragdb_reader', 'bench')"
+            ).fetchall()
+            server = subprocess.Popen(
+                [
+                    *(sys.executable, "-c", "from ragdb.cli import main; main()"),
+                    *("serve", "-d", dsn, "--port", "0", "--corpus", "bench"),
+                ],
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            try:
+                assert server.stderr is not None
+                line = server.stderr.readline()
+                port = int(line.split()[2].rstrip(",").rpartition(":")[2])
+                threading.Thread(target=server.stderr.read, daemon=True).start()
+                given = (port, token, queries, anchors)
+                time.sleep(2)
+                measure(arguments.clients, 3, *given)  # fill the pool and the caches
+                process = psutil.Process(server.pid)
+                single, wrong, rate = measure(1, arguments.seconds / 3, *given)
+                before = memory(process, db)
+                several, errors, rate_of_all = measure(arguments.clients, arguments.seconds, *given)
+                after = memory(process, db)
+            finally:
+                server.terminate()
+                server.wait(30)
+    finally:
+        embedded.stop(home / "pg18", 18)
+        shutil.rmtree(home)
+    table = []
+    for name, spent, total in (("1", single, rate), (str(arguments.clients), several, rate_of_all)):
+        every = np.concatenate(list(spent.values()))
+        for kind, times in [*spent.items(), ("all", every)]:
+            p50, p95, p99 = np.percentile(times, [50, 95, 99])
+            table.append(
+                f"| {name} | {kind} | {p50:.1f} | {p95:.1f} | {p99:.1f} | {len(times):,} |"
+                + (f" {total:.0f} |" if kind == "all" else " |")
+            )
+    ratio = np.percentile(np.concatenate(list(several.values())), 95) / np.median(
+        np.concatenate(list(single.values()))
+    )
+    lines = [
+        f"\n## HTTP: `python -m bench.serve.run --chunks {arguments.chunks}"
+        f" --clients {arguments.clients} --seconds {arguments.seconds:.0f}`",
+        f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+        f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
+        f" {len(chunks):,} chunks of scale_tech_docs, lexical, 10 hits (rag.query 5).",
+        "",
+        "| clients | what | p50 ms | p95 ms | p99 ms | requests | a second |",
+        "|---|---|---|---|---|---|---|",
+        *table,
+        "",
+        f"p95 of {arguments.clients} clients ÷ median of one: {ratio:.1f} (bound: 5). Errors:"
+        f" {dict(wrong + errors) or 'none'}. Memory before and after, server:"
+        f" {before[0]:.0f} and {after[0]:.0f} MB; {after[2]} backends: {before[1]:.0f} and"
+        f" {after[1]:.0f} MB.",
+        "",
+    ]
+    print("\n".join(lines))
+    if arguments.results:
+        with arguments.results.open("a") as file:
+            file.write("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

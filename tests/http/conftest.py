@@ -1,0 +1,164 @@
+"""A started `ragdb serve` on a database of the run's own, and a small client."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.worker import Worker
+from tests.conftest import Server
+from tests.embedding import make_embedder, one, put
+from tests.sql.conversations import chat, message, uuid
+
+RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli import main; main()"]
+ANCHOR = uuid(1)
+# what each part of the log may never have
+SECRET = "zanzibar"
+
+
+@dataclass
+class Response:
+    status: int
+    headers: Any
+    body: Any
+
+
+@dataclass
+class Api:
+    """One running server and the tokens of its roles."""
+
+    dsn: str
+    url: str
+    process: subprocess.Popen[str]
+    tokens: dict[str, str]
+    lines: list[str] = field(default_factory=list)
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        role: str | None = "reader",
+        timeout: float = 30,
+        **headers: str,
+    ) -> Response:
+        data = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent.setdefault("Content-Type", "application/json")
+        if role:
+            sent["Authorization"] = f"Bearer {self.tokens.get(role, role)}"
+        request = urllib.request.Request(
+            self.url + path,
+            data.encode() if isinstance(data, str) else data,
+            sent,
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return Response(answer.status, answer.headers, json.load(answer))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Response(error.code, error.headers, json.load(error))
+
+    def log(self, until: Callable[[str], bool] = lambda _: True) -> str:
+        """What the server has written, once some line of it is what is waited for."""
+        deadline = time.monotonic() + 10
+        while not any(map(until, self.lines)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return "\n".join(self.lines)
+
+
+def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
+    process = subprocess.Popen(
+        [*RAGDB, "serve", "--port", "0", *flags],
+        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    if "listening on" not in first:
+        rest = process.communicate(timeout=10)[1]
+        raise AssertionError(first + rest)
+    api = Api(dsn, first.split()[2].rstrip(","), process, tokens)
+    lines = process.stderr
+
+    def follow() -> None:
+        with lines:
+            for line in lines:
+                api.lines.append(line.rstrip("\n"))
+
+    threading.Thread(target=follow, daemon=True).start()
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            if api("GET", "/health", role=None).status == 200:
+                return api
+        except urllib.error.URLError:
+            pass
+        assert time.monotonic() < deadline, api.lines
+        time.sleep(0.05)
+
+
+def fill(dsn: str) -> dict[str, str]:
+    """A conversation, documents with embeddings, a key; returns tokens by role."""
+    with psycopg.connect(dsn, autocommit=True) as db:
+        texts = ["How are refunds paid?", "Refunds come by card.", "And gifts?", "As vouchers."]
+        turns = [message(n, [n - 1] if n > 1 else [], text=t) for n, t in enumerate(texts, 1)]
+        chat(db, turns)
+        db.execute("select ragdb.create_corpus('docs')")
+        put(db, {"a.txt": "refunds take fourteen days", "b.txt": "a bicycle is no car"}, title="A")
+        make_embedder(db)
+        db.execute("select ragdb.create_corpus('vectors')")
+        put(db, {"c.txt": "the meaning of refunds"}, "vectors")
+        db.execute("select ragdb.embed_corpus('vectors', 'hash')")
+        Worker(dsn).run(until="empty")
+        db.execute("select ragdb.create_signing_key('k1')")
+        return {
+            role: one(db, "select ragdb.create_http_token(%s, %s)", role, role)
+            for role in ("reader", "writer", "admin", "stranger")
+        }
+
+
+@pytest.fixture(scope="session")
+def api(server18: Server) -> Iterator[Api]:
+    """A server for all tests that leave it as it is."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        served = serve(dsn, fill(dsn))
+        try:
+            yield served
+        finally:
+            served.process.terminate()
+            served.process.wait(30)
+
+
+@pytest.fixture
+def start(server18: Server) -> Iterator[Callable[..., Api]]:
+    """start(*flags) is a server of the test's own, on a database of its own."""
+    with ExitStack() as stack:
+        database = stack.enter_context(server18.database())
+        dsn = server18.dsn(database.dbname)
+        tokens = fill(dsn)
+
+        def begin(*flags: str) -> Api:
+            served = serve(dsn, tokens, *flags)
+            stack.callback(served.process.wait, 30)
+            stack.callback(served.process.terminate)
+            return served
+
+        yield begin

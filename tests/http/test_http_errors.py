@@ -1,0 +1,264 @@
+"""Each error code of the HTTP server, raised once, with the body that all of them have."""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.http.conftest import ANCHOR, RAGDB, SECRET, Api, Response
+from tests.http.test_http_routes import SEARCH, wait_for_lock
+from tests.sql.conversations import uuid
+
+Start = Callable[..., Api]
+VERIFY = {
+    "admissibility_token": "x",
+    "slice_id": "x",
+    "anchor_turn_id": ANCHOR,
+    "policy_id": "x",
+    "policy_params_hash": "x",
+    "graph_snapshot_hash": "x",
+    "schema_version": "x",
+}
+GONE = uuid(99)
+NO_POLICY = {"policy_id": "slice_policy_v1", "params_hash": "0" * 16}
+
+
+def check(answer: Response, status: int, code: str) -> Any:
+    assert (answer.status, answer.body["code"]) == (status, code), answer.body
+    assert {"error", "code", "correlation_id", "details"} <= answer.body.keys()
+    assert answer.body["error"]
+    assert answer.body["correlation_id"] == answer.headers["X-Correlation-ID"]
+    return answer.body
+
+
+@pytest.mark.parametrize("turn", ["", " ", "x" * 513, "é" * 257, "a\nb", "a\0b", "\ud800", 5, None])
+def test_an_id_that_is_none_is_an_invalid_turn_id(api: Api, turn: Any) -> None:
+    for path, body in (
+        ("/api/slice", {"anchor_turn_id": turn}),
+        ("/api/slice/batch", {"anchor_turn_ids": [ANCHOR, turn]}),
+        ("/api/rag/search/slice", SEARCH | {"anchor_turn_id": turn}),
+        ("/api/verify_token", VERIFY | {"anchor_turn_id": turn}),
+    ):
+        check(api("POST", path, body), 400, "INVALID_TURN_ID")
+
+
+def test_an_id_of_a_document_is_a_turn_id(api: Api) -> None:
+    with psycopg.connect(api.dsn) as db:
+        ((chunk,),) = db.execute("select chunk_id from ragdb.search('docs', 'bicycle', 1)")
+    assert api("POST", "/api/slice", {"anchor_turn_id": chunk}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        ("POST", "/api/slice", {"anchor_turn_id": GONE}, 404, "SLICE_FAILED"),
+        ("POST", "/api/slice", {"anchor_turn_id": GONE, "corpus": "chat"}, 404, "SLICE_FAILED"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"anchor_turn_id": GONE}, 404, "SLICE_FAILED"),
+        (
+            *("POST", "/api/slice", {"anchor_turn_id": ANCHOR, "policy_ref": NO_POLICY}),
+            *(404, "POLICY_NOT_FOUND"),
+        ),
+        (
+            *("POST", "/api/rag/search/slice", SEARCH | {"policy_ref": NO_POLICY}),
+            *(404, "POLICY_NOT_FOUND"),
+        ),
+        (
+            *("POST", "/api/slice", {"anchor_turn_id": ANCHOR, "corpus": "nosuch"}),
+            *(404, "CORPUS_NOT_FOUND"),
+        ),
+        ("GET", "/api/rag/search?query=x", None, 409, "CORPUS_AMBIGUOUS"),
+        ("GET", f"/api/traces/{GONE}", None, 404, "TRACE_NOT_FOUND"),
+        ("GET", "/api/traces/nosuch", None, 400, "BAD_REQUEST"),
+        ("GET", f"/api/jobs/{GONE}", None, 404, "JOB_NOT_FOUND"),
+        ("GET", "/nosuch", None, 404, "NOT_FOUND"),
+        ("POST", "/capabilities/rag.query@2.0", {}, 404, "NOT_FOUND"),
+        ("DELETE", "/api/slice", None, 405, "METHOD_NOT_ALLOWED"),
+        ("POST", "/api/slice", b"{", 400, "BAD_REQUEST"),
+        ("POST", "/capabilities/rag.query@1.0", b"{", 400, "BAD_REQUEST"),
+        ("POST", "/capabilities/rag.query@1.0", b'{"params": NaN}', 400, "BAD_REQUEST"),
+        ("POST", "/capabilities/rag.query@1.0", b'{"a": "\\u0000"}', 400, "BAD_REQUEST"),
+        ("POST", "/capabilities/rag.query@1.0", b'{"a": "\\ud800"}', 400, "BAD_REQUEST"),
+        ("POST", "/capabilities/rag.query@1.0", b"[" * 100000, 400, "BAD_REQUEST"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"limit": 0}, 400, "BAD_REQUEST"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"min_similarity": 1.1}, 400, "BAD_REQUEST"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"nosuch": 1}, 400, "BAD_REQUEST"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"query": " "}, 400, "BAD_REQUEST"),
+        ("POST", "/api/rag/search/slice", SEARCH | {"query": "a\0b"}, 400, "BAD_REQUEST"),
+        (
+            *("POST", "/api/rag/search/slice", SEARCH | {"filter": {"a": {"near": 1}}}),
+            *(400, "INVALID_FILTER"),
+        ),
+        (
+            *("POST", "/api/rag/search/slice", SEARCH | {"mode": "semantic"}),
+            *(400, "MODE_NOT_AVAILABLE"),
+        ),
+        ("POST", "/api/policies", {"max_nodes": 0}, 400, "BAD_REQUEST"),
+        ("POST", "/api/policies", {}, 401, "UNAUTHORIZED"),
+        ("POST", "/api/blobs", b"x" * 100, 401, "UNAUTHORIZED"),
+    ],
+)
+def test_what_is_wrong_has_its_code(
+    api: Api, method: str, path: str, body: Any, status: int, code: str
+) -> None:
+    check(api(method, path, body), status, code)
+
+
+def test_an_anchor_in_two_corpora_needs_its_corpus_named(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.create_corpus('copy')")
+        db.execute(
+            "select * from ragdb.put_conversations('copy', %s)",
+            (
+                '[{"doc_cid": "sha256:' + "0" * 64 + '", "uri": "x", "session": "s", "messages":'
+                ' [{"id": "' + ANCHOR + '", "role": "user", "text": "hello"}]}]',
+            ),
+        )
+    body = {"anchor_turn_id": ANCHOR}
+    refused = check(api("POST", "/api/slice", body), 409, "CORPUS_AMBIGUOUS")
+    assert refused["details"] == {"corpora": ["chat", "copy"]}
+    assert api("POST", "/api/slice", body | {"corpus": "copy"}).status == 200
+    told = start("--corpus", "copy")
+    assert told("POST", "/api/slice", body).body["slice"]["turn_ids"] == [ANCHOR]
+
+
+def test_without_a_key_nothing_is_signed(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.revoke_signing_key('k1')")
+    body = check(api("POST", "/api/slice", {"anchor_turn_id": ANCHOR}), 409, "NO_SIGNING_KEY")
+    assert "ragdb keys create" in body["details"]["hint"]
+
+
+def test_too_large_a_body_is_refused_before_it_is_read(start: Start) -> None:
+    api = start("--max-body", "1000", "--max-blob", "2000")
+    body = SEARCH | {"query": "x" * 1000}
+    check(api("POST", "/api/rag/search/slice", body), 413, "PAYLOAD_TOO_LARGE")
+    assert api("POST", "/api/blobs", b"x" * 2000, role="writer").status == 201
+    check(api("POST", "/api/blobs", b"x" * 2001, role="writer"), 413, "PAYLOAD_TOO_LARGE")
+
+
+def test_a_body_that_hides_its_length_is_cut_off(start: Start) -> None:
+    api = start("--max-body", "1000")
+    connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=10)
+    headers = {"Authorization": f"Bearer {api.tokens['reader']}"}
+    parts = (b'{"x": "' + b"y" * 600 for _ in range(3))
+    connection.request("POST", "/api/slice", parts, headers, encode_chunked=True)
+    answer = connection.getresponse()
+    assert answer.status == 413
+    assert b"PAYLOAD_TOO_LARGE" in answer.read()
+    connection.close()
+
+
+def blocked(api: Api, path: str, body: Any, count: int = 1) -> list[Any]:
+    """Begin requests that wait for a lock that the caller holds."""
+    started = []
+    for _ in range(count):
+        answers: list[Any] = []
+
+        def ask(answers: list[Any] = answers) -> None:
+            answers.append(api("POST", path, body))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        started.append((thread, answers))
+    return started
+
+
+def test_too_much_at_once_is_refused_and_health_is_not(start: Start) -> None:
+    api = start("--max-requests", "2")
+    with psycopg.connect(api.dsn) as db:
+        db.execute("lock table ragdb.slices in access exclusive mode")
+        started = blocked(api, "/api/rag/search/slice", SEARCH, 2)
+        wait_for_lock(api.dsn, 2)
+        refused = api("GET", "/capabilities")
+        check(refused, 429, "CAPACITY_EXCEEDED")
+        assert refused.headers["Retry-After"] == "1"
+        assert api("GET", "/health/live", role=None).status == 200
+    for thread, answers in started:
+        thread.join(20)
+        assert answers[0].status == 200
+    assert api("GET", "/capabilities").status == 200
+
+
+def test_one_call_of_a_capability_too_many_is_refused(start: Start) -> None:
+    api = start()
+    request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
+    with psycopg.connect(api.dsn) as db:
+        db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
+        started = blocked(api, "/capabilities/rag.query@1.0", request, 4)
+        wait_for_lock(api.dsn, 4)
+        answer = api("POST", "/capabilities/rag.query@1.0", request)
+        check(answer, 429, "CAPACITY_EXCEEDED")
+        assert answer.body["error"] == "capacity_exceeded"
+    for thread, answers in started:
+        thread.join(20)
+        assert answers[0].status == 200
+
+
+def test_a_statement_that_takes_too_long_is_a_timeout_and_leaves_a_trace(start: Start) -> None:
+    api = start("--timeout", "0.5")
+    with psycopg.connect(api.dsn) as db:
+        db.execute("lock table ragdb.slices in access exclusive mode")
+        check(api("POST", "/api/rag/search/slice", SEARCH), 408, "TIMEOUT")
+    with psycopg.connect(api.dsn) as db:
+        found = db.execute("select error_code from ragdb.list_traces('chat')").fetchall()
+    assert found == [("57014",)]
+
+
+def test_a_database_that_is_gone_is_unavailable_until_it_is_back(start: Start) -> None:
+    api = start()
+    name = psycopg.conninfo.conninfo_to_dict(api.dsn)["dbname"]
+    with psycopg.connect(api.dsn, dbname="postgres", autocommit=True) as db:
+        db.execute(f'alter database "{name}" allow_connections false')
+        db.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (name,)
+        )
+        check(api("GET", "/capabilities"), 503, "SERVICE_UNAVAILABLE")
+        assert api("GET", "/health/live", role=None).status == 200
+        assert api("GET", "/health/ready", role=None).status == 503
+        db.execute(f'alter database "{name}" allow_connections true')
+        assert any(api("GET", "/capabilities").status == 200 for _ in range(20))
+        assert api("GET", "/ready", role=None).status == 200
+
+
+def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn, autocommit=True) as db:
+        db.execute("create role short_lived")
+        db.execute("select ragdb.create_http_token('short_lived', 'short')")
+        token = db.execute("select ragdb.create_http_token('short_lived', 'two')").fetchall()[0][0]
+        db.execute("drop role short_lived")
+    check(api("GET", "/capabilities", role=token), 503, "SERVICE_UNAVAILABLE")
+
+
+def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("alter function ragdb._named_slice rename to elsewhere")
+        db.execute("alter function ragdb.list_policies rename to elsewhere_too")
+    body = check(
+        api("POST", "/api/rag/search/slice", SEARCH | {"query": SECRET}), 500, "SLICE_FAILED"
+    )
+    check(api("GET", "/api/policies"), 500, "INTERNAL_ERROR")
+    text = api.log(lambda line: body["correlation_id"] in line)
+    assert "UndefinedFunction" in text
+    assert SECRET not in text
+
+
+def test_a_server_without_a_database_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+
+    done = subprocess.run(
+        [*RAGDB, "serve", "-d", "host=/nowhere dbname=x"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3
+    assert "ragdb:" in done.stderr

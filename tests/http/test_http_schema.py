@@ -1,0 +1,65 @@
+"""schemathesis against the OpenAPI document: no 500, no answer that the document does not have."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi import checks
+
+from tests.http.conftest import Api
+
+CHECKS = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.negative_data_rejection,
+    checks.ignored_auth,
+]
+
+
+def explore(api: Api, examples: int) -> dict[str, int]:
+    """How many requests each operation got; every answer is checked."""
+    document = schemathesis.openapi.from_url(f"{api.url}/openapi.json")
+    headers = {"Authorization": f"Bearer {api.tokens['admin']}"}  # past the gate
+    asked: dict[str, int] = {}
+    for found in document.get_all_operations():
+        operation = found.ok()
+        # half of what is sent is as the document wants it, half is not
+        for mode in GenerationMode:
+
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                derandomize=True,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def ask(case: Any) -> None:
+                label = case.operation.label
+                asked[label] = asked.get(label, 0) + 1
+                case.call_and_validate(headers=headers, checks=CHECKS)
+
+            with suppress(Unsatisfiable):  # nothing about /health can be wrong
+                ask()
+    return asked
+
+
+def test_every_answer_is_one_of_the_document(api: Api) -> None:
+    asked = explore(api, 10)
+    assert len(asked) == 21
+    assert min(asked.values()) >= 1
+
+
+@pytest.mark.nightly
+def test_every_answer_to_many_more_is_one_of_the_document(api: Api) -> None:
+    explore(api, 300)
