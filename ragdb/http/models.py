@@ -21,7 +21,7 @@ Corpus = Annotated[
 Query = Annotated[str, Field(min_length=1, max_length=32768, description="What is asked.")]
 # in a URL each of its characters may take twelve bytes
 UrlQuery = Annotated[str, Field(min_length=1, max_length=4096, description="What is asked.")]
-Limit = Annotated[int, Field(ge=1, le=1000, strict=True, description="Results at most.")]
+Limit = Annotated[int, Field(ge=1, le=1000, description="Results at most.")]
 Similarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least score.")]
 Mode = Annotated[
     Literal["lexical", "semantic", "hybrid", "reference"] | None,
@@ -30,9 +30,9 @@ Mode = Annotated[
 
 
 class Body(BaseModel):
-    """A field that nothing obeys is refused."""
+    """A field that nothing obeys is refused, and one of another type is not converted."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class PolicyRef(Body):
@@ -89,13 +89,13 @@ class Policy(Body):
     """A slice policy; fields left out have their defaults."""
 
     version: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] = "slice_policy_v1"
-    max_nodes: Annotated[int, Field(ge=1, le=10000, strict=True)] = 256
-    max_radius: Annotated[int, Field(ge=0, le=10000, strict=True)] = 10
+    max_nodes: Annotated[int, Field(ge=1, le=10000)] = 256
+    max_radius: Annotated[int, Field(ge=0, le=10000)] = 10
     phase_weights: PhaseWeights = PhaseWeights()
     salience_weight: Share = 0.3
     distance_decay: Share = 0.9
-    include_siblings: Annotated[bool, Field(strict=True)] = True
-    max_siblings_per_node: Annotated[int, Field(ge=0, le=10000, strict=True)] = 5
+    include_siblings: bool = True
+    max_siblings_per_node: Annotated[int, Field(ge=0, le=10000)] = 5
 
 
 class SearchRequest(Body):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +17,11 @@ import pytest
 
 from ragdb.worker import Worker
 from tests.embedding import one
-from tests.http.conftest import ANCHOR, SECRET, Api
+from tests.http.conftest import ANCHOR, SECRET, Api, serve
 from tests.sql.conversations import uuid
 
 Start = Callable[..., Api]
+PAGE = Path(__file__).parents[2] / "docs/http.md"
 SLICE = {
     *("slice_id", "anchor_turn_id", "turn_ids", "edge_count", "policy_id"),
     *("policy_params_hash", "schema_version", "graph_snapshot_hash", "admissibility_token"),
@@ -216,6 +219,31 @@ def test_the_anonymous_role_serves_whoever_has_no_token(start: Start) -> None:
     assert api("GET", "/capabilities", role=None).status == 200
     assert api("GET", "/capabilities", role="nonsense").status == 401
     assert api("POST", "/api/policies", {}, role=None).status == 401
+
+
+def test_the_server_needs_no_more_than_membership_in_the_roles_it_serves(start: Start) -> None:
+    """As docs/http.md grants it: a login that has the rights of a reader, and may become others."""
+    (grants,) = re.findall(r"```sql\n(create role ragdb_http.*?)```", PAGE.read_text(), re.S)
+    dsn = start().dsn
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(grants)
+    try:
+        with psycopg.connect(dsn) as db:
+            tokens = {
+                role: one(db, "select ragdb.create_http_token(%s, %s)", role, f"{role} web")
+                for role in ("ragdb_reader", "ragdb_writer", "ragdb_admin")
+            }
+        api = serve(psycopg.conninfo.make_conninfo(dsn, user="ragdb_http"), tokens)
+        try:
+            statuses = [api("GET", "/capabilities", role=role).status for role in tokens]
+            assert statuses == [200, 200, 503]
+            assert api("POST", "/api/rag/search/slice", SEARCH, role="ragdb_reader").status == 200
+        finally:
+            api.process.terminate()
+            api.process.wait(30)
+    finally:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("drop role ragdb_http")
 
 
 def test_a_personal_corpus_is_served_to_nobody(start: Start) -> None:
