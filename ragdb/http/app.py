@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import psycopg
-from fastapi import FastAPI, Query, Request, Security
+from fastapi import Depends, FastAPI, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import RedirectResponse
@@ -85,6 +85,7 @@ def create_app(config: Config) -> FastAPI:
         lifespan=lifespan,
         default_response_class=Answer,
         redoc_url=None,
+        dependencies=[Depends(_only_known_parameters)],
     )
     app.add_middleware(
         Gate,
@@ -101,6 +102,15 @@ def create_app(config: Config) -> FastAPI:
     _health(app, server)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
+
+
+async def _only_known_parameters(request: Request) -> None:
+    """Refuse what nothing obeys in a query string, as bodies do."""
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    unknown = request.query_params.keys() - known
+    if unknown:
+        message = f"there is no parameter {min(unknown)[:80]!r}"
+        raise Refused(400, "BAD_REQUEST", message, {"parameters": sorted(known)})
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

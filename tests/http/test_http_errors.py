@@ -73,6 +73,7 @@ def test_an_id_of_a_document_is_a_turn_id(api: Api) -> None:
             *(404, "CORPUS_NOT_FOUND"),
         ),
         ("GET", "/api/rag/search?query=x", None, 409, "CORPUS_AMBIGUOUS"),
+        ("GET", "/api/rag/search?query=x&corpus=docs&k=3", None, 400, "BAD_REQUEST"),
         ("GET", f"/api/traces/{GONE}", None, 404, "TRACE_NOT_FOUND"),
         ("GET", "/api/traces/nosuch", None, 400, "BAD_REQUEST"),
         ("GET", f"/api/jobs/{GONE}", None, 404, "JOB_NOT_FOUND"),
