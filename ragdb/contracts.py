@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragdb.sources import Found, Source
 
 Json = dict[str, Any]
+MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 16
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -360,17 +361,32 @@ class DeclaredSource:
     uri: str
     options: Json
     """Those of `ragdb.ingest`: source_name, media_type and the chunking."""
+    resource: str = ""
+    """Of kind mcp: address or glob of its resources; `uri` is the server."""
 
-    def find(self, folder: Path) -> Found:
-        """What the source is now; local files are named by their way from the contract's folder."""
+    def find(
+        self, folder: Path, *, allow_private: bool = False, max_bytes: int = MAX_BYTES
+    ) -> Found:
+        """What the source is now; local files are named by their way from the contract's folder.
+
+        Resources of MCP servers are read at once: close what is found.
+        """
+        from importlib.util import find_spec
+
         from ragdb import sources
         from ragdb.readers import ReadError
 
         if self.kind == "mcp":
-            error = ReadError(
-                "unsupported", "sources of kind mcp are not read", "export it to files"
+            if find_spec("mcp") is None:
+                error = ReadError(
+                    "missing_extra", "sources of kind mcp need mcp", "pip install 'ragdb[mcp]'"
+                )
+                return sources.Found(failed=[(self.resource, error)])
+            from ragdb import mcp_sources
+
+            return mcp_sources.find(
+                self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes
             )
-            return sources.Found(failed=[(self.uri, error)])
         if self.kind == "s3" and re.search(r"[*?\[]", self.uri):
             return sources.find(_remote(self.uri))
         if self.kind != "local":
@@ -439,10 +455,12 @@ def declared_sources(found: Json) -> list[DeclaredSource]:
                 options[option] = read_as(chunking[key])
         if "unit" in options:
             options["unit"] = options["unit"].removesuffix("s")
-        uri = str(keys.get("resource") if keys.get("kind") == "mcp" else keys["uri"])
+        uri = str(keys.get("uri", ""))
         kind = str(keys.get("kind", "local"))
         uri = re.sub(r"^(\./+)+", "", uri) if kind == "local" else uri
-        declared.append(DeclaredSource(name, _slug(corpus), kind, uri, options))
+        declared.append(
+            DeclaredSource(name, _slug(corpus), kind, uri, options, str(keys.get("resource", "")))
+        )
     return declared
 
 

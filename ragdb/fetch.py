@@ -103,6 +103,11 @@ def is_public(address: str) -> bool:
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
+def check_public(url: str, allow_private: bool = False) -> None:
+    """Refuse an http(s) URL whose host is not on the public internet. Raises ReadError."""
+    _resolve(_split(url), allow_private)
+
+
 def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:
     """The first address of the host, with its family; refused if any of them is not public."""
     assert parts.hostname is not None

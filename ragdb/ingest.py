@@ -567,7 +567,7 @@ def _documents(
     source: Source, options: Mapping[str, Any], outcome: Outcome
 ) -> list[readers.Document]:
     limit: int = options.get("max_bytes", MAX_BYTES)
-    media_type = options.get("media_type")
+    media_type = options.get("media_type") or source.media_type
     if source.is_url:
         from ragdb.fetch import fetch
 

@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from ragdb import readers
@@ -46,6 +47,8 @@ class Source:
     size: int | None = None
     # what the uris of all sources of the same argument begin with; empty for a single file
     prefix: str = ""
+    # what its giver says that it is
+    media_type: str | None = None
 
     @property
     def path(self) -> Path | None:
@@ -55,7 +58,7 @@ class Source:
     @property
     def is_url(self) -> bool:
         """Whether it is fetched (`ragdb.fetch`) and not opened."""
-        return "://" in self.uri
+        return self.root is None and "://" in self.uri
 
     def open(self) -> BinaryIO:
         """Open a file for reading; raises ReadError `unreadable` or `not_a_file`."""
@@ -97,6 +100,13 @@ class Found:
     sources: list[Source] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[tuple[str, ReadError]] = field(default_factory=list)
+    # where contents wait that were fetched to be found
+    folder: TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Remove what was fetched."""
+        if self.folder is not None:
+            self.folder.cleanup()
 
 
 def find(

@@ -184,7 +184,11 @@ def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embe
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
         for source in contracts.declared_sources(declared):
-            found = source.find(path.parent)
+            found = source.find(
+                path.parent,
+                allow_private=options["allow_private"],
+                max_bytes=options["max_bytes"],
+            )
             found_any = found_any or bool(found.sources)
             with _bar(session) as progress:
                 run = Run(
@@ -196,6 +200,8 @@ def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embe
                     _show(session, run.report)
                     session.note("interrupted; whole documents stay")
                     return INTERRUPTED
+                finally:
+                    found.close()
             _show(session, run.report)
             sys.stdout.flush()
             reports.append(run.report)

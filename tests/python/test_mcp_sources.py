@@ -1,0 +1,160 @@
+"""Sources of kind mcp in contracts, read from real servers on stdio and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb import contracts, mcp_sources
+from ragdb.cli import app
+
+SERVER = Path(__file__).parents[1] / "data/mcp_server.py"
+CONTRACT = """corpus name=Wiki
+  source name=pages kind=mcp uri=wiki resource="wiki://pages/*"
+  source name=notice kind=mcp uri=wiki resource=wiki://files/notice.txt
+retriever name=R corpus=Wiki mode=lexical
+"""
+
+
+@pytest.fixture
+def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's file of servers, which a contract names by."""
+    file = tmp_path / "servers.json"
+    file.write_text(
+        json.dumps({"mcpServers": {"wiki": {"command": sys.executable, "args": [str(SERVER)]}}})
+    )
+    monkeypatch.setenv(mcp_sources.SERVERS, str(file))
+    return file
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_contract_reads_the_resources_of_a_server(
+    clone: str, servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    contract = tmp_path / "wiki.kern"
+    contract.write_text(CONTRACT)
+    assert run("apply", contract).exit_code == 0
+    done = run("ingest", "--contract", contract)
+    assert done.exit_code == 0, done.output
+    with ragdb.connect(clone) as db:
+        found = {row.source: row for row in db.list_documents("wiki")}
+        assert found.keys() == {
+            "wiki://pages/returns", "wiki://pages/deposits", "wiki://files/notice.txt",
+        }  # fmt: skip
+        page = found["wiki://pages/deposits"]
+        assert (page.title, page.media_type) == ("Deposits", "text/markdown")
+        assert page.source_name == "pages"
+        assert found["wiki://files/notice.txt"].source_name == "notice"
+        (hit, *_) = db.search("wiki", "immer")
+        assert hit.text == "Closed on Mondays: für immer."
+        assert hit.citation is None or hit.citation["uri"] == "wiki://files/notice.txt"
+    again = run("ingest", "--contract", contract)
+    assert again.exit_code == 0
+    assert "0 written, 2 unchanged" in again.stderr
+
+
+def test_what_cannot_be_read_is_reported_and_does_not_stop_the_others(
+    clone: str, servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    contract = tmp_path / "wiki.kern"
+    contract.write_text(
+        'corpus name=Wiki\n  source name=all kind=mcp uri=wiki resource="*"\n'
+        "  source name=none kind=mcp uri=wiki resource=wiki://none\n"
+        "  source name=other kind=mcp uri=other resource=x://y\n"
+    )
+    assert run("apply", contract).exit_code == 0
+    done = run("ingest", "--contract", contract)
+    assert done.exit_code == 4
+    assert "wiki://files/logo.png" in done.output
+    assert "no server" in done.output
+    with ragdb.connect(clone) as db:
+        assert db.corpus_info("wiki").documents == 3
+
+
+def test_files_that_were_fetched_are_gone_after(servers: Path) -> None:
+    found = mcp_sources.find("", "wiki://pages/*")  # the only server
+    assert [source.uri for source in found.sources] == [
+        "wiki://pages/deposits",
+        "wiki://pages/returns",
+    ]
+    assert {source.prefix for source in found.sources} == {"wiki://pages/"}
+    assert found.sources[0].read().startswith(b"# Deposits")
+    (folder,) = {source.root for source in found.sources}
+    assert folder is not None
+    found.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        ("absent", "no server"),
+        ("http://127.0.0.1:9/mcp", "not on the public internet"),
+        ("http://user:secret@example.org/mcp", "user name or password"),
+    ],
+)
+def test_a_server_is_the_users_choice_or_public(servers: Path, server: str, reason: str) -> None:
+    found = mcp_sources.find(server, "x://y")
+    ((_, error),) = found.failed
+    found.close()
+    assert reason in error.reason
+    assert "secret@" not in error.reason
+
+
+def test_without_a_file_of_servers_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(mcp_sources.SERVERS, raising=False)
+    found = mcp_sources.find("wiki", "x://y")
+    ((_, error),) = found.failed
+    found.close()
+    assert mcp_sources.SERVERS in error.reason
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    code = f"import sys; sys.path.insert(0, {str(SERVER.parent)!r}); from mcp_server import server; server.run('streamable-http', port={port})"  # noqa: E501
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.DEVNULL, env={**os.environ}
+    )
+    try:
+        for _ in range(300):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def test_a_server_is_reached_by_its_address(address: str) -> None:
+    text = f'corpus name=W\n  source name=a kind=mcp uri={address} resource="wiki://pages/*"\n'
+    (declared,) = contracts.declared_sources(contracts.contract(contracts.parse(text), "c"))
+    found = declared.find(Path(), allow_private=True)
+    try:
+        assert found.failed == []
+        assert len(found.sources) == 2
+    finally:
+        found.close()
+    too_small = declared.find(Path(), allow_private=True, max_bytes=10)
+    too_small.close()
+    assert [error.code for _, error in too_small.failed] == ["too_large", "too_large"]
