@@ -234,6 +234,16 @@ class CompareRunsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareSpacesRow:
+    """A row of `compare_spaces`."""
+
+    query: str
+    overlap: float
+    current_ndcg: float
+    ndcg: float
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusInfoRow:
     """A row of `corpus_info`."""
 
@@ -943,6 +953,14 @@ class SliceMembersRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceQuestionsRow:
+    """A row of `space_questions`."""
+
+    origin: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class TracedHit:
     """A row of type `ragdb.traced_hit`."""
 
@@ -1157,6 +1175,19 @@ _COMPARE_RUNS = Call(
         "tolerance": "double precision",
     },
     {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
+)
+_COMPARE_SPACES = Call(
+    "compare_spaces",
+    {
+        "corpus": "text",
+        "embedder": "text",
+        "queries": "text[]",
+        "current_embeddings": "real[]",
+        "embeddings": "real[]",
+        "k": "integer",
+        "mode": "text",
+    },
+    {"k": 10, "mode": "hybrid"},
 )
 _COMPLETE_EMBED_JOB = Call(
     "complete_embed_job", {"job_id": "uuid", "attempt": "integer", "embeddings": "real[]"}
@@ -1942,6 +1973,7 @@ _SIMILAR = Call(
     {"k": 10, "min_score": 0.0, "filter": None},
 )
 _SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
+_SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 _VALIDATE_CITATIONS = Call(
@@ -2192,6 +2224,34 @@ class Functions(Caller):
         """
         return self._rows(
             _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+        )
+
+    def compare_spaces(
+        self,
+        corpus: str,
+        embedder: str,
+        queries: Sequence[str],
+        current_embeddings: Sequence[float],
+        embeddings: Sequence[float],
+        k: int = 10,
+        mode: str = "hybrid",
+    ) -> list[CompareSpacesRow]:
+        """Compares the current space of a corpus with its space of another embedder, query by
+        query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
+        each where an eval of the corpus labels the query; mode is semantic or hybrid,
+        embeddings of the queries by both embedders come one behind the other. Raises RG400,
+        RG401, RG404, RG415, RG416, RG418.
+        """
+        return self._rows(
+            _COMPARE_SPACES,
+            CompareSpacesRow,
+            corpus,
+            embedder,
+            queries,
+            current_embeddings,
+            embeddings,
+            k,
+            mode,
         )
 
     def complete_embed_job(
@@ -3663,6 +3723,13 @@ class Functions(Caller):
         """
         return self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
+    def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+        """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
+        those of its evals, else recorded ones (their text must have been kept), else headings
+        and titles. Raises RG400, RG401, RG404.
+        """
+        return self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
         RG400, RG407.
@@ -3989,6 +4056,34 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._rows(
             _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+        )
+
+    async def compare_spaces(
+        self,
+        corpus: str,
+        embedder: str,
+        queries: Sequence[str],
+        current_embeddings: Sequence[float],
+        embeddings: Sequence[float],
+        k: int = 10,
+        mode: str = "hybrid",
+    ) -> list[CompareSpacesRow]:
+        """Compares the current space of a corpus with its space of another embedder, query by
+        query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
+        each where an eval of the corpus labels the query; mode is semantic or hybrid,
+        embeddings of the queries by both embedders come one behind the other. Raises RG400,
+        RG401, RG404, RG415, RG416, RG418.
+        """
+        return await self._rows(
+            _COMPARE_SPACES,
+            CompareSpacesRow,
+            corpus,
+            embedder,
+            queries,
+            current_embeddings,
+            embeddings,
+            k,
+            mode,
         )
 
     async def complete_embed_job(
@@ -5481,6 +5576,13 @@ class AsyncFunctions(AsyncCaller):
         whether each still says what it said. Raises RG400, RG404, RG435.
         """
         return await self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+
+    async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+        """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
+        those of its evals, else recorded ones (their text must have been kept), else headings
+        and titles. Raises RG400, RG401, RG404.
+        """
+        return await self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
     async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises

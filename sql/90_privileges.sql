@@ -48,6 +48,8 @@ begin
       ('list_embedders', 'ragdb_reader'),
       ('embed_corpus', 'ragdb_reader'),
       ('reembed_corpus', 'ragdb_reader'),
+      ('space_questions', 'ragdb_reader'),
+      ('compare_spaces', 'ragdb_reader'),
       ('cutover_corpus', 'ragdb_reader'),
       ('rollback_corpus', 'ragdb_reader'),
       ('drop_space', 'ragdb_reader'),
