@@ -837,7 +837,7 @@ create table ragdb.answer_citations (
 
 ---- migrations/versions/0006_blocks.sql
 
--- What stands in them was made for another size of block; ragdb.optimize_corpus makes them anew, and until then
+-- What stands in them was made for blocks of single chunks;
 -- searches do without.
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
@@ -925,6 +925,18 @@ create table ragdb.http_tokens (
 alter table ragdb.embedding_spaces add column ef_search integer not null default 240
   constraint embedding_spaces_ef_search_is_in_range check (ef_search between 1 and 1000);
 
+---- migrations/versions/0009_decisions.sql
+
+-- Who accepted or rejected a proposal, and why.
+
+alter table ragdb.semantic_proposals
+  add column decided_at timestamptz,
+  add column decided_by text,
+  add column decision_reason text,
+  add constraint semantic_proposals_decision_has_a_time_and_a_role check (
+    (status = 'open') = (decided_at is null) and (decided_at is null) = (decided_by is null)
+    and (decision_reason is null or decided_at is not null));
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -966,6 +978,7 @@ begin atomic
     ('RG442', 'InvalidEvaluation', 'bad_request', 400, 'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404, 'no evaluation run or baseline of that name is visible to the caller'),
     ('RG444', 'RunFailed', 'conflict', 409, 'an evaluation run did not pass and was asserted to'),
+    ('RG445', 'EvidenceMissing', 'conflict', 409, 'a tool requires evidence, or a citation of every chunk, and what it found has none'),
     ('RG450', 'CapacityExceeded', 'capacity_exceeded', 429, 'a capability has as many calls of the caller at work as it may'),
     ('RG451', 'RateLimited', 'rate_limited', 429, 'a role has as many jobs waiting for workers as it may'),
     ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),
@@ -2348,6 +2361,30 @@ end $$;
 comment on function ragdb.get_document(text, text) is
   'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
 
+-- Definer: document_sources is granted to nobody.
+create or replace function ragdb.get_source(corpus text, uri text)
+returns table (
+  doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
+language plpgsql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(get_source.corpus, 'read');
+begin
+  if get_source.uri is null then
+    raise exception 'uri is null'
+      using errcode = 'RG400', detail = 'a source is named by its uri',
+            hint = 'ragdb.list_documents() lists them';
+  end if;
+  return query
+    select d.doc_cid, s.source_name, s.etag, d.chunking, s.seen_at
+      from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
+      where s.corpus_id = v_corpus.corpus_id and s.uri = get_source.uri;
+end $$;
+comment on function ragdb.get_source(text, text) is
+  'Returns what document a source gave last, with the version that its store named (etag), its chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';
+
 create or replace function ragdb._chunk_rows(corpus_id integer, doc_no integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe
@@ -2389,6 +2426,27 @@ begin
 end $$;
 comment on function ragdb.document_chunks(text, text) is
   'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
+
+-- Chunks overlap, and leave the white space between them out.
+create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(document_text.corpus, 'read');
+  v_document ragdb.documents := ragdb._find_document(v_corpus, document_text.doc_cid);
+begin
+  return (
+    select string_agg(
+      -- turns have no offsets
+      repeat(E'\n', case when x.ordinal = 0 then 0 else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
+        || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1), '' order by x.ordinal)
+    from (
+      select c.*, coalesce(max(c.end_offset) over (order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
+      from ragdb.chunks c where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no) x);
+end $$;
+comment on function ragdb.document_text(text, text) is
+  'Returns the text of a document as its chunks have it: each character once, with a line end or two for white space that no chunk has; null without chunks. Raises RG400, RG404, RG405.';
 
 -- ── events ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -3821,7 +3879,7 @@ comment on table ragdb.term_blocks is
   'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of groups: chunk number minus 1, divided by 32,000.';
+comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
 comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
 comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
@@ -4075,8 +4133,13 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
+create or replace function ragdb._blocks(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return (_blocks.last_chunk_no + 31999) / 32000;
+comment on function ragdb._blocks(integer) is 'Returns the number of blocks that chunks up to a number need.';
+
 -- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone.
+-- what is kept in memory is the largest impacts alone. Groups are dealt out, so that any block is a fair sample.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -4085,6 +4148,8 @@ set enable_seqscan = off
 set work_mem = '64MB'
 set jit = off
 as $$
+declare
+  v_blocks constant integer := ragdb._blocks(corpus.next_chunk_no - 1);
 begin
   delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
   if corpus.chunks < 2000 then
@@ -4098,8 +4163,8 @@ begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
   from (
-    select p.term_id, n.group_no / 8000 as block_no,
-      string_agg(n.group_no % 8000 + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
+    select p.term_id, n.group_no % v_blocks as block_no,
+      string_agg(n.group_no / v_blocks + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
     from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
       cross join lateral (
         select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
@@ -4109,7 +4174,7 @@ begin
         group by u.lexeme
         offset 0) p
       join weights w on w.term_id = p.term_id
-    group by p.term_id, n.group_no / 8000) g
+    group by p.term_id, n.group_no % v_blocks) g
     join weights w on w.term_id = g.term_id
   order by g.term_id, g.block_no;
 end $$;
@@ -5928,6 +5993,12 @@ end;
 comment on function ragdb._candidates(tsquery, sparsevec, integer) is
   'Returns the k best chunks under a condition by their scores in float4, which only pre-rank.';
 
+create or replace function ragdb._chunks_meeting(condition tsquery, most integer) returns integer[]
+language sql stable parallel safe
+return array(select x.chunk_no from ragdb.chunk_lexemes x where x.lexemes @@ _chunks_meeting.condition limit _chunks_meeting.most);
+comment on function ragdb._chunks_meeting(tsquery, integer) is
+  'Returns the chunks under a condition, so many at most.';
+
 -- The other way round: its cost follows the number of chunks given.
 create or replace function ragdb._candidates_among(
   corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
@@ -6045,8 +6116,7 @@ declare
   v_most float8;
   v_loose tsquery;
   v_levels text[];
-  v_blocks integer := (state.last_chunk_no + 31999) / 32000;
-  v_sample integer := v_blocks / 2;
+  v_blocks constant integer := ragdb._blocks(state.last_chunk_no);
   v_score ragdb.chunk_embeddings.embedding%type;
   v_block_nos integer[];
   v_bits bit varying[];
@@ -6054,7 +6124,9 @@ declare
   v_count bigint;
   v_low float8 := 0;
   v_high float8 := reach;
-  v_need float8 := reach / 2;
+  -- the more words, the fewer of them a chunk has
+  v_need float8 := reach / (1 + cardinality(term_ids) / 8.0);
+  v_step float8 := 0.93;
   v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
@@ -6072,16 +6144,17 @@ begin
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
   v_levels := ragdb._levels(v_ids, v_times);
   -- a score that at least k groups reach and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, v_sample, v_levels);
+  v_score := ragdb._block_score(corpus.corpus_id, 0, v_levels);
   for v_i in 1..8 loop
     v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
     exit when v_count between k + 25 and 3 * k + 90;
     if v_count > k + 25 then
       v_low := v_need;
+      v_need := least((v_low + v_high) / 2, 1.25 * v_low);
     else
       v_high := v_need;
+      v_need := greatest((v_low + v_high) / 2, 0.7 * v_high);
     end if;
-    v_need := (v_low + v_high) / 2;
   end loop;
   v_low := 0;
   v_high := reach;
@@ -6089,7 +6162,8 @@ begin
     select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
       from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
     v_known := v_need;
-    exit when v_count between k and 3 * k + 200;
+    -- to look at some more groups costs less than to add up all terms again
+    exit when v_count between k and 3 * k + 200 + 20 * cardinality(v_ids);
     if v_count < k then
       v_high := v_need;
     else
@@ -6113,7 +6187,7 @@ begin
       from (
         select g.chunk_no, g.score
         from ragdb._candidates_in_groups(corpus.corpus_id, array(
-          select b.block_no * 8000 + p.place - 1
+          select (p.place - 1) * v_blocks + b.block_no
           from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
           vector) g
         union all
@@ -6130,9 +6204,10 @@ begin
       continue;
     end if;
     exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    -- the k-th score is a need that will do; one close to the last is cheaper, and mostly does
-    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), 0.93 * v_need)
+    -- the k-th score is a need that will do; one close to the first is cheaper, and mostly does
+    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), v_step * v_need)
       when v_need < reach / 100 then 0 else v_need / 2 end;
+    v_step := 0;
   end loop;
 end $$;
 comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
@@ -6209,6 +6284,15 @@ begin
   end if;
   if v_ids is null or v_must is null then
     return;
+  end if;
+  -- what phrases and +words leave is mostly little
+  if v_must like '%&(%' and v_among is null and v_sql is null and v_postings > 400 then
+    v_among := ragdb._chunks_meeting(substr(v_must, 2)::tsquery, 5001);
+    if cardinality(v_among) > 5000 then
+      v_among := null;
+    else
+      v_must := '';
+    end if;
   end if;
   -- Every chunk with a score of at least v_need is looked at. The k-th score found is a lower bound of the true one,
   -- so what follows a guess that was too high is right.
@@ -7425,7 +7509,8 @@ create or replace function ragdb.record_failure(
   corpus text, query text, error_code text, elapsed_ms float8,
   k integer default null, mode text default null, min_score float8 default null,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  client text default null, otel_trace_id text default null, otel_span_id text default null)
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  slice_id text default null, anchor text default null, policy jsonb default null)
 returns uuid
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -7444,7 +7529,23 @@ begin
       using errcode = 'RG400', detail = 'it is the time until the retrieval failed',
             hint = 'give milliseconds, 0 or more';
   end if;
-  v_trace.retrieval_mode := 'global';
+  if length(slice_id) > 200 or length(anchor) > 2000 then
+    raise exception 'slice_id or anchor is too long'
+      using errcode = 'RG413', detail = 'neither can be one',
+            hint = 'give at most 200 characters of slice_id, 2000 of anchor';
+  end if;
+  v_trace.retrieval_mode := case when coalesce(slice_id, anchor) is null then 'global'
+    else 'slice' end;
+  v_trace.slice_id := slice_id;
+  v_trace.anchor_chunk_id := anchor;
+  if policy is not null then
+    begin
+      select p.policy_id, p.params_hash into v_trace.policy_id, v_trace.policy_params_hash
+        from ragdb._resolve_policy(policy) p;
+    exception when sqlstate 'RG430' or sqlstate 'RG431' then
+      null; -- what is no policy cannot be recorded as one
+    end;
+  end if;
   -- what is not a mode cannot be recorded as one
   v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
   v_trace.limit_requested := k;
@@ -7462,8 +7563,8 @@ begin
   v_trace.otel_span_id := otel_span_id;
   return ragdb._record_trace(v_corpus, query, v_trace, '{}');
 end $$;
-comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text) is
-  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had, and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
+comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text, text, text, jsonb) is
+  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
 
 -- Reading
 
@@ -7661,8 +7762,9 @@ comment on function ragdb._is_uuid(text) is 'Tells whether a text is a UUID with
 
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
 -- every database.
+-- Definer: what it calls is private.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
-language sql stable parallel safe
+language sql stable parallel safe security definer
 return case when ragdb._is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb._uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text end;
@@ -8186,8 +8288,9 @@ comment on function ragdb._le_bytes(bytea, integer, integer) is
 
 -- The hash that existing policy registries use for params_hash. It identifies; it does not protect:
 -- tokens cover sha256.
+-- Definer: what it calls is private.
 create or replace function ragdb.xxh64(data bytea) returns text
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -9126,18 +9229,30 @@ end $$;
 comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
   'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
 
+-- What counts as evidence is an admin's to say: a reader's own policy could admit everything.
 create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb._register_policy(policy);
+  if (ragdb._known_policy(policy.policy_id, policy.params_hash)).policy_id is not null
+    or has_function_privilege(ragdb._caller(), 'ragdb.register_policy(jsonb)', 'execute')
+  then
+    perform ragdb._register_policy(policy);
+  else
+    raise exception 'policy % with params_hash % is not registered',
+        ragdb._quote(policy.policy_id), policy.params_hash
+      using errcode = 'RG431',
+            detail = 'a slice is kept as evidence only by the default policy or a registered one',
+            hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
+              'ragdb.search_slice() take any policy and keep nothing';
+  end if;
   slice.created_at := ragdb._now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built, and its policy; the same graph state is stored once. Raises RG409.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then
@@ -10026,6 +10141,9 @@ comment on column ragdb.semantic_proposals.status is 'open, accepted or rejected
 comment on column ragdb.semantic_proposals.created_at is 'When it was proposed.';
 comment on column ragdb.semantic_proposals.created_by is 'Role that proposed it.';
 comment on column ragdb.semantic_proposals.lexemes is 'Lexemes of the conclusion, for ragdb.search_dual.';
+comment on column ragdb.semantic_proposals.decided_at is 'When it was accepted or rejected; null while it is open.';
+comment on column ragdb.semantic_proposals.decided_by is 'Role that decided; null while it is open.';
+comment on column ragdb.semantic_proposals.decision_reason is 'Why, in that role''s words; null where none were given.';
 comment on table ragdb.admissibility_incidents is 'Every attempt to promote what may not be promoted.';
 comment on column ragdb.admissibility_incidents.incident_id is 'UUID of version 7.';
 comment on column ragdb.admissibility_incidents.created_at is 'When.';
@@ -10205,6 +10323,91 @@ begin
 end $$;
 comment on function ragdb.propose(text, uuid[], text) is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.';
+
+-- What is accepted must still be what was proposed: the slice of its atoms is recomputed from the rows.
+create or replace function ragdb.decide_proposal(
+  corpus text, proposal_id uuid, decision text, reason text default null)
+returns table (code text, detail text)
+language plpgsql security definer rows 1 -- proposals and incidents are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(decide_proposal.corpus, 'write');
+  v_proposal ragdb.semantic_proposals;
+  v_slice ragdb.slices;
+begin
+  if coalesce(decide_proposal.decision not in ('accepted', 'rejected'), true) then
+    raise exception '% is no decision', ragdb._quote(decide_proposal.decision)
+      using errcode = 'RG400', detail = 'a proposal is decided once',
+            hint = 'accepted or rejected';
+  end if;
+  if proposal_id is null or length(decide_proposal.reason) > 10000 then
+    raise exception 'a decision names a proposal and gives at most 10000 characters of reason'
+      using errcode = 'RG400', detail = 'the reason has '
+        || coalesce(length(decide_proposal.reason)::text, 'no') || ' characters',
+            hint = 'ragdb.list_proposals() lists proposals';
+  end if;
+  select p.* into v_proposal from ragdb.semantic_proposals p
+    where p.corpus_id = v_corpus.corpus_id and p.proposal_id = decide_proposal.proposal_id
+    for update;
+  if not found then
+    code := 'PROPOSAL_UNKNOWN';
+    detail := 'the corpus has no proposal ' || decide_proposal.proposal_id;
+  elsif v_proposal.status <> 'open' then
+    code := 'ALREADY_DECIDED';
+    detail := format('%s by %s', v_proposal.status, v_proposal.decided_by);
+  elsif decide_proposal.decision = 'accepted' then
+    v_slice := ragdb._stored_slice(v_corpus.corpus_id, v_proposal.source_slice_id);
+    if (ragdb._fingerprinted(v_corpus, v_slice)).slice_id <> v_slice.slice_id then
+      code := 'EVIDENCE_CHANGED';
+      detail := ragdb._slice_changes(v_slice);
+      perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'content_hash_mismatch', 'high',
+        format('proposal %s: %s', v_proposal.proposal_id, detail));
+    end if;
+  end if;
+  if code is null then
+    update ragdb.semantic_proposals p
+      set status = decide_proposal.decision, decided_at = ragdb._now(),
+          decided_by = ragdb._caller(), decision_reason = decide_proposal.reason
+      where p.corpus_id = v_corpus.corpus_id and p.proposal_id = v_proposal.proposal_id;
+    code := upper(decide_proposal.decision);
+  end if;
+  return next;
+end $$;
+comment on function ragdb.decide_proposal(text, uuid, text, text) is
+  'Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, RG401, RG404, RG435.';
+
+create or replace function ragdb.list_proposals(
+  corpus text, state text default null, count integer default 100)
+returns table (
+  proposal_id uuid, status text, text text, source_atoms uuid[], source_slice_id text,
+  created_at timestamptz, created_by text, decided_at timestamptz, decided_by text,
+  decision_reason text)
+language plpgsql stable parallel safe security definer -- proposals are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb._open_corpus(list_proposals.corpus, 'read');
+begin
+  if coalesce(list_proposals.count not between 1 and 10000, true)
+    or list_proposals.state not in ('open', 'accepted', 'rejected')
+  then
+    raise exception 'count is not 1 to 10000, or state is none of a proposal'
+      using errcode = 'RG400', detail = format('count is %s, state %s',
+        coalesce(list_proposals.count::text, 'null'), ragdb._quote(list_proposals.state)),
+          hint = 'open, accepted, rejected, or null for all';
+  end if;
+  return query
+    select p.proposal_id, p.status, p.text, p.source_atoms, p.source_slice_id, p.created_at,
+        p.created_by, p.decided_at, p.decided_by, p.decision_reason
+      from ragdb.semantic_proposals p
+      where p.corpus_id = v_corpus.corpus_id
+        and (list_proposals.state is null or p.status = list_proposals.state)
+      order by p.created_at desc, p.proposal_id limit list_proposals.count;
+end $$;
+comment on function ragdb.list_proposals(text, text, integer) is
+  'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or of all. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
 returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
@@ -10913,6 +11116,20 @@ begin atomic
       and (n.keys ->> 'requireCitations' = 'true' or exists (select from cited c where c.rag = n.rag))
     union all select 'mcp-retrieve-output-source-required', 'error', n.node_no, 'sourceField', 'provenance=source and no field carries the source', 'give sourceField='
     from n where n.node = 'retrieve' and n.keys ->> 'provenance' = 'source' and not n.keys ? 'sourceField'
+    union all select 'mcp-retrieve-output-field-conflict', 'error', n.node_no, f.key, f.key || ' of a retrieve is ' || ragdb._quote(f.field) || ', which another field is',
+      'id, text and provenance are always there; citation, source and score where no field is named for them'
+    from n cross join lateral (values ('citationField', coalesce(n.keys ->> 'citationField', 'citation'), 1), ('sourceField', coalesce(n.keys ->> 'sourceField', 'source'), 2),
+      ('scoreField', coalesce(n.keys ->> 'scoreField', 'score'), 3), ('as', n.keys ->> 'as', 4)) f (key, field, ord)
+    where n.node = 'retrieve' and n.keys ? f.key and (f.field = 'provenance' or f.field !~ '\S' or f.key <> 'as' and (f.field in ('id', 'text')
+      or f.field in (case when f.ord <> 1 then coalesce(n.keys ->> 'citationField', 'citation') end, case when f.ord <> 2 then coalesce(n.keys ->> 'sourceField', 'source') end,
+        case when f.ord <> 3 then coalesce(n.keys ->> 'scoreField', 'score') end)))
+    union all select 'mcp-tool-name-invalid', 'error', n.node_no, 'name', n.title || ' has a name that clients refuse', 'a name has 1 to 64 of A-Z, a-z, 0-9, _ and -'
+    from n where n.node in ('tool', 'prompt') and n.name ~ '\S' and n.name !~ '^[A-Za-z0-9_-]{1,64}$'
+    union all select 'mcp-tool-name-reserved', 'error', n.node_no, 'name', n.title || ' has the name of a tool of ragdb mcp', 'give it another name'
+    from n where n.node in ('tool', 'prompt')
+      and n.name in ('search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace', 'validate_citations')
+    union all select 'mcp-param-unused', 'warning', n.node_no, null, n.title || ' does nothing', 'only the param that a retrieve names as queryParam is used'
+    from n join n c on c.node = 'retrieve' and c.parent_no = n.parent_no where n.node = 'param' and n.name ~ '\S' and n.name is distinct from c.keys ->> 'queryParam'
   )
   select p.rule, p.severity, p.node_no, p.key, p.message, p.hint from problems p;
 end;
@@ -11092,9 +11309,10 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
   for v_problem in
     select i.node, i.name, o.contract from unnest(v_items) i
-      join ragdb.contract_nodes o on o.node = i.node and o.name = i.name and o.contract <> v_name
+      join ragdb.contract_nodes o on o.name = i.name and o.contract <> v_name
+        and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
-    where i.node in ('retriever', 'rag', 'tool') limit 1
+    where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1
   loop
     raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
       using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
@@ -11274,6 +11492,67 @@ end $$;
 comment on function ragdb._open_retriever(ragdb.contract_nodes, text) is
   'Returns the settings of a retriever whose corpus the caller may read and is embedded by the declared model. Raises RG404, RG417.';
 
+-- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
+create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if retriever is null then
+    raise exception 'retriever is null'
+      using errcode = 'RG400', detail = 'a retriever is a node of a contract', hint = 'ragdb.export_contract() shows the nodes of one';
+  end if;
+  return ragdb._open_retriever(ragdb._contract_node('retriever', retriever), null);
+end $$;
+comment on function ragdb.get_retriever(text) is
+  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.named_retriever') is null then
+    create type ragdb.named_retriever as (retriever ragdb.contract_nodes, rag text, settings ragdb.retriever_settings);
+  end if;
+end $$;
+comment on type ragdb.named_retriever is 'A retriever that a caller named, itself or by a rag, and how it searches.';
+
+create or replace function ragdb._named_retriever(retriever text, rag text) returns ragdb.named_retriever
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rag ragdb.contract_nodes;
+  v_named ragdb.named_retriever;
+begin
+  if (retriever is null) = (rag is null) then
+    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
+      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
+  end if;
+  if rag is not null then
+    v_rag := ragdb._contract_node('rag', rag);
+    v_named.rag := v_rag.name;
+  end if;
+  v_named.retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
+  v_named.settings := ragdb._open_retriever(v_named.retriever, null);
+  return v_named;
+end $$;
+comment on function ragdb._named_retriever(text, text) is
+  'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417, RG441.';
+
+create or replace function ragdb.search_with(
+  retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
+  query_embedding float8[] default null, rag text default null)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings ragdb.retriever_settings := (ragdb._named_retriever(retriever, rag)).settings;
+begin
+  return query select h.* from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
+    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
+end $$;
+comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text) is
+  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG417, RG441.';
+
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
@@ -11283,22 +11562,12 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_rag ragdb.contract_nodes;
-  v_retriever ragdb.contract_nodes;
-  v_settings ragdb.retriever_settings;
+  v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
+  v_settings ragdb.retriever_settings := v_named.settings;
 begin
-  if (retriever is null) = (rag is null) then
-    raise exception '% given', case when rag is null then 'neither retriever nor rag is' else 'both retriever and rag are' end
-      using errcode = 'RG400', detail = 'one of them says how to search', hint = 'pass retriever, or retriever => null and rag';
-  end if;
-  if rag is not null then
-    v_rag := ragdb._contract_node('rag', rag);
-  end if;
-  v_retriever := ragdb._contract_node('retriever', coalesce(retriever, v_rag.keys ->> 'retriever'));
-  v_settings := ragdb._open_retriever(v_retriever, null);
   return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
-    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => v_retriever.name, rag => v_rag.name) h;
+    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => (v_named.retriever).name, rag => v_named.rag) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
   'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';
@@ -11979,8 +12248,9 @@ end $$;
 comment on function ragdb._markers(text) is
   'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds and its own place, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -13384,8 +13654,11 @@ begin atomic
     select l from ragdb._case_labels(e, (_corpus_cases.corpus).corpus_id, c.case_no, c.name, c.expected, c.is_imported) l))
   from ragdb.contract_nodes e
     join ragdb.contracts k on k.contract = e.contract and k.version = e.version and k.is_current
+    join ragdb.contract_nodes r on r.contract = e.contract and r.version = e.version and r.node = 'rag' and r.name = e.rag
+    join ragdb.contract_nodes t on t.contract = e.contract and t.version = e.version and t.node = 'retriever'
+      and t.name = r.keys ->> 'retriever' and t.corpus = (_corpus_cases.corpus).name
     cross join lateral ragdb._eval_cases(e, (_corpus_cases.corpus).corpus_id, null) c
-  where e.node = 'ragEval' and e.corpus = (_corpus_cases.corpus).name and c.anchor is null;
+  where e.node = 'ragEval' and c.anchor is null;
 end;
 comment on function ragdb._corpus_cases(ragdb.corpora) is
   'Returns the questions of the evals of a corpus with their labels.';
@@ -13524,6 +13797,232 @@ begin
 end $$;
 comment on function ragdb.compare_spaces(text, text, text[], real[], real[], integer, text) is
   'Compares the current space of a corpus with its space of another embedder, query by query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of each where an eval of the corpus labels the query; mode is semantic or hybrid, embeddings of the queries by both embedders come one behind the other. Raises RG400, RG401, RG404, RG415, RG416, RG418.';
+
+---- sql/68_tools.sql
+
+-- Tools of contracts: each `retrieve` node as a function from arguments to JSON, with the fields that it names. `ragdb mcp`
+-- serves them; psql can call them too.
+
+do $$ begin
+  if pg_catalog.to_regtype('ragdb.tool_binding') is null then
+    create type ragdb.tool_binding as (
+      name text, kind text, title text, description text, contract text, contract_version integer, node_no integer,
+      retriever ragdb.contract_nodes, rag text, corpus text, mode text, k integer, min_score float8, query text, query_param text,
+      result_field text, citation_field text, source_field text, score_field text, require_citations boolean,
+      require_grounding boolean, max_context integer);
+  end if;
+end $$;
+comment on type ragdb.tool_binding is 'A tool or prompt of a contract with the retrieval that it is bound to.';
+
+create or replace function ragdb._tool_bindings() returns setof ragdb.tool_binding
+language sql stable parallel safe
+begin atomic
+  select t.name, t.node, t.keys ->> 'title', t.keys ->> 'description', k.contract, k.version, t.node_no,
+    s, r.name, s.corpus, d.mode, coalesce((c.keys ->> 'topK')::integer, d.k), coalesce((c.keys ->> 'minScore')::float8, d.min_score),
+    c.keys ->> 'query', c.keys ->> 'queryParam', coalesce(c.keys ->> 'as', 'chunks'),
+    coalesce(c.keys ->> 'citationField', 'citation'), coalesce(c.keys ->> 'sourceField', 'source'), coalesce(c.keys ->> 'scoreField', 'score'),
+    -- a retrieve may ask for more than its rag, never for less
+    'true' in (c.keys ->> 'requireCitations', r.keys ->> 'citations', g.keys ->> 'requireCitations'),
+    coalesce((c.keys ->> 'requireGrounding')::boolean, false), (g.keys ->> 'maxContext')::integer
+  from ragdb.contracts k
+    join ragdb.contract_nodes c on c.contract = k.contract and c.version = k.version and c.node = 'retrieve'
+    join ragdb.contract_nodes t on t.contract = k.contract and t.version = k.version and t.node_no = c.parent_no
+    left join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version and r.node = 'rag' and r.name = c.keys ->> 'rag'
+    left join ragdb.contract_nodes g on g.contract = k.contract and g.version = k.version and g.node = 'grounding' and g.rag = r.name
+    join ragdb.contract_nodes s on s.contract = k.contract and s.version = k.version and s.node = 'retriever'
+      and s.name = coalesce(c.keys ->> 'retriever', r.keys ->> 'retriever')
+    join ragdb.corpora o on o.name = s.corpus and o.personal_of is not distinct from case when o.name = 'personal' then ragdb._caller() end
+      and ragdb._privilege(o.corpus_id, o.personal_of, o.name) > 0
+    cross join lateral ragdb._retriever_settings(s) d
+  where k.is_current;
+end;
+comment on function ragdb._tool_bindings() is
+  'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';
+
+create or replace function ragdb._tool_params(tool ragdb.tool_binding) returns setof ragdb.contract_nodes
+language sql stable parallel safe
+begin atomic
+  select p.* from ragdb.contract_nodes p
+  where p.contract = (tool).contract and p.version = (tool).contract_version and p.parent_no = (tool).node_no and p.node = 'param'
+  order by p.node_no;
+end;
+comment on function ragdb._tool_params(ragdb.tool_binding) is 'Returns the param nodes of a tool in their order.';
+
+-- The query cannot be left out, whatever its param says.
+create or replace function ragdb._is_required_param(tool ragdb.tool_binding, param ragdb.contract_nodes) returns boolean
+language sql immutable parallel safe
+return (param).name is not distinct from (tool).query_param or coalesce(((param).keys ->> 'required')::boolean, true);
+comment on function ragdb._is_required_param(ragdb.tool_binding, ragdb.contract_nodes) is 'Whether a call of a tool must give this argument.';
+
+create or replace function ragdb._tool_input_schema(tool ragdb.tool_binding) returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_build_object('type', 'object', 'additionalProperties', false,
+    'properties', coalesce(pg_catalog.jsonb_object_agg(p.name, pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'type', 'string', 'description', p.keys ->> 'description'))) filter (where p.name is not null), '{}'),
+    'required', coalesce(pg_catalog.jsonb_agg(p.name order by p.node_no) filter (where ragdb._is_required_param(tool, p)), '[]'))
+  from ragdb._tool_params(tool) p);
+comment on function ragdb._tool_input_schema(ragdb.tool_binding) is 'Returns the JSON schema of the arguments of a tool.';
+
+create or replace function ragdb._tool_output_schema(tool ragdb.tool_binding) returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_build_object('type', 'object', 'required', pg_catalog.jsonb_build_array((tool).result_field, 'provenance'),
+  'properties', pg_catalog.jsonb_build_object(
+    (tool).result_field, pg_catalog.jsonb_build_object('type', 'array', 'items', pg_catalog.jsonb_build_object('type', 'object',
+      'required', pg_catalog.jsonb_build_array('id', 'text', (tool).source_field, (tool).score_field, (tool).citation_field, 'provenance'),
+      'properties', pg_catalog.jsonb_build_object(
+        'id', '{"type": "string"}'::jsonb, 'text', '{"type": "string"}'::jsonb, (tool).source_field, '{"type": "string"}'::jsonb,
+        (tool).score_field, '{"type": "number", "minimum": 0, "maximum": 1}'::jsonb, (tool).citation_field, '{"type": "object"}'::jsonb,
+        'provenance', '{"type": "object"}'::jsonb))),
+    'provenance', '{"type": "object"}'::jsonb));
+comment on function ragdb._tool_output_schema(ragdb.tool_binding) is 'Returns the JSON schema of what a tool returns.';
+
+create or replace function ragdb.list_tools()
+returns table (name text, kind text, title text, description text, input_schema jsonb, output_schema jsonb, query text, query_param text,
+  corpus text, mode text, contract text, contract_version integer)
+language sql stable parallel safe security definer
+begin atomic
+  select t.name, t.kind, t.title, t.description, ragdb._tool_input_schema(t), ragdb._tool_output_schema(t), t.query, t.query_param,
+    t.corpus, t.mode, t.contract, t.contract_version
+  from ragdb._tool_bindings() t order by t.name;
+end;
+comment on function ragdb.list_tools() is
+  'Lists the tools and prompts (kind) of the contracts in force that have a retrieve and whose corpus the caller may read: JSON schemas of arguments and output, the fixed query or the argument that is the query, corpus and mode searched.';
+
+create or replace function ragdb._open_tool(tool text) returns ragdb.tool_binding
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding;
+begin
+  select b.* into v_tool from ragdb._tool_bindings() b where b.name = _open_tool.tool;
+  if not found then
+    raise exception 'tool % does not exist', ragdb._quote(tool)
+      using errcode = 'RG441', detail = 'no contract in force that is visible to role ' || ragdb._quote(ragdb._caller())
+              || ' binds it to a retrieval',
+            hint = coalesce('did you mean ' || ragdb._nearest_name(tool, array(select b.name from ragdb._tool_bindings() b)) || '?',
+              'ragdb apply FILE puts a contract in force');
+  end if;
+  return v_tool;
+end $$;
+comment on function ragdb._open_tool(text) is 'Returns a tool or prompt that the caller may use. Raises RG441.';
+
+create or replace function ragdb._tool_query(tool ragdb.tool_binding, arguments jsonb) returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_params ragdb.contract_nodes[] := array(select p from ragdb._tool_params(tool) p);
+  v_wrong text;
+begin
+  if jsonb_typeof(arguments) is distinct from 'object' then
+    raise exception 'arguments is no object'
+      using errcode = 'RG400', detail = 'it is ' || coalesce(jsonb_typeof(arguments), 'null'),
+            hint = 'pass {"name": "text"}, as ragdb.list_tools() describes';
+  end if;
+  select 'has no argument ' || ragdb._quote(a.key) into v_wrong from jsonb_object_keys(arguments) a (key)
+    where not exists (select from unnest(v_params) p where p.name = a.key) order by a.key collate "C" limit 1;
+  if v_wrong is null then
+    select 'needs ' || p.name || ', a text' into v_wrong from unnest(v_params) p
+      where case when arguments ? p.name then jsonb_typeof(arguments -> p.name) <> 'string' else ragdb._is_required_param(tool, p) end
+        or p.name = tool.query_param and (arguments ->> p.name) !~ '\S'
+      order by p.node_no limit 1;
+  end if;
+  if v_wrong is not null then
+    raise exception 'tool % %', ragdb._quote(tool.name), v_wrong
+      using errcode = 'RG400', detail = 'its arguments are ' || coalesce(nullif(array_to_string(array(select p.name from unnest(v_params) p), ', '), ''), 'none'),
+            hint = 'ragdb.list_tools() describes them';
+  end if;
+  return coalesce(tool.query, arguments ->> tool.query_param);
+end $$;
+comment on function ragdb._tool_query(ragdb.tool_binding, jsonb) is 'Returns the query of a call of a tool. Raises RG400.';
+
+-- What was retrieved, under the names that the contract gives: as much as the rag's maxContext lets in, cited where citations
+-- are required, and each chunk with what it can be checked by.
+create or replace function ragdb._tool_output(tool ragdb.tool_binding, corpus ragdb.corpora, hits ragdb.hit[], trace_id uuid) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_uncited text;
+  v_chunks jsonb;
+begin
+  if tool.require_grounding and hits = '{}' then
+    raise exception 'tool % found nothing', ragdb._quote(tool.name)
+      using errcode = 'RG445', detail = 'requireGrounding is true, and no chunk of corpus ' || ragdb._quote(tool.corpus) || ' answers the query',
+            hint = 'ask in other words, or lower minScore in contract ' || tool.contract;
+  end if;
+  select h.chunk_id into v_uncited from unnest(hits) h
+    where tool.require_citations and not ragdb._is_cited(coalesce(h.citation, jsonb_build_object('uri', h.source))) order by h.rank limit 1;
+  if found then
+    raise exception 'chunk % has no citation', ragdb._quote(v_uncited)
+      using errcode = 'RG445', detail = 'tool ' || ragdb._quote(tool.name) || ' requires one of every chunk that it returns',
+            hint = 'a citation has a uri or a locator that is not blank: correct it in the chunk''s source';
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'id', h.chunk_id, 'text', left(h.text, coalesce(tool.max_context, 2147483647) - h.before::integer),
+      tool.source_field, h.source, tool.score_field, h.score, tool.citation_field, coalesce(h.citation, jsonb_build_object('uri', h.source)),
+      'provenance', jsonb_strip_nulls(jsonb_build_object('rank', h.rank, 'doc_cid', h.doc_cid, 'title', h.title, 'page', h.page,
+        'start_offset', h.start_offset, 'end_offset', h.end_offset, 'content_hash', h.content_hash, 'lexical_score', h.lexical_score,
+        'semantic_score', h.semantic_score,
+        'is_cut', case when h.before + length(h.text) > tool.max_context then true end))) order by h.rank), '[]')
+    into v_chunks
+    from (select u.*, coalesce(sum(length(u.text)) over (order by u.rank rows between unbounded preceding and 1 preceding), 0) as before
+      from unnest(hits) u) h
+    where h.before < coalesce(tool.max_context, 2147483647);
+  return jsonb_build_object(tool.result_field, v_chunks, 'provenance', jsonb_strip_nulls(jsonb_build_object(
+    'tool', tool.name, 'contract', tool.contract, 'contract_version', tool.contract_version, 'rag', tool.rag,
+    'retriever', (tool.retriever).name, 'corpus', corpus.name, 'corpus_version', corpus.version, 'mode', tool.mode,
+    'top_k', tool.k, 'min_score', tool.min_score, 'max_context', tool.max_context, 'retrieved', cardinality(hits),
+    'ranking_hash', ragdb._ranking_hash(corpus),
+    'result_hash', ragdb._result_hash(array(
+      select row(corpus.corpus_id, null, null, h.rank, h.chunk_id, decode(h.content_hash, 'hex'), h.score, h.lexical_score,
+        h.semantic_score, h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits from unnest(hits) h)),
+    'trace_id', trace_id)));
+end $$;
+comment on function ragdb._tool_output(ragdb.tool_binding, ragdb.corpora, ragdb.hit[], uuid) is
+  'Returns retrieved chunks as a tool does, with their provenance. Raises RG445.';
+
+create or replace function ragdb.search_tool(tool text, arguments jsonb default '{}', query_embedding float8[] default null) returns jsonb
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding := ragdb._open_tool(tool);
+  v_query text := ragdb._tool_query(v_tool, arguments);
+  v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+begin
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), array(
+    select h from ragdb.search(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score,
+      query_embedding => search_tool.query_embedding) h), null);
+end $$;
+comment on function ragdb.search_tool(text, jsonb, float8[]) is
+  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417, RG441, and RG445 where required citations or evidence are missing.';
+
+create or replace function ragdb.retrieve_tool(
+  tool text, arguments jsonb default '{}', query_embedding float8[] default null, client text default null,
+  otel_trace_id text default null, otel_span_id text default null)
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding := ragdb._open_tool(tool);
+  v_query text := ragdb._tool_query(v_tool, arguments);
+  v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+  v_hits ragdb.hit[] := array(
+    select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
+      h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
+      h.metadata, h.mode, h.is_exact)::ragdb.hit
+    from ragdb._retrieve(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
+      client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
+      retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
+begin
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id());
+end $$;
+comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is
+  'Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id is in the provenance; client, otel_trace_id and otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
 
 ---- sql/70_evidence.sql
 
@@ -13754,8 +14253,9 @@ end $$;
 comment on function ragdb._check_evidence(jsonb) is
   'Refuses what is not the evidence of a pack. Raises RG460.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -14122,9 +14622,10 @@ return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'ob
 comment on function ragdb._evidence_of(jsonb) is
   'Returns the evidence in the input of a task, or what it is given.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.validate_citations(output jsonb, evidence jsonb, require_citations boolean default false)
 returns text[]
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14520,8 +15021,9 @@ begin
 end $$;
 comment on function ragdb._check_question(text) is 'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_query_plan(question text) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14596,10 +15098,11 @@ end $$;
 comment on function ragdb.validate_query_plan(jsonb) is
   'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is true, reason is a text; nothing for a sound one.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0, min_coverage float8 default 0.6)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14669,10 +15172,11 @@ end;
 comment on function ragdb._sentences(text) is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
+-- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
   question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
 returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -14755,7 +15259,7 @@ comment on table ragdb.evidence_gates is
 comment on column ragdb.evidence_gates.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_gates.id is 'UUID of version 7.';
 comment on column ragdb.evidence_gates.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_gates.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_gates.query_hash is 'Sha256 (hex) of the question in UTF-8; null where corpora.record_query_text is none.';
 comment on column ragdb.evidence_gates.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_gates.is_enough is 'The verdict: chunks, best_score and coverage all reach their thresholds.';
@@ -14775,7 +15279,7 @@ comment on table ragdb.evidence_answers is
 comment on column ragdb.evidence_answers.corpus_id is 'Corpus of the evidence.';
 comment on column ragdb.evidence_answers.id is 'UUID of version 7.';
 comment on column ragdb.evidence_answers.created_at is 'When it was recorded: the millisecond in the id.';
-comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or its first chunk; null where no trace did.';
+comment on column ragdb.evidence_answers.trace_id is 'Trace that retrieved the evidence, or the first of its chunks that any did; null where no trace did.';
 comment on column ragdb.evidence_answers.pack_hash is 'Sha256 (hex) of the canonical text of the evidence.';
 comment on column ragdb.evidence_answers.answer_hash is 'Sha256 (hex) of the answer in UTF-8; null without one, and where corpora.record_query_text is none.';
 comment on column ragdb.evidence_answers.is_insufficient is 'Whether the answer is that the evidence is not enough.';
@@ -14827,7 +15331,9 @@ declare
   v_trace ragdb.retrieval_traces;
   v_name text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
 begin
-  trace := coalesce(trace_id, ragdb._trace_of(evidence), ragdb._trace_of(evidence #> '{chunks,0}'));
+  trace := coalesce(trace_id, ragdb._trace_of(evidence), (
+    select ragdb._trace_of(c.chunk) from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+    where c.chunk ? 'trace_id' order by c.n limit 1));
   if trace is not null then
     v_trace := ragdb._open_trace(trace);
     select c.* into strict corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;
@@ -16259,8 +16765,10 @@ begin
       ('prune_sources', 'ragdb_reader'),
       ('list_documents', 'ragdb_reader'),
       ('get_document', 'ragdb_reader'),
+      ('get_source', 'ragdb_reader'),
       ('get_chunk', 'ragdb_reader'),
       ('document_chunks', 'ragdb_reader'),
+      ('document_text', 'ragdb_reader'),
       ('events_after', 'ragdb_reader'),
       -- the reference ranking
       ('kern_chunk_hash', 'ragdb_reader'),
@@ -16341,6 +16849,8 @@ begin
       ('why_not', 'ragdb_reader'),
       ('promote_to_atom', 'ragdb_reader'),
       ('propose', 'ragdb_reader'),
+      ('decide_proposal', 'ragdb_reader'),
+      ('list_proposals', 'ragdb_reader'),
       ('list_incidents', 'ragdb_reader'),
       ('search_dual', 'ragdb_reader'),
       ('maintain', 'ragdb_writer'),
@@ -16351,7 +16861,13 @@ begin
       ('export_contract', 'ragdb_reader'),
       ('list_contracts', 'ragdb_reader'),
       ('assertion_kinds', 'ragdb_reader'),
+      ('get_retriever', 'ragdb_reader'),
+      ('search_with', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
+      -- tools of contracts
+      ('list_tools', 'ragdb_reader'),
+      ('search_tool', 'ragdb_reader'),
+      ('retrieve_tool', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),
       ('import_eval', 'ragdb_reader'),
@@ -16425,7 +16941,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 74ce7f8d0aa88a3c';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source cc7631f2d81a9bb7';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -150,7 +150,7 @@ class LocalEncoder:
 
         quiet: Any = logging.disable_progress_bar
         quiet()
-        backend: Any = os.environ.get("RAGDB_EMBED_BACKEND", "torch")
+        backend: Any = backend_named(os.environ.get("RAGDB_EMBED_BACKEND", "torch"))
         self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
         self.model.max_seq_length = max_tokens
         self.dims = dims
@@ -169,6 +169,18 @@ class LocalEncoder:
 
     def count_tokens(self, text: str) -> int:
         return len(self.model.tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+
+def backend_named(name: str) -> str:
+    """A backend of sentence-transformers, once it is known to be installed."""
+    needs = {"torch": "torch", "onnx": "onnxruntime", "openvino": "openvino"}
+    if name not in needs:
+        raise EmbedderNotFound(f"RAGDB_EMBED_BACKEND is {name!r} and none of {', '.join(needs)}")
+    if find_spec(needs[name]) is None or (name != "torch" and find_spec("optimum") is None):
+        raise EmbedderNotFound(
+            f"the backend {name} is not installed: pip install 'sentence-transformers[{name}]'"
+        )
+    return name
 
 
 def model_folder(source: str, revision: str | None = None) -> Path:

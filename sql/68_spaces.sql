@@ -34,7 +34,7 @@ comment on function ragdb._judged_items(integer, integer[], ragdb.eval_label[]) 
 -- Questions are those that somebody wrote down; without any, what the corpus itself says stands in for them.
 create or replace function ragdb.space_questions(corpus text, count integer default 200)
 returns table (origin text, query text)
-language plpgsql stable security definer
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

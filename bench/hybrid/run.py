@@ -1,10 +1,11 @@
-"""Latency of lexical, semantic and hybrid search, and what a filter leaves, beside LanceDB.
+"""Latency of lexical, semantic and hybrid search, and what a filter leaves, beside its peers.
 
-Chunks of scale_tech_docs with vectors of the hashing embedder (384), embedded by the worker;
-queries are the collection's headings. Queries are not embedded inside the measured time. LanceDB,
-where it is installed, gets the same texts and vectors, its full-text index and its default vector
-index.
+Chunks of scale_tech_docs with vectors of the hashing embedder (384), which are made beforehand for
+everybody, stored by the worker; queries are the collection's headings, and embedded beforehand too.
+The peers, LanceDB and LangChain's PGVectorStore (on the same server), get the same texts and
+vectors: see peers.py. They live in an environment of their own:
 
+    python -m venv bench/.venv && bench/.venv/bin/pip install lancedb langchain-postgres
     python -m bench.hybrid.run [--chunks 100000] [--queries 150] [--results bench/results.md]
 """
 
@@ -18,10 +19,10 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,11 @@ from ragdb.worker import Worker
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
 CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
+PEERS = ROOT / "bench/.venv/bin/python"
 DIMS = 384
 Connection = psycopg.Connection[Any]
 SEARCH = """
-  select chunk_id from ragdb.search('bench', %s, 10, mode => %s, query_embedding => %s,
+  select chunk_id, score from ragdb.search('bench', %s, 10, mode => %s, query_embedding => %s,
     filter => %s) order by rank"""
 
 
@@ -49,8 +51,30 @@ def read(count: int) -> tuple[list[dict[str, str]], list[str]]:
         return chunks, [json.loads(line)["text"] for line in lines]
 
 
-def ingest(db: Connection, dsn: str, chunks: list[dict[str, str]]) -> dict[str, float]:
-    """Seconds of each step; `hundredth` and `thousandth` are there to filter by."""
+class Made:
+    """An encoder of texts whose vectors are there already."""
+
+    def __init__(self, texts: Sequence[str], vectors: embed.Matrix) -> None:
+        self.dims = vectors.shape[1]
+        self.rows = {text: n for n, text in enumerate(texts)}
+        self.vectors = vectors
+
+    def encode(self, texts: Sequence[str]) -> embed.Matrix:
+        return self.vectors[[self.rows[text] for text in texts]]
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 4
+
+
+def embedded_text(chunk: dict[str, str]) -> str:
+    """What ragdb embeds of a chunk without a heading."""
+    return f"{chunk['title']}\n{chunk['text']}" if chunk.get("title") else chunk["text"]
+
+
+def ingest(
+    db: Connection, dsn: str, chunks: list[dict[str, str]], encoder: embed.Encoder | None = None
+) -> dict[str, float]:
+    """Seconds of each step; `tenth`, `hundredth` and `thousandth` are there to filter by."""
     began = time.perf_counter()
     db.execute("select ragdb.create_corpus('bench')")
     for at in range(0, len(chunks), 2000):
@@ -65,7 +89,7 @@ def ingest(db: Connection, dsn: str, chunks: list[dict[str, str]]) -> dict[str, 
                     "uri": f"corpus.jsonl#{n}",
                     "title": record.get("title") or None,
                     "media_type": "text/markdown",
-                    "metadata": {"hundredth": n % 100, "thousandth": n % 1000},
+                    "metadata": {"tenth": n % 10, "hundredth": n % 100, "thousandth": n % 1000},
                     "size_bytes": len(text.encode()),
                     "chunking": CHUNKING,
                     "chunks": [chunk],
@@ -79,11 +103,14 @@ def ingest(db: Connection, dsn: str, chunks: list[dict[str, str]]) -> dict[str, 
     db.execute("select ragdb.create_embedder('hash', %s)", (DIMS,))
     db.execute("select ragdb.bind_embedder('hash', 'hash', 'hash-v1')")
     db.execute("select ragdb.embed_corpus('bench', 'hash')")
-    worker = Worker(dsn, corpus="bench", batch=2000)
-    worker.run(until="empty")
+    load = embed._load
+    if encoder is not None:
+        embed._load = lambda *_: encoder  # type: ignore[assignment]
+    Worker(dsn, corpus="bench", batch=2000).run(until="empty")
+    embed._load = load
     done = time.perf_counter()
     db.execute("vacuum analyze")
-    return {"ingest": ingested - began, "embed and index": done - ingested}
+    return {"ingest": ingested - began, "vectors and index": done - ingested}
 
 
 def times(ask: Callable[[str, Any], list[Any]], queries: list[str], vectors: Any) -> list[Any]:
@@ -100,38 +127,43 @@ def times(ask: Callable[[str, Any], list[Any]], queries: list[str], vectors: Any
     return [*np.percentile(np.min(rounds, axis=0), [50, 95]), fewest]
 
 
-def lance(chunks: list[dict[str, str]], vectors: Any, queries: list[str], asked: Any) -> list[str]:
-    import lancedb
+def recall(db: Connection, vectors: embed.Matrix, asked: embed.Matrix) -> float:
+    """Share of the ten nearest that a semantic search finds; what ties with the tenth counts."""
+    found = 0
+    for vector in asked:
+        tenth = -np.partition(-(vectors @ vector), 9)[9]
+        rows = db.execute(SEARCH, ("any", "semantic", embed.Reals(vector), None)).fetchall()
+        found += sum(score >= tenth - 1e-5 for _, score in rows)
+    return found / 10 / len(asked)
 
-    folder = tempfile.mkdtemp()
-    try:
-        began = time.perf_counter()
-        rows = [
-            {"id": n, "text": f"{c.get('title') or ''}\n{c['text']}", "vector": v,
-             "hundredth": n % 100, "thousandth": n % 1000}
-            for n, (c, v) in enumerate(zip(chunks, vectors, strict=True))
-        ]  # fmt: skip
-        table = lancedb.connect(folder).create_table("t", rows)
-        table.create_fts_index("text")
-        table.create_index(metric="cosine")
-        took = time.perf_counter() - began
-        made = {
-            "lexical": lambda q, v: table.search(q, query_type="fts").limit(10).to_list(),
-            "semantic": lambda q, v: table.search(v).limit(10).to_list(),
-            "hybrid": lambda q, v: (
-                table.search(query_type="hybrid").vector(v).text(q).limit(10).to_list()
-            ),
-            "hybrid, 1 %": lambda q, v: (
-                table.search(query_type="hybrid").vector(v).text(q)
-                .where("hundredth = 7", prefilter=True).limit(10).to_list()
-            ),
-        }  # fmt: skip
-        return [f"LanceDB: ingest and index {len(chunks) / took:,.0f} chunks/s"] + [
-            "| LanceDB {} | {:.2f} | {:.2f} | {} |".format(name, *times(ask, queries, asked))
-            for name, ask in made.items()
-        ]
-    finally:
-        shutil.rmtree(folder)
+
+def peers(
+    uri: str, chunks: list[dict[str, str]], vectors: Any, queries: list[str], asked: Any
+) -> Iterator[str]:
+    """Lines of the table for every peer that is installed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = [f"{c.get('title') or ''}\n{c['text']}" for c in chunks]
+        for file, rows in (("chunks.jsonl", texts), ("queries.jsonl", queries)):
+            (folder / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        np.save(folder / "vectors.npy", vectors)
+        np.save(folder / "asked.npy", asked)
+        for peer in ("lancedb", "langchain"):
+            run = subprocess.run(
+                [PEERS, "-W", "ignore", Path(__file__).with_name("peers.py"), peer, folder, uri],
+                capture_output=True,
+                text=True,
+            )
+            for line in run.stdout.splitlines():
+                found = json.loads(line)
+                yield (
+                    f"| {found['note']} ||||"
+                    if "note" in found
+                    else f"| {found['name']} | {found['p50']:.2f} | {found['p95']:.2f}"
+                    f" | {found['rows']} |"
+                )
+            if run.returncode:
+                yield f"| {peer} failed: {run.stderr.strip().splitlines()[-1]} ||||"
 
 
 def main() -> None:
@@ -144,6 +176,8 @@ def main() -> None:
     queries = queries[:: max(1, len(queries) // arguments.queries)][: arguments.queries]
     encoder = embed.HashEncoder(DIMS)
     asked = encoder.encode(queries)
+    texts = [embedded_text(chunk) for chunk in chunks]
+    vectors = encoder.encode(texts)
     base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
     base.mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
@@ -158,7 +192,7 @@ def main() -> None:
         dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
         migrate.migrate(dsn)
         with psycopg.connect(dsn, autocommit=True) as db:
-            steps = ingest(db, dsn, chunks)
+            steps = ingest(db, dsn, chunks, Made(texts, vectors))
             print({name: round(seconds, 1) for name, seconds in steps.items()}, flush=True)
 
             def ask(mode: str, filter: str | None = None) -> Callable[[str, Any], list[Any]]:
@@ -170,12 +204,16 @@ def main() -> None:
                 ("hybrid", ask("hybrid")),
                 ("semantic, 0.1 %", ask("semantic", '{"thousandth": 7}')),
                 ("semantic, 1 %", ask("semantic", '{"hundredth": 7}')),
+                ("semantic, 10 %", ask("semantic", '{"tenth": 7}')),
                 ("hybrid, 0.1 %", ask("hybrid", '{"thousandth": 7}')),
                 ("hybrid, 1 %", ask("hybrid", '{"hundredth": 7}')),
+                ("hybrid, 10 %", ask("hybrid", '{"tenth": 7}')),
             ):
                 measured = times(function, queries, asked)
                 table.append("| ragdb {} | {:.2f} | {:.2f} | {} |".format(name, *measured))
                 print(table[-1], flush=True)
+            table.append(f"| ragdb: recall@10 of the vectors {recall(db, vectors, asked):.3f} ||||")
+            print(table[-1], flush=True)
             before = [ask("hybrid")(q, v) for q, v in zip(queries, asked, strict=True)]
             db.execute("reindex table ragdb.chunk_embeddings_1")
             after = [ask("hybrid")(q, v) for q, v in zip(queries, asked, strict=True)]
@@ -183,12 +221,20 @@ def main() -> None:
             ((size,),) = db.execute("select pg_database_size('bench') / 1000000").fetchall()
             table.append(f"| ragdb: same ids after rebuilding the index {same:.3f} ||||")
             print(table[-1], size, "MB", flush=True)
-        if find_spec("lancedb"):
-            texts = [f"{c.get('title') or ''}\n{c['text']}".strip() for c in chunks]
-            vectors = encoder.encode(texts)
-            for line in lance(chunks, vectors, queries, asked):
-                table.append(line if line.startswith("|") else f"| {line} ||||")
-                print(table[-1], flush=True)
+        rate = len(chunks) / sum(steps.values())
+        table.append(f"| ragdb: ingest and index {rate:,.0f} chunks/s, {size} MB ||||")
+        print(table[-1], flush=True)
+        if PEERS.exists():
+            with psycopg.connect(uri, autocommit=True) as admin:
+                admin.execute("create database peer template template0")
+            peer = uri.replace("/postgres?", "/peer?")
+            with psycopg.connect(peer, autocommit=True) as admin:
+                admin.execute("create extension vector")
+            for line in peers(peer, chunks, vectors, queries, asked):
+                table.append(line)
+                print(line, flush=True)
+        else:
+            print(f"no peers: {PEERS} is missing", flush=True)
     finally:
         embedded.stop(home / "pg18", 18)
         shutil.rmtree(home)

