@@ -26,15 +26,21 @@ comment on column ragdb.embedded_queries.attempt is 'Claims so far.';
 comment on column ragdb.embedded_queries.due_at is 'When it may be claimed.';
 comment on column ragdb.embedded_queries.last_error is 'The last failure.';
 
+-- By key, and each text put together once, whatever the caller does with it
 create or replace function ragdb._embedding_inputs(
   corpus_id integer, chunk_nos integer[], prefix text)
 returns table (chunk_no integer, input text)
 language sql stable parallel safe
 begin atomic
-  select c.chunk_no, _embedding_inputs.prefix || ragdb._searched_text(d.title, c.heading, c.text)
-  from ragdb.chunks c
-    join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
-  where c.corpus_id = _embedding_inputs.corpus_id and c.chunk_no = any (_embedding_inputs.chunk_nos);
+  select n.chunk_no, i.input
+  from pg_catalog.unnest(_embedding_inputs.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select _embedding_inputs.prefix || ragdb._searched_text(d.title, c.heading, c.text) as input
+      from (select h.doc_no, h.heading, h.text from ragdb.chunks h
+          where h.corpus_id = _embedding_inputs.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+        cross join lateral (select o.title from ragdb.documents o
+          where o.corpus_id = _embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
+      offset 0) i;
 end;
 comment on function ragdb._embedding_inputs(integer, integer[], text) is
   'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by newlines.';
@@ -260,11 +266,13 @@ begin
       )
       select coalesce(array_agg(c.job), '{}') into v_claimed from claimed c;
       return query
-        select distinct on (j.input_hash) v_space.space_id, v_space.corpus, v_space.embedder,
-          j.input_hash, j.attempt, i.input
+        select v_space.space_id, v_space.corpus, v_space.embedder, j.input_hash, j.attempt, i.input
         from unnest(v_claimed) j
-          cross join lateral ragdb._embedding_inputs(v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) i
-        where sha256(convert_to(i.input, 'UTF8')) = j.input_hash;
+          -- one chunk that has the input still speaks for all
+          cross join lateral (
+            select e.input
+            from ragdb._embedding_inputs(v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
+            where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
       if found then
         return;
       end if;
