@@ -842,6 +842,8 @@ create table ragdb.answer_citations (
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
 alter table ragdb.term_blocks set (toast_tuple_target = 8160);
+-- every batch of documents counts most of its lexemes anew: with room on its page a row moves without touching an index
+alter table ragdb.lexemes set (fillfactor = 60);
 
 ---- migrations/versions/0007_surfaces.sql
 
@@ -4016,9 +4018,12 @@ return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8,
 comment on function ragdb._term_id(text) is 'Returns the term id in a word made by ragdb._token.';
 
 create or replace function ragdb._searched_text(title text, heading text[], text text) returns text
-language sql immutable parallel safe
-return pg_catalog.concat_ws(E'\n', nullif(_searched_text.title, ''),
-  nullif(pg_catalog.array_to_string(_searched_text.heading, E'\n'), ''), _searched_text.text);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return concat_ws(E'\n', nullif(title, ''), nullif(array_to_string(heading, E'\n'), ''), text);
+end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
@@ -4967,15 +4972,21 @@ comment on column ragdb.embedded_queries.attempt is 'Claims so far.';
 comment on column ragdb.embedded_queries.due_at is 'When it may be claimed.';
 comment on column ragdb.embedded_queries.last_error is 'The last failure.';
 
+-- By key, and each text put together once, whatever the caller does with it
 create or replace function ragdb._embedding_inputs(
   corpus_id integer, chunk_nos integer[], prefix text)
 returns table (chunk_no integer, input text)
 language sql stable parallel safe
 begin atomic
-  select c.chunk_no, _embedding_inputs.prefix || ragdb._searched_text(d.title, c.heading, c.text)
-  from ragdb.chunks c
-    join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
-  where c.corpus_id = _embedding_inputs.corpus_id and c.chunk_no = any (_embedding_inputs.chunk_nos);
+  select n.chunk_no, i.input
+  from pg_catalog.unnest(_embedding_inputs.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select _embedding_inputs.prefix || ragdb._searched_text(d.title, c.heading, c.text) as input
+      from (select h.doc_no, h.heading, h.text from ragdb.chunks h
+          where h.corpus_id = _embedding_inputs.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+        cross join lateral (select o.title from ragdb.documents o
+          where o.corpus_id = _embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
+      offset 0) i;
 end;
 comment on function ragdb._embedding_inputs(integer, integer[], text) is
   'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by newlines.';
@@ -5201,11 +5212,13 @@ begin
       )
       select coalesce(array_agg(c.job), '{}') into v_claimed from claimed c;
       return query
-        select distinct on (j.input_hash) v_space.space_id, v_space.corpus, v_space.embedder,
-          j.input_hash, j.attempt, i.input
+        select v_space.space_id, v_space.corpus, v_space.embedder, j.input_hash, j.attempt, i.input
         from unnest(v_claimed) j
-          cross join lateral ragdb._embedding_inputs(v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) i
-        where sha256(convert_to(i.input, 'UTF8')) = j.input_hash;
+          -- one chunk that has the input still speaks for all
+          cross join lateral (
+            select e.input
+            from ragdb._embedding_inputs(v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
+            where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
       if found then
         return;
       end if;
@@ -13680,7 +13693,7 @@ comment on function ragdb._judged_items(integer, integer[], ragdb.eval_label[]) 
 -- Questions are those that somebody wrote down; without any, what the corpus itself says stands in for them.
 create or replace function ragdb.space_questions(corpus text, count integer default 200)
 returns table (origin text, query text)
-language plpgsql stable security definer
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -16941,7 +16954,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source cc7631f2d81a9bb7';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 11bd1210f84b6014';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
