@@ -51,7 +51,8 @@ class OpenAIModel:
     """A chat model that answers by `/chat/completions`: a task of `ragdb.engine.Engine`.
 
     `base_url` and `api_key` are OPENAI_BASE_URL and OPENAI_API_KEY of the environment unless given.
-    A call takes `timeout` seconds at most; overload and server errors are tried again within it.
+    A call takes `timeout` seconds at most; overload and server errors are tried again within it,
+    `tries` times in all.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class OpenAIModel:
         api_key: str | None = None,
         *,
         timeout: float = 60,
+        tries: int = 4,
         max_tokens: int = 1000,
         json_mode: bool = True,
     ) -> None:
@@ -70,10 +72,13 @@ class OpenAIModel:
                 "the endpoint is not known: give base_url or set OPENAI_BASE_URL, such as"
                 " https://host/v1"
             )
-        if timeout <= 0 or max_tokens < 1:
-            raise ValueError(f"timeout is {timeout} and max_tokens {max_tokens}, not more than 0")
+        if timeout <= 0 or tries < 1 or max_tokens < 1:
+            raise ValueError(
+                f"timeout {timeout}, tries {tries}, max_tokens {max_tokens}: not over 0"
+            )
         self.name = model
-        self.timeout, self.max_tokens, self.json_mode = timeout, max_tokens, json_mode
+        self.timeout, self.tries = timeout, tries
+        self.max_tokens, self.json_mode = max_tokens, json_mode
         self._url = base.rstrip("/") + "/chat/completions"
         self._key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
         self._opener = urllib.request.build_opener(_NoRedirect)
@@ -123,14 +128,15 @@ class OpenAIModel:
         request = urllib.request.Request(self._url, data, headers)
         deadline = time.monotonic() + self.timeout
         pause = 0.2
-        while True:
+        for left in reversed(range(self.tries)):
             problem = self._once(request, deadline)
             if not isinstance(problem, str):
                 return problem[0]
-            if time.monotonic() + pause >= deadline:
-                raise ModelError(problem)
+            if not left or time.monotonic() + pause >= deadline:
+                break
             time.sleep(pause)
             pause *= 2
+        raise ModelError(problem)
 
     def _once(self, request: urllib.request.Request, deadline: float) -> str | tuple[Any]:
         """The parsed answer in a tuple, or what went wrong and may go better. Raises ModelError."""
