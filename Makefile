@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint extension tables client docs bench nightly venv
+.PHONY: demo test lint extension tables client docs dashboards bench nightly venv
 
 demo: venv
 	$(BIN)/ragdb demo
@@ -29,6 +29,10 @@ client: venv
 
 docs: venv
 	$(BIN)/python -m tools.generate_docs
+
+# the dashboards of Grafana and the sources of dbt, out of reports/ and the views of schema bi
+dashboards: venv
+	$(BIN)/python -m tools.generate_dashboards
 
 # what takes minutes: kills of the server, long random runs
 nightly: venv

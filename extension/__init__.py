@@ -17,6 +17,7 @@ end $$;
 
 -- All belongs to ragdb_owner, whoever installs.
 alter schema ragdb owner to ragdb_owner;
+create schema bi authorization ragdb_owner;
 set local role ragdb_owner;
 set local search_path = pg_catalog, @extschema:vector@;
 """
@@ -43,7 +44,7 @@ def script() -> str:
     """The text of the extension's script."""
     roles = [
         f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
-        f"    create role {role} nologin;\n"
+        + "".join(f"    {statement};\n" for statement in migrate.role_statements(role))
         + (f"    grant {lower} to {role};\n" if lower else "")
         + "  end if;"
         for role, lower in migrate.ROLES.items()

@@ -1603,6 +1603,7 @@ _REEMBED_CORPUS = Call(
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
     {"m": 16, "ef_construction": 128},
 )
+_REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
 _REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 _REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 _RENEW_EMBEDDINGS = Call(
@@ -2819,7 +2820,8 @@ class Functions(Caller):
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
         default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. Call it outside any insert, at least monthly.
+        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
+        outside any insert, at least monthly, and every few minutes for dashboards.
         """
         return self._values(_MAINTAIN)
 
@@ -3190,6 +3192,14 @@ class Functions(Caller):
         RG416.
         """
         value: int = self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    def refresh_rollups(self, recount: bool = False) -> int:
+        """Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the
+        number of hours counted, each of one corpus: those with new traces, or with recount
+        all whose traces are kept. ragdb.maintain does it too. Raises RG400.
+        """
+        value: int = self._value(_REFRESH_ROLLUPS, recount)
         return value
 
     def register_policy(self, policy: Any) -> RegisterPolicyRow:
@@ -4667,7 +4677,8 @@ class AsyncFunctions(AsyncCaller):
     async def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
         default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. Call it outside any insert, at least monthly.
+        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
+        outside any insert, at least monthly, and every few minutes for dashboards.
         """
         return await self._values(_MAINTAIN)
 
@@ -5042,6 +5053,14 @@ class AsyncFunctions(AsyncCaller):
         RG416.
         """
         value: int = await self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    async def refresh_rollups(self, recount: bool = False) -> int:
+        """Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the
+        number of hours counted, each of one corpus: those with new traces, or with recount
+        all whose traces are kept. ragdb.maintain does it too. Raises RG400.
+        """
+        value: int = await self._value(_REFRESH_ROLLUPS, recount)
         return value
 
     async def register_policy(self, policy: Any) -> RegisterPolicyRow:

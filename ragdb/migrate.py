@@ -29,7 +29,17 @@ ROLES = {
     "ragdb_reader": None,
     "ragdb_writer": "ragdb_reader",
     "ragdb_admin": "ragdb_writer",
+    "bi_reader": None,
 }
+# A BI tool logs in as it, with a password that the DBA gives it.
+LOGIN = "bi_reader"
+LOGIN_SETTINGS = {
+    "default_transaction_read_only": "on",
+    "statement_timeout": "'30s'",
+    "idle_in_transaction_session_timeout": "'60s'",
+    "search_path": "bi, pg_catalog",
+}
+SCHEMAS = ("ragdb", "bi")
 MIN_SERVER = 16
 MIN_VECTOR = (0, 8)
 
@@ -186,11 +196,12 @@ CODE = """
   with thing (classid, objid, kind) as (
     select 'pg_proc'::regclass, p.oid,
         case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end
-      from pg_proc p where p.pronamespace = 'ragdb'::regnamespace
+      from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
     union all
     select 'pg_class', c.oid,
         case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'type' end
-      from pg_class c where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('v', 'm', 'c')
+      from pg_class c where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+        and c.relkind in ('v', 'm', 'c')
     union all
     select 'pg_trigger', t.oid, 'trigger'
       from pg_trigger t join pg_class c on c.oid = t.tgrelid
@@ -246,7 +257,7 @@ def drop_code(connection: Connection) -> None:
 
 
 def create_roles(connection: Connection) -> None:
-    """Make the four group roles and their order where missing. Roles are the whole server's."""
+    """Make the roles and their order where missing. Roles are the whole server's."""
     for statement in _missing_roles(connection):
         connection.execute(statement)
 
@@ -265,10 +276,13 @@ def prepare(connection: Connection) -> None:
             (grant, (facts["createrole"] and facts["owner_is_missing"]) or facts["admin_of_owner"])
         )
     steps += _vector_steps(facts)
-    if not facts["schema_owner"]:
-        steps.append((f"create schema ragdb authorization {OWNER}", facts["may_create_schema"]))
-    elif facts["schema_owner"] != OWNER:
-        steps.append((f"alter schema ragdb owner to {OWNER}", False))
+    for schema in SCHEMAS:
+        owner = facts[f"owner_of_{schema}"]
+        if not owner:
+            step = f"create schema {schema} authorization {OWNER}"
+            steps.append((step, facts["may_create_schema"]))
+        elif owner != OWNER:
+            steps.append((f"alter schema {schema} owner to {OWNER}", False))
     if not all(allowed for _, allowed in steps):
         raise NotReady(
             f"role {me} may not make all that database {facts['database']!r} lacks;"
@@ -295,11 +309,20 @@ def _missing_roles(connection: Connection) -> list[str]:
             "select roleid::regrole::text, member::regrole::text from pg_auth_members"
         ).fetchall()
     )
-    made = [f"create role {role} nologin" for role in ROLES if role not in found]
+    made = [s for role in ROLES if role not in found for s in role_statements(role)]
     return made + [
         f"grant {lower} to {role}"
         for role, lower in ROLES.items()
         if lower and (lower, role) not in member_of
+    ]
+
+
+def role_statements(role: str) -> list[str]:
+    """What makes a role, with its settings."""
+    if role != LOGIN:
+        return [f"create role {role} nologin"]
+    return [f"create role {role} login"] + [
+        f"alter role {role} set {name} = {value}" for name, value in LOGIN_SETTINGS.items()
     ]
 
 
@@ -317,7 +340,9 @@ def _facts(connection: Connection) -> dict[str, Any]:
                 as admin_of_owner,
               has_database_privilege(current_database(), 'create') as may_create_schema,
               (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb')
-                as schema_owner,
+                as owner_of_ragdb,
+              (select nspowner::regrole::text from pg_namespace where nspname = 'bi')
+                as owner_of_bi,
               (select extversion from pg_extension where extname = 'vector') as vector,
               (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                 where extname = 'vector') as vector_schema,

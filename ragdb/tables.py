@@ -261,6 +261,28 @@ evidence_gates = Table(
     Column("caller", Text, nullable=False),
 )
 
+histogram_rollups = Table(
+    "histogram_rollups",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("grain", Text, nullable=False),
+    Column("bucket_at", DateTime(timezone=True), nullable=False),
+    Column("rank_mode", Text),
+    Column("measure", Text, nullable=False),
+    Column("bin", Integer, nullable=False),
+    Column("retrievals", BigInteger, nullable=False),
+    UniqueConstraint(
+        "corpus_id",
+        "grain",
+        "bucket_at",
+        "rank_mode",
+        "measure",
+        "bin",
+        name="histogram_rollups_are_unique",
+        postgresql_nulls_not_distinct=True,
+    ),
+)
+
 http_tokens = Table(
     "http_tokens",
     metadata,
@@ -298,6 +320,47 @@ retrieval_hits = Table(
     Column("semantic_score", Double),
     Column("lexical_rank", Integer),
     Column("semantic_rank", Integer),
+)
+
+retrieval_rollups = Table(
+    "retrieval_rollups",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("grain", Text, nullable=False),
+    Column("bucket_at", DateTime(timezone=True), nullable=False),
+    Column("retrieval_mode", Text, nullable=False),
+    Column("rank_mode", Text),
+    Column("policy_id", Text),
+    Column("error_code", Text),
+    Column("retrievals", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("zero_results", BigInteger, nullable=False),
+    Column("admissible", BigInteger, nullable=False),
+    Column("shortfalls", BigInteger, nullable=False),
+    Column("exact_results", BigInteger, nullable=False),
+    Column("requested_hits", BigInteger, nullable=False),
+    Column("returned_hits", BigInteger, nullable=False),
+    Column("elapsed_us", BigInteger, nullable=False),
+    Column("within_10ms", BigInteger, nullable=False),
+    Column("within_30ms", BigInteger, nullable=False),
+    Column("within_100ms", BigInteger, nullable=False),
+    Column("within_300ms", BigInteger, nullable=False),
+    Column("within_1000ms", BigInteger, nullable=False),
+    Column("within_3000ms", BigInteger, nullable=False),
+    Column("scored", BigInteger, nullable=False),
+    Column("top_scores_ppm", BigInteger, nullable=False),
+    Column("refreshed_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint(
+        "corpus_id",
+        "grain",
+        "bucket_at",
+        "retrieval_mode",
+        "rank_mode",
+        "policy_id",
+        "error_code",
+        name="retrieval_rollups_are_unique",
+        postgresql_nulls_not_distinct=True,
+    ),
 )
 
 retrieval_traces = Table(
@@ -376,6 +439,13 @@ slice_policies = Table(
     Column("policy", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
+)
+
+trace_marks = Table(
+    "trace_marks",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("hour_at", DateTime(timezone=True), nullable=False),
 )
 
 blob_uploads = Table(

@@ -255,6 +255,26 @@ end $$;
 comment on function ragdb._protect_partition(text) is
   'Puts the triggers on a partition that make it append-only for everyone, and have an admissible trace prove itself.';
 
+-- By time, for whoever asks about an hour or about the latest; what went wrong is a small part of all. Hits and
+-- citations lie in the order of time and are many: for them the range of each block is enough.
+create or replace function ragdb._index_partition(partition text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if partition like 'retrieval\_traces\_%' then
+    execute format('create index if not exists %I on ragdb.%I (created_at)', partition || '_by_time', partition);
+    execute format('create index if not exists %I on ragdb.%I (created_at)'
+      ' where error_code is not null or limit_returned = 0 or admissibility_shortfall', partition || '_by_trouble', partition);
+  elsif partition like 'evidence\_%' then
+    execute format('create index if not exists %I on ragdb.%I (created_at)', partition || '_by_time', partition);
+  else
+    execute format('create index if not exists %I on ragdb.%I using brin (created_at)'
+      ' with (pages_per_range = 32, autosummarize = on)', partition || '_by_time', partition);
+  end if;
+end $$;
+comment on function ragdb._index_partition(text) is 'Makes the indexes of a partition besides its key, where they are missing.';
+
 -- A key, an index or a trigger of the parent would be an extension's and its partitions' the user's; such a
 -- dump restores empty. So every partition gets its own, and is attached only when it is complete.
 create or replace function ragdb._make_partition(parent text, month date) returns text
@@ -270,6 +290,7 @@ begin
     case parent when 'retrieval_hits' then 'corpus_id, trace_id, rank'
       when 'answer_citations' then 'corpus_id, answer_id, row_no'
       else 'corpus_id, id, created_at' end);
+  perform ragdb._index_partition(v_name);
   perform ragdb._protect_partition(v_name);
   execute format('comment on table ragdb.%I is %L', v_name, format('The rows of ragdb.%s %s.', parent,
     coalesce('of ' || to_char(month, 'YYYY-MM') || ' (UTC)', 'whose month has no partition yet')));
@@ -282,9 +303,9 @@ end $$;
 comment on function ragdb._make_partition(text, date) is
   'Makes the partition of a month (its first day; null makes the default one) with its key and triggers, and returns its name.';
 
--- an upgrade drops every function, and with _refuse_change these triggers
+-- an upgrade drops every function, and with _refuse_change these triggers; older partitions lack newer indexes
 do $$ begin
-  perform ragdb._protect_partition(c.relname)
+  perform ragdb._index_partition(c.relname), ragdb._protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
   where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass from unnest(ragdb._partitioned()) p (name)));
 end $$;
@@ -311,6 +332,7 @@ declare
   v_month date;
   v_made text[] := '{}';
 begin
+  perform ragdb._refresh_rollups(false);
   if v_has_default then
     foreach v_parent in array ragdb._partitioned() loop
       exit when v_is_moving;
@@ -360,7 +382,7 @@ exception when lock_not_available then
   raise warning 'the partitions of traces are in use and are made by the next call of ragdb.maintain()';
 end $$;
 comment on function ragdb.maintain() is
-  'Makes the partitions that traces need: this month, three ahead, those of rows in the default partition, and an empty default partition; returns the names of the tables made, none when nothing was due. Call it outside any insert, at least monthly.';
+  'Makes the partitions that traces need: this month, three ahead, those of rows in the default partition, and an empty default partition; returns the names of the tables made, none when nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at least monthly, and every few minutes for dashboards.';
 
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)
@@ -378,6 +400,8 @@ begin
   end if;
   perform ragdb.maintain();
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  -- counts outlive what is counted
+  perform ragdb._refresh_rollups(true);
   for month in
     select to_date(right(c.relname, 7), 'YYYY_MM')
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -396,6 +420,9 @@ begin
       end if;
       execute format('drop table ragdb.%I', ragdb._partition_name(v_parent, month));
     end loop;
+    insert into ragdb.settings as s (key, value)
+      values ('traces_kept_from', to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
+      on conflict on constraint settings_key_is_unique do update set value = greatest(s.value, excluded.value);
     return next;
   end loop;
 end $$;
@@ -461,6 +488,7 @@ begin
   trace.trace_mac := ragdb._trace_mac(trace.trace_hash, (ragdb._signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
+  insert into ragdb.trace_marks values (trace.corpus_id, date_trunc('hour', trace.created_at, 'UTC'));
   -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
   perform set_config('ragdb.last_trace_id', trace.id::text, false);
   return trace.id;

@@ -122,6 +122,7 @@ begin
       ('list_incidents', 'ragdb_reader'),
       ('search_dual', 'ragdb_reader'),
       ('maintain', 'ragdb_writer'),
+      ('refresh_rollups', 'ragdb_writer'),
       ('drop_traces_before', 'ragdb_admin'),
       -- contracts. Who may write the corpora may apply: looked up inside
       ('validate_contract', 'ragdb_reader'),

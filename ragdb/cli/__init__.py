@@ -10,6 +10,7 @@ from ragdb.cli import (
     ask,
     contract,
     corpus,
+    dashboards,
     demo,
     embed,
     eval,
@@ -75,7 +76,7 @@ def _flags(
 
 
 for part in (
-    server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, mcp, demo,
+    server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

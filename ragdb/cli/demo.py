@@ -28,8 +28,17 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Do not drop the corpus at the end.")
     ] = False,
+    traffic: Annotated[
+        bool,
+        typer.Option("--traffic", help="Ask many queries, so that dashboards show something."),
+    ] = False,
+    queries: Annotated[int, typer.Option(min=1, help="How many, with --traffic.")] = 400,
 ) -> None:
-    """Ingest sample documents and a conversation, search, prove a retrieval, show the status."""
+    """Ingest sample documents and a conversation, search, prove a retrieval, show the status.
+
+    With --traffic it goes on to ask as people and programs do: some queries find nothing, some
+    fail, some are made under a slice, and an evaluation runs. The corpus is kept.
+    """
     from importlib.resources import as_file, files
 
     from ragdb.cli.ingest import ingest
@@ -67,10 +76,26 @@ def demo(
     trace_replay(session, str(trace))
     _say(session, "ragdb status")
     status(session)
-    if not keep:
+    if traffic:
+        _traffic(session, queries)
+    elif not keep:
         with session.connect() as db:
             db.drop_corpus(CORPUS)
         session.note(f"the corpus {CORPUS} was dropped; --keep leaves it")
+
+
+def _traffic(session: Session, queries: int) -> None:
+    from ragdb import settings, traffic
+
+    _say(session, f"ragdb demo --traffic --queries {queries}")
+    with session.connect() as db:
+        came = traffic.run(db, settings.connection(session.dsn).conninfo, CORPUS, queries)
+    for what, count in came.items():
+        session.out.print(f"{count:6} {what}", markup=False)
+    session.note(
+        f"the corpus {CORPUS} is kept: `ragdb dashboards export DIR` writes what shows its traces,"
+        f" `ragdb corpus drop {CORPUS}` removes it"
+    )
 
 
 def _say(session: Session, command: str) -> None:

@@ -242,7 +242,10 @@ def repair(
 
 
 def maintain(session: Session) -> None:
-    """Make the partitions that traces of the coming months need. Run it monthly."""
+    """Make the partitions of the coming months' traces, and count what is new for dashboards.
+
+    Run it monthly, and every few minutes where dashboards are watched.
+    """
     with session.connect() as db:
         made = db.maintain()
     for name in made:

@@ -1,4 +1,4 @@
-"""Rules that hold for every object of schema ragdb, as queries on the catalogue."""
+"""Rules that hold for every object of schemas ragdb and bi, as queries on the catalogue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETTERS = """
     select p.proname::text as name,
       regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '''[^'']*''', '', 'g') as text
     from pg_proc p
-    where p.pronamespace = 'ragdb'::regnamespace and p.prokind <> 'a'),
+    where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prokind <> 'a'),
   calls as materialized (
     select caller.name as caller, callee.name as callee from source caller, source callee
     where strpos(caller.text, 'ragdb.' || callee.name || '(') > 0 and caller.name <> callee.name),
@@ -31,79 +31,79 @@ SETTERS = """
 RULES = {
     "every function has a comment": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
     "every table, view and type has a comment": """
       select c.oid::regclass::text from pg_class c
-      where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'c')
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'c')
         and c.relname <> 'alembic_version' and not c.relispartition
         and coalesce(obj_description(c.oid, 'pg_class'), obj_description(c.reltype, 'pg_type'), '') = ''""",
     "every column of a table or view has a comment": """
       select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
-      where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
         and c.relname <> 'alembic_version' and not c.relispartition
         and a.attnum > 0 and not a.attisdropped and coalesce(col_description(c.oid, a.attnum), '') = ''""",
     "a comment ends as a sentence, a function's begins as one": """
       select d.description from pg_description d
-      where d.objoid in (select oid from pg_proc where pronamespace = 'ragdb'::regnamespace)
+      where d.objoid in (select oid from pg_proc where pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace))
           and d.description !~ '^[A-Z].*[.]$'
-        or d.objoid in (select oid from pg_class where relnamespace = 'ragdb'::regnamespace)
+        or d.objoid in (select oid from pg_class where relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace))
           and d.description !~ '[.]$'""",
     "every object belongs to ragdb_owner": """
       select p.oid::regprocedure::text from pg_proc p
-        where p.pronamespace = 'ragdb'::regnamespace and p.proowner <> 'ragdb_owner'::regrole
+        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proowner <> 'ragdb_owner'::regrole
       union all select c.oid::regclass::text from pg_class c
-        where c.relnamespace = 'ragdb'::regnamespace and c.relowner <> 'ragdb_owner'::regrole
+        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relowner <> 'ragdb_owner'::regrole
       union all select t.oid::regtype::text from pg_type t
-        where t.typnamespace = 'ragdb'::regnamespace and t.typowner <> 'ragdb_owner'::regrole""",
+        where t.typnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and t.typowner <> 'ragdb_owner'::regrole""",
     "a function's path is pinned or its body bound": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is null and p.prokind = 'f'
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null and p.prokind = 'f'
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
     "a definer's path is pinned or its body bound": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.prosecdef and p.prosqlbody is null
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.prosqlbody is null
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
     "no private function is a definer": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.prosecdef and p.proname like '\_%'""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.proname like '\_%'""",
     "a public function that calls private ones is a definer, for they are granted to nobody": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\_%' and p.prokind = 'f' and not p.prosecdef
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname not like '\_%' and p.prokind = 'f' and not p.prosecdef
         and regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|''[^'']*''', '', 'g')
           ~ 'ragdb\._[a-z0-9_]+\('""",
     "what only reads is parallel safe, unless it sets something": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.provolatile <> 'v' and p.proparallel <> 's'
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.provolatile <> 'v' and p.proparallel <> 's'
         and p.proname not in (select name from setter)""",
     "what sets something, itself or through others, is not parallel safe": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.proparallel = 's'
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's'
         and p.proname in (select name from setter)""",
     "what writes is not parallel safe": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.proparallel = 's' and p.provolatile = 'v'
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's' and p.provolatile = 'v'
         and p.prosrc ~* '(insert into|update|delete from) ragdb'""",
     "nothing is granted to public": """
       select 'schema' from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-        where n.nspname = 'ragdb' and a.grantee = 0
+        where n.nspname in ('ragdb', 'bi') and a.grantee = 0
       union all select p.oid::regprocedure::text
         from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where p.pronamespace = 'ragdb'::regnamespace and a.grantee = 0
+        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
       union all select c.oid::regclass::text
         from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
-        where c.relnamespace = 'ragdb'::regnamespace and a.grantee = 0
+        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
       union all select t.oid::regtype::text
         from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c',
           aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) a
-        where t.typnamespace = 'ragdb'::regnamespace and a.grantee = 0""",
+        where t.typnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0""",
     "private functions and tables are granted to nobody": r"""
       select p.oid::regprocedure::text from pg_proc p, aclexplode(p.proacl) a
-        where p.pronamespace = 'ragdb'::regnamespace and p.proname like '\_%' and a.grantee <> p.proowner
+        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname like '\_%' and a.grantee <> p.proowner
       union all select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
-        where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
+        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
     "every public function can be called by a group": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\_%'
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname not like '\_%'
         and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
         and not has_function_privilege('ragdb_admin', p.oid, 'execute')""",
     "no default privileges open what is made later": """
@@ -111,16 +111,16 @@ RULES = {
       where d.defaclrole = 'ragdb_owner'::regrole and a.grantee <> d.defaclrole""",
     "strict is not how an argument is checked": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.proisstrict and p.proname not like '\_%'""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proisstrict and p.proname not like '\_%'""",
     "a partitioned parent carries no key, index, foreign key or trigger": """
       select c.relname::text from pg_class c
-      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'p' and (
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind = 'p' and (
         exists (select from pg_index i where i.indrelid = c.oid)
         or exists (select from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f', 'x'))
         or exists (select from pg_trigger t where t.tgrelid = c.oid))""",
     "constraints are sentences of our own": r"""
       select k.conname::text from pg_constraint k join pg_class c on c.oid = k.conrelid
-      where c.relnamespace = 'ragdb'::regnamespace and c.relname <> 'alembic_version'
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
         and k.contype <> 'n' and k.conname ~ '_(pkey|key|fkey|check|excl)\d*$'""",
     "every foreign key begins with the corpus": """
       select k.conname::text from pg_constraint k
@@ -138,18 +138,18 @@ RULES = {
       select c.relname || '.' || a.attname
       from pg_index i join pg_class c on c.oid = i.indrelid
         join pg_attribute a on a.attrelid = c.oid and a.attnum = any ((i.indkey::int2[])[:i.indnkeyatts - 1])
-      where c.relnamespace = 'ragdb'::regnamespace and c.relname <> 'alembic_version'
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
         and a.attcollation not in (0, '"C"'::regcollation)""",
     "numbers in float expressions are float8": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is not null
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is not null
         and pg_get_function_sqlbody(p.oid) ~ '\d\.\d+::numeric\)::double'""",
     "no sequence is part of an identity": """
       select c.relname::text from pg_class c
-      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'S'""",
+      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind = 'S'""",
     "no plpgsql text names a type or operator of pgvector": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace = 'ragdb'::regnamespace and p.prosqlbody is null
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null
         -- texts aside: <-> is a phrase of a tsquery too
         and regexp_replace(p.prosrc, '--[^\n]*|''[^'']*''', '', 'g')
           ~ '<=>|<->|<#>|<\+>|\m(sparsevec|halfvec)\M'""",

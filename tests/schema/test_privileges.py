@@ -14,30 +14,30 @@ from tests.conftest import Connection, Login
 SNAPSHOT = Path(__file__).with_name("privileges.txt")
 
 MATRIX = """
-with role (name) as (values ('stranger'), ('reader'), ('writer'), ('admin')),
+with role (name) as (values ('stranger'), ('reader'), ('writer'), ('admin'), ('bi_reader')),
 right_of (object, role, privilege) as (
   select 'function ' || p.oid::regprocedure, r.name, 'execute'
     from pg_proc p, role r
-    where p.pronamespace = 'ragdb'::regnamespace and has_function_privilege(r.name, p.oid, 'execute')
-      and has_schema_privilege(r.name, 'ragdb', 'usage')
+    where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and has_function_privilege(r.name, p.oid, 'execute')
+      and has_schema_privilege(r.name, p.pronamespace, 'usage')
   union all
   select 'relation ' || c.oid::regclass, r.name, v.privilege
     from pg_class c, role r, unnest(array['select', 'insert', 'update', 'delete', 'truncate',
       'references', 'trigger']) as v (privilege)
-    where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and has_table_privilege(r.name, c.oid, v.privilege)
   union all
   select 'relation ' || c.oid::regclass, r.name, 'columns'
     from pg_class c, role r
-    where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and not has_table_privilege(r.name, c.oid, 'select')
       and has_any_column_privilege(r.name, c.oid, 'select, insert, update, references')
 ),
 object (name) as (
-  select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace = 'ragdb'::regnamespace
+  select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
   union all
   select 'relation ' || c.oid::regclass from pg_class c
-    where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and c.relname <> 'alembic_version'
 )
 select o.name || ': ' || coalesce(
@@ -69,7 +69,7 @@ def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
     assert "relation ragdb.chunks: admin columns, reader columns, writer columns" in lines
 
 
-@pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin"])
+@pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin", "bi_reader"])
 def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None:
     tables = any_db.execute(
         "select oid::regclass::text from pg_class"

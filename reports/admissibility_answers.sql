@@ -1,0 +1,8 @@
+-- Answers: share whose citations hold, and share that say the evidence is not enough.
+--   psql -f reports/admissibility_answers.sql
+\ir arguments.psql
+select date_trunc(:'grain', created_at, 'UTC') as "time", avg(case when is_verified then 1 else 0 end)::float8 as verified_ratio,
+  avg(case when is_insufficient then 1 else 0 end)::float8 as abstained_ratio
+from bi.fact_answer
+where created_at >= :'since' and created_at < :'until' and corpus in (:corpora)
+group by 1 order by 1;

@@ -1,0 +1,9 @@
+-- Evidence: retrievals under a slice that are admissible, and that fell short.
+--   psql -f reports/admissibility_traffic.sql
+\ir arguments.psql
+select bucket_at as "time", sum(admissible) as admissible, sum(shortfalls) as shortfalls,
+  sum(retrievals) filter (where retrieval_mode = 'global') as not_under_a_slice
+from bi.agg_retrieval
+where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+  and corpus in (:corpora)
+group by bucket_at order by bucket_at;

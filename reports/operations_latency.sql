@@ -1,0 +1,16 @@
+-- Latency: percentiles of the retrievals that returned, interpolated in bins that are 19 % wide.
+--   psql -f reports/operations_latency.sql
+\ir arguments.psql
+with bins as (
+  select bucket_at, lower_ms, upper_ms, sum(retrievals) as n,
+    sum(sum(retrievals)) over (partition by bucket_at order by upper_ms) as upto,
+    sum(sum(retrievals)) over (partition by bucket_at) as total
+  from bi.agg_latency
+  where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+    and corpus in (:corpora)
+  group by bucket_at, lower_ms, upper_ms)
+select bucket_at as "time",
+  max(lower_ms + (upper_ms - lower_ms) * least(1, (0.50 * total - upto + n) / n)) filter (where upto - n < 0.50 * total) as p50_ms,
+  max(lower_ms + (upper_ms - lower_ms) * least(1, (0.95 * total - upto + n) / n)) filter (where upto - n < 0.95 * total) as p95_ms,
+  max(lower_ms + (upper_ms - lower_ms) * least(1, (0.99 * total - upto + n) / n)) filter (where upto - n < 0.99 * total) as p99_ms
+from bins group by bucket_at order by bucket_at;

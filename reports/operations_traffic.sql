@@ -1,0 +1,9 @@
+-- Traffic: retrievals that found something, that found nothing, and that failed.
+--   psql -f reports/operations_traffic.sql
+\ir arguments.psql
+select bucket_at as "time", sum(retrievals - errors - zero_results) as found, sum(zero_results) as nothing_found,
+  sum(errors) as failed
+from bi.agg_retrieval
+where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+  and corpus in (:corpora)
+group by bucket_at order by bucket_at;

@@ -1,0 +1,8 @@
+-- Scores: how the scores of first hits are distributed.
+--   psql -f reports/quality_scores.sql
+\ir arguments.psql
+select to_char(lower_score, 'FM0.00') as score, sum(retrievals) as retrievals
+from bi.agg_top_score
+where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+  and corpus in (:corpora)
+group by lower_score order by lower_score;

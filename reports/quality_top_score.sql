@@ -1,0 +1,9 @@
+-- First hits: mean score by rank mode. Scores of two modes do not compare.
+--   psql -f reports/quality_top_score.sql
+\ir arguments.psql
+select bucket_at as "time", rank_mode as metric, sum(top_scores) / nullif(sum(scored), 0) as mean_top_score
+from bi.agg_retrieval
+where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+  and corpus in (:corpora)
+  and scored > 0
+group by bucket_at, rank_mode order by bucket_at, rank_mode;

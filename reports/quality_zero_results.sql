@@ -1,0 +1,8 @@
+-- Nothing found: share of the retrievals that returned which had no hit.
+--   psql -f reports/quality_zero_results.sql
+\ir arguments.psql
+select bucket_at as "time", sum(zero_results)::float8 / nullif(sum(retrievals) - sum(errors), 0) as zero_result_ratio
+from bi.agg_retrieval
+where grain = :'grain' and bucket_at >= date_trunc(:'grain', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+  and corpus in (:corpora)
+group by bucket_at order by bucket_at;

@@ -1,0 +1,205 @@
+"""Every panel and variable of the dashboards runs as bi_reader and shows something."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb import embedded
+from tests.bi.conftest import ROOT, Sent, expanded, sent
+from tests.conftest import Connection
+
+ALL = sent()
+REPORTS = sorted(
+    path for path in (ROOT / "reports").glob("*_*.sql") if path.name != "eval_report.sql"
+)
+
+
+def label(value: Any) -> str:
+    return value.name if isinstance(value, Sent | Path) else str(value)
+
+
+@pytest.mark.parametrize("days", [1, 90])
+@pytest.mark.parametrize("one", ALL, ids=label)
+def test_it_runs_as_bi_reader_and_has_rows(reader: Connection, one: Sent, days: int) -> None:
+    found = reader.execute(expanded(one.sql, days).encode())
+    assert found.description is not None
+    columns = {column.name: column.type_code for column in found.description}
+    rows = found.fetchall()
+    assert rows, "nothing to show"
+    assert all(any(value is not None for value in row) for row in rows)
+    if one.format == "time_series":
+        first, *rest = columns
+        assert (first, columns[first]) == ("time", psycopg.adapters.types["timestamptz"].oid)
+        times = [row[0] for row in rows]
+        assert times == sorted(times)
+        text = psycopg.adapters.types["text"].oid
+        assert [name for name in rest if columns[name] == text] in ([], ["metric"])
+        assert len({(row[0], row[1]) if "metric" in columns else row[0] for row in rows}) == len(
+            rows
+        )
+    if one.kind == "variable":
+        assert len(columns) == 1
+
+
+def test_it_runs_on_the_oldest_server_too(busy16: str) -> None:
+    with psycopg.connect(busy16, user="bi_reader") as connection:
+        for one in ALL:
+            assert connection.execute(expanded(one.sql).encode()).fetchall(), one.name
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=label)
+def test_a_report_runs_alone_in_psql_and_says_what_the_panel_says(busy: str, path: Path) -> None:
+    done = psql(busy, "--csv", "-f", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) >= 2
+    narrowed = psql(
+        busy, "--csv", "-v", "since=2020-01-01", "-v", "until=2020-02-01", "-v", "corpus=demo",
+        "-f", str(path),
+    )  # fmt: skip
+    assert (narrowed.returncode, narrowed.stderr) == (0, "")
+    # an evaluation's latest run is its latest, and a corpus is there, whatever the time
+    assert path.stem.endswith(("_totals", "_latest", "_failures", "_corpora")) or (
+        len(narrowed.stdout.splitlines()) == 1
+    )
+
+
+def psql(dsn: str, *args: str) -> subprocess.CompletedProcess[str]:
+    as_reader = psycopg.conninfo.make_conninfo(dsn, user="bi_reader")
+    return subprocess.run(
+        [str(embedded.binary("psql")), "-X", "-d", as_reader, *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_every_report_is_a_panel_and_every_panel_a_report() -> None:
+    from tools.generate_dashboards import DASHBOARDS
+
+    shown = [panel.report for _, _, panels in DASHBOARDS.values() for panel in panels]
+    assert sorted(shown) == [path.stem for path in REPORTS]
+
+
+def test_the_checked_in_files_are_current(owner: Connection) -> None:
+    from tools.generate_dashboards import files
+
+    for path, text in files(owner).items():
+        assert path.read_text() == text, f"{path.name}: run `make dashboards`"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "dashboards/grafana").glob("*.json")), ids=label)
+def test_a_dashboard_is_whole(path: Path) -> None:
+    dashboard = json.loads(path.read_text())
+    assert dashboard["uid"] == f"ragdb-{path.stem}"
+    assert dashboard["title"]
+    assert dashboard["description"]
+    assert dashboard["schemaVersion"] >= 39
+    panels = dashboard["panels"]
+    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        assert panel["title"]
+        assert panel["description"].endswith(".")
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        assert {panel["datasource"]["uid"]} == {"${datasource}"}
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken, "two panels in one place"
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
+
+
+def test_values_of_variables_are_quoted_whatever_they_are() -> None:
+    """Grafana takes a variable from the address of the page, so nobody may leave its quotes to us."""
+    for one in ALL:
+        left = one.sql.replace("${corpus:sqlstring}", "").replace("${grain:sqlstring}", "")
+        assert "${" not in left
+
+
+def test_a_metric_is_computed_as_it_is_defined(owner: Connection) -> None:
+    defined = dict(owner.execute("select metric, expression from bi.metric_definitions").fetchall())
+    assert len(defined) > 10
+    used = 0
+    for one in ALL:
+        if "bi.agg_retrieval" not in one.sql:
+            continue
+        text = " ".join(one.sql.split())
+        for metric, expression in defined.items():
+            if f" as {metric}" in text and metric != "retrievals":
+                # under a policy every retrieval is under a slice
+                every = expression.replace(" filter (where retrieval_mode = 'slice')", "")
+                assert f"{expression} as {metric}" in text or f"{every} as {metric}" in text, (
+                    one.name
+                )
+                used += 1
+    assert used > 10
+
+
+def test_every_metric_can_be_computed(reader: Connection) -> None:
+    rows = reader.execute(
+        "select metric, relation, expression from bi.metric_definitions"
+    ).fetchall()
+    for metric, relation, expression in rows:
+        where = "where grain = 'day'" if relation == "agg_retrieval" else ""
+        ((value,),) = reader.execute(f"select {expression} from bi.{relation} {where}").fetchall()
+        assert value is not None, metric
+        if metric.endswith("_ratio"):
+            assert 0 <= value <= 1, metric
+
+
+# ---- a column that is gone ----------------------------------------------------------------------
+
+
+def uses(owner: Connection) -> dict[tuple[str, str], list[Sent]]:
+    """Which panels read which columns of bi, by what PostgreSQL says a view over the query needs."""
+    found: dict[tuple[str, str], list[Sent]] = {}
+    for one in ALL:
+        with owner.transaction(force_rollback=True):
+            owner.execute(f"create temp view panel as {expanded(one.sql)}".encode())
+            for used in owner.execute(
+                "select distinct c.relname, a.attname from pg_depend d"
+                " join pg_rewrite r on r.oid = d.objid join pg_class c on c.oid = d.refobjid"
+                " join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid"
+                " where r.ev_class = 'pg_temp.panel'::regclass"
+                " and c.relnamespace = 'bi'::regnamespace"
+            ).fetchall():
+                found.setdefault(used, []).append(one)
+    return found
+
+
+def broken(owner: Connection, panels: list[Sent], view: str, column: str) -> list[str]:
+    """The panels that fail when a column of a view has another name."""
+    names = []
+    with owner.transaction(force_rollback=True):
+        owner.execute(f'alter view bi.{view} rename column "{column}" to gone')
+        for one in panels:
+            try:
+                with owner.transaction(force_rollback=True):
+                    owner.execute(f"explain {expanded(one.sql)}".encode())
+            except psycopg.errors.UndefinedColumn:
+                names.append(one.name)
+    return names
+
+
+def test_a_used_column_that_is_gone_breaks_the_panels_that_use_it(owner: Connection) -> None:
+    found = uses(owner)
+    assert len(found) > 60
+    for (view, column), panels in found.items():
+        assert broken(owner, panels, view, column), f"bi.{view}.{column} can go unseen"
+
+
+def test_an_unused_column_that_is_gone_breaks_nothing(owner: Connection) -> None:
+    used = uses(owner)
+    unused = ("fact_retrieval", "otel_span_id")
+    assert unused not in used
+    assert broken(owner, ALL, *unused) == []
