@@ -64,8 +64,8 @@ class Server:
 
     def fill(self) -> None:
         with psycopg.connect(self.uri, autocommit=True) as connection:
-            # whoever vacuums a database whose tests were all rolled back finds empty tables, and for these the
-            # planner takes any index for as good as the right one
+            # vacuum finds the tables of rolled-back tests empty, and of an empty table the planner
+            # takes any index for as good as the right one
             connection.execute("alter system set autovacuum = off")
             connection.execute("select pg_reload_conf()")
             migrate.create_roles(connection)
