@@ -122,6 +122,11 @@ begin
           v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
         end if;
       end loop;
+      -- of every span, also of one that is refused below: a number without a chunk is not in one
+      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
+        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
+          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+      end loop;
       if v_ids = '{}' then
         v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
           else ragdb._diagnostic('SPAN_UNGROUNDED', 'a span has no retrieved chunk', v_span.i) end;
@@ -140,10 +145,6 @@ begin
           continue;
         end if;
       end if;
-      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
-        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
-          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
-      end loop;
       v_accepted := v_accepted + int4multirange(int4range(v_start, v_end));
     end loop;
   end if;

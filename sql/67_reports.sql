@@ -11,7 +11,7 @@ begin atomic
   from (
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name, coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
       coalesce(a.passed, true) as passed, coalesce(a.code, 'PASS') as code, coalesce(a.message, 'nothing is asserted') as message,
-      a.expected, a.actual, case when coalesce(a.assert_no, 1) = 1 then c.elapsed_ms else 0 end as elapsed_ms
+      a.expected, a.actual, case when coalesce(a.assert_no, 1) = 1 then coalesce(c.elapsed_ms, 0) else 0 end as elapsed_ms
     from ragdb.eval_case_results c left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
     where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
     union all

@@ -15,6 +15,7 @@ from typing import Any
 import ir_measures
 import psycopg
 import pytest
+import xmlschema
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -300,6 +301,19 @@ def test_junit_tells_failures_errors_and_skipped_apart(any_db: Connection) -> No
     assert failure.get("message") == "expected a retrieved chunk text contains <a&b>#1 \ufffd"
 
 
+@pytest.mark.parametrize("form", ["passing", "mixed", "empty"])
+def test_junit_is_valid_by_the_schema_of_its_readers(any_db: Connection, form: str) -> None:
+    schema = xmlschema.XMLSchema10(ROOT / "tests/data/junit.xsd")
+    text = {"passing": contract(REFUNDS), "mixed": MIXED, "empty": contract("")}[form]
+    made = report(any_db, run(any_db, text)["run_id"], "junit")
+    assert [str(error) for error in schema.iter_errors(made)] == []
+    for broken in (
+        made.replace("<testsuite ", "<testsuite more='' "),
+        made.replace("</testsuite>", "<testcase/></testsuite>"),
+    ):
+        assert not schema.is_valid(broken)
+
+
 @pytest.mark.parametrize("form", ["table", "md", "csv", "json"])
 def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
     found = run(any_db, MIXED)
@@ -357,6 +371,24 @@ def test_the_same_run_again_is_within_noise(any_db: Connection) -> None:
         rows = compare(any_db, first, labelled(any_db, 5))
         assert {verdict for _, verdict, _ in rows} == {"within_noise"}
     assert any_db.execute("select ragdb.baseline_run('A', 'V')").fetchone() == (first,)
+
+
+@pytest.mark.nightly
+def test_200_runs_on_an_unchanged_corpus_differ_in_nothing(clone: str) -> None:
+    ids = (
+        "select array_agg((h.chunk_id, h.rank, h.score)::text order by c.case_no, h.rank)"
+        " from ragdb.eval_case_results(%s) c cross join lateral ragdb.trace_hits(c.trace_id) h"
+    )
+    with psycopg.connect(clone, autocommit=True) as db:
+        first = labelled(db, 5)
+        expected = db.execute(ids, (first,)).fetchall()
+        verdicts: dict[str, int] = {}
+        for _ in range(200):
+            again = run(db)["run_id"]
+            assert db.execute(ids, (again,)).fetchall() == expected
+            for _, verdict, _ in compare(db, first, again):
+                verdicts[verdict] = verdicts.get(verdict, 0) + 1
+    assert verdicts.keys() == {"within_noise"}
 
 
 def test_a_worse_retriever_is_a_regression_and_a_better_one_an_improvement(
