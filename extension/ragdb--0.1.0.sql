@@ -1009,6 +1009,23 @@ create index histogram_rollups_by_time on ragdb.histogram_rollups (grain, measur
 insert into ragdb.trace_marks
   select distinct t.corpus_id, pg_catalog.date_trunc('hour', t.created_at, 'UTC') from ragdb.retrieval_traces t;
 
+---- migrations/versions/0011_refresh.sql
+
+-- When the sources of contracts were read, also where nothing had changed since.
+
+create table ragdb.source_readings (
+  corpus_id integer not null
+    constraint source_readings_corpus_exists references ragdb.corpora on delete cascade,
+  source_name text collate "C" not null,
+  tried_at timestamptz not null,
+  -- null until something of it could be read
+  read_at timestamptz,
+  documents integer not null constraint source_readings_documents_are_counted check (documents >= 0),
+  failed integer not null constraint source_readings_failures_are_counted check (failed >= 0),
+  read_by text collate "C" not null,
+  constraint source_readings_are_unique primary key (corpus_id, source_name)
+);
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1326,7 +1343,7 @@ begin
   perform ragdb._drop_unused_blobs(v_cids);
 end $$;
 comment on function ragdb.drop_corpus(text) is
-  'Removes a corpus with its documents, index, grants and events; its traces stay. Raises RG400, RG401, RG404.';
+  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs stay. Raises RG400, RG401, RG404.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
@@ -12248,6 +12265,11 @@ begin
           v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
         end if;
       end loop;
+      -- of every span, also of one that is refused below: a number without a chunk is not in one
+      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
+        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
+          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+      end loop;
       if v_ids = '{}' then
         v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
           else ragdb._diagnostic('SPAN_UNGROUNDED', 'a span has no retrieved chunk', v_span.i) end;
@@ -12266,10 +12288,6 @@ begin
           continue;
         end if;
       end if;
-      for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
-        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
-          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
-      end loop;
       v_accepted := v_accepted + int4multirange(int4range(v_start, v_end));
     end loop;
   end if;
@@ -13559,7 +13577,7 @@ begin atomic
   from (
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name, coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
       coalesce(a.passed, true) as passed, coalesce(a.code, 'PASS') as code, coalesce(a.message, 'nothing is asserted') as message,
-      a.expected, a.actual, case when coalesce(a.assert_no, 1) = 1 then c.elapsed_ms else 0 end as elapsed_ms
+      a.expected, a.actual, case when coalesce(a.assert_no, 1) = 1 then coalesce(c.elapsed_ms, 0) else 0 end as elapsed_ms
     from ragdb.eval_case_results c left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
     where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
     union all
@@ -14134,6 +14152,64 @@ begin
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id is in the provenance; client, otel_trace_id and otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
+
+---- sql/69_refresh.sql
+
+-- How fresh the sources of contracts are: `refresh` of a corpus is how old what was read of them may be.
+
+comment on table ragdb.source_readings is 'When each source of a contract was read last, also where nothing had changed.';
+comment on column ragdb.source_readings.corpus_id is 'Corpus of the source.';
+comment on column ragdb.source_readings.source_name is 'Name of the source in its contract.';
+comment on column ragdb.source_readings.tried_at is 'When it was tried last.';
+comment on column ragdb.source_readings.read_at is 'When something of it was read last, or it was found empty; null when it never could be.';
+comment on column ragdb.source_readings.documents is 'Documents found then, those that had not changed included.';
+comment on column ragdb.source_readings.failed is 'Files and records that could not be read then.';
+comment on column ragdb.source_readings.read_by is 'Role that tried.';
+
+create or replace function ragdb.record_reading(corpus text, source_name text, documents integer, failed integer default 0) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id integer := (ragdb._open_corpus(record_reading.corpus, 'write')).corpus_id;
+begin
+  if source_name is null or length(source_name) not between 1 and 200 or coalesce(documents < 0, true) or coalesce(failed < 0, true) then
+    raise exception 'source_name, documents or failed cannot be meant'
+      using errcode = 'RG400', detail = format('they are %s, %s and %s', ragdb._quote(source_name), coalesce(documents::text, 'null'),
+              coalesce(failed::text, 'null')),
+            hint = 'a name has 1 to 200 characters; count from 0';
+  end if;
+  insert into ragdb.source_readings as r (corpus_id, source_name, tried_at, read_at, documents, failed, read_by)
+    values (v_id, record_reading.source_name, ragdb._now(),
+      case when record_reading.documents > 0 or record_reading.failed = 0 then ragdb._now() end,
+      record_reading.documents, record_reading.failed, ragdb._caller())
+    on conflict on constraint source_readings_are_unique do update
+      set tried_at = excluded.tried_at, read_at = coalesce(excluded.read_at, r.read_at), documents = excluded.documents,
+        failed = excluded.failed, read_by = excluded.read_by;
+end $$;
+comment on function ragdb.record_reading(text, text, integer, integer) is
+  'Records that a source of a contract was read now: so many documents, also those that had not changed, and so many failures; one of which nothing could be read stays as old as it was. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb.list_sources()
+returns table (contract text, corpus text, name text, kind text, uri text, resource text, refresh interval, read_at timestamptz,
+  tried_at timestamptz, documents integer, failed integer, is_due boolean)
+language sql stable parallel safe security definer
+begin atomic
+  select s.*, s.read_at is null or coalesce(s.read_at + s.refresh <= ragdb._now(), false)
+  from (
+    select k.contract, n.corpus, n.name, coalesce(n.keys ->> 'kind', 'local') as kind, n.keys ->> 'uri' as uri, n.keys ->> 'resource' as resource,
+      (o.keys ->> 'refresh')::interval as refresh, r.read_at, r.tried_at, r.documents, r.failed
+    from ragdb.contracts k
+      join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version and n.node = 'source'
+      join ragdb.contract_nodes o on o.contract = k.contract and o.version = k.version and o.node = 'corpus' and o.corpus = n.corpus
+      join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
+        and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
+      left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
+    where k.is_current) s
+  order by s.contract, s.corpus, s.name;
+end;
+comment on function ragdb.list_sources() is
+  'Lists the sources of the contracts in force whose corpus the caller may read: what is read from where, when that was last, how old it may be (refresh; null: any age), and whether it is due, which one never read always is.';
 
 ---- sql/70_evidence.sql
 
@@ -17713,7 +17789,9 @@ begin
       ('get_retriever', 'ragdb_reader'),
       ('search_with', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
-      -- tools of contracts
+      -- sources and tools of contracts. Who may write the corpus may record: looked up inside
+      ('record_reading', 'ragdb_reader'),
+      ('list_sources', 'ragdb_reader'),
       ('list_tools', 'ragdb_reader'),
       ('search_tool', 'ragdb_reader'),
       ('retrieve_tool', 'ragdb_reader'),
@@ -17790,7 +17868,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source d186eb59c93ee8c0';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 85403fb989d5de2e';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

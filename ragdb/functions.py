@@ -713,6 +713,24 @@ class ListSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListSourcesRow:
+    """A row of `list_sources`."""
+
+    contract: str
+    corpus: str
+    name: str
+    kind: str
+    uri: str
+    resource: str
+    refresh: timedelta
+    read_at: datetime | None
+    tried_at: datetime
+    documents: int
+    failed: int
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListToolsRow:
     """A row of `list_tools`."""
 
@@ -1400,6 +1418,7 @@ _LIST_PROPOSALS = Call(
     {"state": None, "count": 100},
 )
 _LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+_LIST_SOURCES = Call("list_sources", {})
 _LIST_TOOLS = Call("list_tools", {})
 _LIST_TRACES = Call(
     "list_traces",
@@ -1597,6 +1616,11 @@ _RECORD_GATE = Call(
         "client": "text",
     },
     {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+)
+_RECORD_READING = Call(
+    "record_reading",
+    {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
+    {"failed": 0},
 )
 _REEMBED_CORPUS = Call(
     "reembed_corpus",
@@ -2399,8 +2423,8 @@ class Functions(Caller):
         return value
 
     def drop_corpus(self, corpus: str) -> None:
-        """Removes a corpus with its documents, index, grants and events; its traces stay. Raises
-        RG400, RG401, RG404.
+        """Removes a corpus with its documents, index, grants and events; its traces and
+        evaluation runs stay. Raises RG400, RG401, RG404.
         """
         self._run(_DROP_CORPUS, corpus)
 
@@ -2802,6 +2826,13 @@ class Functions(Caller):
         """Lists the signing keys without their secrets."""
         return self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    def list_sources(self) -> list[ListSourcesRow]:
+        """Lists the sources of the contracts in force whose corpus the caller may read: what is
+        read from where, when that was last, how old it may be (refresh; null: any age), and
+        whether it is due, which one never read always is.
+        """
+        return self._rows(_LIST_SOURCES, ListSourcesRow)
+
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
@@ -3183,6 +3214,15 @@ class Functions(Caller):
         return self._value(
             _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
         )
+
+    def record_reading(
+        self, corpus: str, source_name: str, documents: int, failed: int = 0
+    ) -> None:
+        """Records that a source of a contract was read now: so many documents, also those that
+        had not changed, and so many failures; one of which nothing could be read stays as old
+        as it was. Raises RG400, RG401, RG404.
+        """
+        self._run(_RECORD_READING, corpus, source_name, documents, failed)
 
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -4246,8 +4286,8 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def drop_corpus(self, corpus: str) -> None:
-        """Removes a corpus with its documents, index, grants and events; its traces stay. Raises
-        RG400, RG401, RG404.
+        """Removes a corpus with its documents, index, grants and events; its traces and
+        evaluation runs stay. Raises RG400, RG401, RG404.
         """
         await self._run(_DROP_CORPUS, corpus)
 
@@ -4659,6 +4699,13 @@ class AsyncFunctions(AsyncCaller):
         """Lists the signing keys without their secrets."""
         return await self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    async def list_sources(self) -> list[ListSourcesRow]:
+        """Lists the sources of the contracts in force whose corpus the caller may read: what is
+        read from where, when that was last, how old it may be (refresh; null: any age), and
+        whether it is due, which one never read always is.
+        """
+        return await self._rows(_LIST_SOURCES, ListSourcesRow)
+
     async def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
@@ -5044,6 +5091,15 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(
             _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
         )
+
+    async def record_reading(
+        self, corpus: str, source_name: str, documents: int, failed: int = 0
+    ) -> None:
+        """Records that a source of a contract was read now: so many documents, also those that
+        had not changed, and so many failures; one of which nothing could be read stays as old
+        as it was. Raises RG400, RG401, RG404.
+        """
+        await self._run(_RECORD_READING, corpus, source_name, documents, failed)
 
     async def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128

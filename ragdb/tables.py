@@ -784,6 +784,24 @@ slices = Table(
     ),
 )
 
+source_readings = Table(
+    "source_readings",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("source_name", Text, primary_key=True),
+    Column("tried_at", DateTime(timezone=True), nullable=False),
+    Column("read_at", DateTime(timezone=True)),
+    Column("documents", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("read_by", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="source_readings_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 chunks = Table(
     "chunks",
     metadata,

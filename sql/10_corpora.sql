@@ -260,7 +260,7 @@ begin
   perform ragdb._drop_unused_blobs(v_cids);
 end $$;
 comment on function ragdb.drop_corpus(text) is
-  'Removes a corpus with its documents, index, grants and events; its traces stay. Raises RG400, RG401, RG404.';
+  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs stay. Raises RG400, RG401, RG404.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()

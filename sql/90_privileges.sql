@@ -133,7 +133,9 @@ begin
       ('get_retriever', 'ragdb_reader'),
       ('search_with', 'ragdb_reader'),
       ('retrieve_with', 'ragdb_reader'),
-      -- tools of contracts
+      -- sources and tools of contracts. Who may write the corpus may record: looked up inside
+      ('record_reading', 'ragdb_reader'),
+      ('list_sources', 'ragdb_reader'),
       ('list_tools', 'ragdb_reader'),
       ('search_tool', 'ragdb_reader'),
       ('retrieve_tool', 'ragdb_reader'),

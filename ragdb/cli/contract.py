@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="List contracts, and write them out.")
     app.add_typer(group, name="contract", no_args_is_help=True)
     verb(group, "ls")(ls)
+    verb(group, "sources")(sources)
     verb(group, "export")(export)
 
 
@@ -70,6 +71,16 @@ def ls(session: Session) -> None:
     with session.connect() as db:
         rows = [row for row in db.list_contracts() if session.verbose or row.is_current]
     output.rows(session, rows, empty="no contract yet: `ragdb apply FILE` puts one in force")
+
+
+def sources(session: Session) -> None:
+    """List the sources of the contracts in force: when they were read, and which are due."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        rows = db.list_sources()
+    columns = ["corpus", "name", "kind", "read_at", "refresh", "documents", "failed", "is_due"]
+    output.rows(session, rows, columns, empty="no contract in force has a source")
 
 
 def export(

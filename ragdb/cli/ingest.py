@@ -35,6 +35,10 @@ def ingest(
         Path | None,
         typer.Option("--contract", help="Read exactly the sources of an applied contract."),
     ] = None,
+    due: Annotated[
+        bool,
+        typer.Option("--due", help="Of --contract, only sources older than the corpus's refresh."),
+    ] = False,
     glob: Annotated[
         str | None, typer.Option(help="Names to take from folders: '*.md', 'guide/*.html'.")
     ] = None,
@@ -124,7 +128,9 @@ def ingest(
         if paths or corpus or watch:
             raise Failure("--contract says what is read into which corpus")
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
-        return _ingest_contract(session, contract, options, embed)
+        return _ingest_contract(session, contract, options, embed, due)
+    if due:
+        raise Failure("--due is of the sources of --contract")
     if not paths or not corpus:
         raise Failure("give PATH... and --corpus, or --contract FILE")
     if watch and any(path == "-" or "://" in path for path in paths):
@@ -164,7 +170,9 @@ def ingest(
     return PARTIAL if run.report.failed or unembedded else OK
 
 
-def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embed: bool) -> int:
+def _ingest_contract(
+    session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
+) -> int:
     """One run for each source of a contract in force, with its chunking."""
     import sys
 
@@ -183,7 +191,14 @@ def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embe
         if declared["contract"] not in {row.name for row in db.list_contracts()}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
-        for source in contracts.declared_sources(declared):
+        sources = contracts.declared_sources(declared)
+        if due:
+            old = {(row.corpus, row.name) for row in db.list_sources() if row.is_due}
+            sources = [source for source in sources if (source.corpus, source.name) in old]
+            if not sources:
+                session.note("no source is due")
+                return OK
+        for source in sources:
             found = source.find(
                 path.parent,
                 allow_private=options["allow_private"],
@@ -202,6 +217,9 @@ def _ingest_contract(session: Session, path: Path, options: dict[str, Any], embe
                     return INTERRUPTED
                 finally:
                     found.close()
+            if not options["dry_run"]:
+                report = run.report
+                db.record_reading(source.corpus, source.name, report.documents, report.failed)
             _show(session, run.report)
             sys.stdout.flush()
             reports.append(run.report)

@@ -105,12 +105,17 @@ def status(session: Session) -> None:
             "chunks": sum(c.chunks for c in corpora),
             "newest_trace": next((t.created_at for t in db.list_traces(None, None, 1)), None),
         }
+        due = [row for row in db.list_sources() if row.is_due and row.refresh is not None]
         if target.origin == "embedded" and (running := embedded.status()):
             summary["data_folder"] = str(running.folder)
     if session.format in ("json", "ndjson"):
         print(
             output.dumps(
-                {**summary, "corpora": [output.record(c) for c in corpora]},
+                {
+                    **summary,
+                    "corpora": [output.record(c) for c in corpora],
+                    "sources_due": [output.record(row) for row in due],
+                },
                 indent=2 if session.format == "json" else None,
             )
         )
@@ -119,6 +124,12 @@ def status(session: Session) -> None:
     if session.format == "table" and corpora:
         session.out.print()
         output.rows(session, corpora, ["name", "documents", "chunks", "size_bytes", "drift"])
+    for row in due:
+        read = f"was read {output.cell(row.read_at)}" if row.read_at else "was never read"
+        session.note(
+            f"source {row.name} of corpus {row.corpus} {read} and may be {row.refresh} old:"
+            f" ragdb ingest --contract FILE --due (contract {row.contract})"
+        )
 
 
 def doctor(

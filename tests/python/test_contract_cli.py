@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -92,3 +93,64 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert json.loads(imported.stdout)["case_count"] == 2
     assert run("eval", "run", "A").exit_code == 1
     assert run("eval", "report", "x").exit_code == 2
+
+
+def test_refresh_says_what_is_due_and_ingest_reads_only_that(
+    run: Run, any_clone: str, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.txt").write_text(f"text of {name}")
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=fresh refresh=24h\n  source name=a uri=a/*.txt\n"
+        "corpus name=other\n  source name=b uri=b/*.txt\n"
+    )
+    assert run("apply", contract).exit_code == 0
+    assert "source a of corpus fresh was never read and may be 1 day" in run("status").stderr
+    done = run("ingest", "--contract", contract, "--due")
+    assert (done.exit_code, done.stderr.count("1 written")) == (0, 2)  # what was never read is due
+
+    def due() -> list[str]:
+        rows = json.loads(run("contract", "sources", "--json").stdout)
+        return [row["name"] for row in rows if row["is_due"]]
+
+    assert due() == []
+    assert "source" not in run("status").stderr
+    again = run("ingest", "--contract", contract, "--due")
+    assert (again.exit_code, "no source is due" in again.stderr) == (0, True)
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        db.execute("update ragdb.source_readings set read_at = read_at - interval '25 hours'")
+    assert due() == ["a"]
+    assert "source a of corpus fresh was read" in run("status").stderr
+    assert [s["name"] for s in json.loads(run("status", "--json").stdout)["sources_due"]] == ["a"]
+    # nothing has changed, and yet it was read
+    done = run("ingest", "--contract", contract, "--due")
+    assert "1 unchanged" in done.stderr
+    assert due() == []
+    # what cannot be read stays as old as it was
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        db.execute("update ragdb.source_readings set read_at = read_at - interval '25 hours'")
+        db.execute("select ragdb.record_reading('fresh', 'a', 0, 1)")
+    assert due() == ["a"]
+
+
+def test_a_dropped_corpus_takes_its_runs_out_of_sight(run: Run, tmp_path: Path) -> None:
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=docs\n  source name=a uri=*.txt\nretriever name=R corpus=docs mode=lexical\n"
+        "rag name=A retriever=R\n  ragEval name=V mode=contract\n"
+        "    ragCase name=c query=text\n      ragAssert kind=chunkCountGte count=1 required=true\n"
+    )
+    (tmp_path / "x.txt").write_text("a text")
+    made = []
+    for _ in range(2):
+        assert run("apply", contract).exit_code == 0
+        assert run("ingest", "--contract", contract).exit_code == 0
+        made.append(json.loads(run("eval", "run", "A", "--format", "json").stdout)["run_id"])
+        assert run("eval", "diff", made[-1]).exit_code == 5  # no baseline
+        assert run("eval", "bless", made[-1]).exit_code == 0
+        assert run("eval", "diff", made[-1]).exit_code == 0
+        assert run("corpus", "drop", "docs", "--yes").exit_code == 0
+        assert run("eval", "report", made[-1]).exit_code == 2
+    assert made[0] != made[1]
