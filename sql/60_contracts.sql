@@ -263,8 +263,9 @@ create or replace function ragdb._nearest_name(word text, names text[]) returns 
 language sql immutable parallel safe
 return (
   select n.name from pg_catalog.unnest(_nearest_name.names) n (name)
+  where n.name is not null and _nearest_name.word is not null
   order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), n.name), n.name collate "C" limit 1);
-comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none.';
+comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none, or no word.';
 
 create or replace function ragdb._contract_slug(name text) returns text
 language sql immutable parallel safe

@@ -63,7 +63,8 @@ def down(session: Session) -> None:
 def psql(
     session: Session,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="PSQL_ARGUMENTS", help="Passed on to psql.")
+        list[str] | None,
+        typer.Argument(metavar="PSQL_ARGUMENTS", help="Passed on to psql; put -- before them."),
     ] = None,
 ) -> None:
     """Open psql, the one that ragdb brings along, on the database."""

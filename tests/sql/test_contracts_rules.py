@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb import contracts
+from ragdb.errors import RagdbError
 from tests.conftest import Connection, Login
 
 SQL = Path(__file__).parents[2] / "sql/60_contracts.sql"
@@ -399,3 +401,86 @@ def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connecti
         ("rag-retriever-minscore-unreachable", "warning")
     ]
     assert validate(any_db, PLAIN) == []
+
+
+def mutated(text: str, chance: random.Random) -> str:
+    """A contract with one to four things of it changed."""
+    for _ in range(chance.randint(1, 4)):
+        lines = text.split("\n")
+        at = chance.randrange(len(lines))
+        place = chance.randrange(len(text) + 1)
+        match chance.randrange(7):
+            case 0:
+                text = text[:place] + text[place + chance.randint(1, 8) :]
+            case 1:
+                text = text[:place] + chance.choice(NOISE) + text[place:]
+            case 2:
+                text = "\n".join([*lines[:at], lines[chance.randrange(len(lines))], *lines[at:]])
+            case 3:
+                text = "\n".join(
+                    [*lines[:at], "  " * chance.randint(0, 4) + lines[at].strip(), *lines[at + 1 :]]
+                )
+            case 4:
+                words = lines[at].split(" ")
+                chance.shuffle(words)
+                text = "\n".join([*lines[:at], " ".join(words), *lines[at + 1 :]])
+            case 5:
+                lines[at] = re.sub(
+                    r"=\S+", lambda _: f"={chance.choice(NOISE)}", lines[at], count=1
+                )
+                text = "\n".join(lines)
+            case _:
+                text = (
+                    text[:place]
+                    + chr(chance.choice([0, 7, 0x85, 0xFEFF, 0x1F600, 0x202E, 160]))
+                    + text[place:]
+                )
+    return text
+
+
+NOISE = [
+    '"', "=", "#", "\\", "\n", "  ", "\t", "-1", "1e999", "9" * 30, "NaN", "true", "''", "%s", "$1",
+    "*" * 40, "é", "🦊", "null", "0.5", '"\\u0000"', '"\\ud800"', "a" * 5000, "[", "..", "/etc",
+]  # fmt: skip
+
+
+def no_internal_error(db: Connection, count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    outcomes = {"syntax": 0, "rules": 0, "applied": 0, "refused": 0}
+    for _ in range(count):
+        text = mutated(SOUND, chance)
+        try:
+            found = contracts.contract(contracts.parse(text), "c")
+        except contracts.ContractSyntaxError:
+            outcomes["syntax"] += 1
+            continue
+        problems = db.execute(
+            "select message, hint from ragdb.validate_contract(%s) where severity = 'error'",
+            (Jsonb(found),),
+        ).fetchall()
+        if problems:
+            assert all(message for message, _ in problems)
+            outcomes["rules"] += 1
+            continue
+        with db.transaction(force_rollback=True):
+            try:
+                db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+                outcomes["applied"] += 1
+            except RagdbError:
+                outcomes["refused"] += 1
+    assert min(outcomes[name] for name in ("syntax", "rules", "applied")) > count // 50, outcomes
+
+
+def test_mutations_of_a_contract_are_no_internal_error(any_db: Connection) -> None:
+    no_internal_error(any_db, 300, seed=4)
+
+
+@pytest.mark.nightly
+def test_ten_thousand_mutations_are_no_internal_error(db: Connection) -> None:
+    no_internal_error(db, 10_000, seed=44)
+
+
+def test_a_node_without_a_name_is_nearest_to_none(any_db: Connection) -> None:
+    text = "corpus name=D\nembed corpus=D model=m dims=8\nretriever name=R corpus=D embed=X\n"
+    rules = {row.rule for row in validate(any_db, text)}
+    assert {"contract-name-required", "rag-retriever-unknown-embed"} <= rules
