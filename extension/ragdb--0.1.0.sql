@@ -10901,8 +10901,9 @@ create or replace function ragdb._nearest_name(word text, names text[]) returns 
 language sql immutable parallel safe
 return (
   select n.name from pg_catalog.unnest(_nearest_name.names) n (name)
+  where n.name is not null and _nearest_name.word is not null
   order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), n.name), n.name collate "C" limit 1);
-comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none.';
+comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none, or no word.';
 
 create or replace function ragdb._contract_slug(name text) returns text
 language sql immutable parallel safe
@@ -17868,7 +17869,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 85403fb989d5de2e';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source cdf74b64305567e8';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
