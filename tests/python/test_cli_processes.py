@@ -72,7 +72,7 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
     start: Any, clone: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "many.jsonl"
-    lines = (json.dumps({"_id": f"r{n}", "text": f"It is number {n}."}) for n in range(9000))
+    lines = (json.dumps({"_id": f"r{n}", "text": f"It is number {n}."}) for n in range(60_000))
     path.write_text("\n".join(lines))
     process = start("ingest", str(path), "-c", "docs", "--workers", "2", "--json")
     try:
