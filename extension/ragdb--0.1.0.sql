@@ -9848,7 +9848,7 @@ create or replace function ragdb.resolve_anchor(
   corpus text, chunk_id text default null, session text default null, query text default null,
   query_embedding float8[] default null, project text default null)
 returns table (anchor text, resolved_by text)
-language plpgsql stable parallel restricted rows 1
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -17869,7 +17869,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source cdf74b64305567e8';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 744c53c6d3194cc5';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -3299,12 +3299,12 @@ class Functions(Caller):
         query: str | None = None,
         query_embedding: Sequence[float] | None = None,
         project: str | None = None,
-    ) -> ResolveAnchorRow:
+    ) -> list[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (semantic), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
-        return self._row(
+        return self._rows(
             _RESOLVE_ANCHOR,
             ResolveAnchorRow,
             corpus,
@@ -5176,12 +5176,12 @@ class AsyncFunctions(AsyncCaller):
         query: str | None = None,
         query_embedding: Sequence[float] | None = None,
         project: str | None = None,
-    ) -> ResolveAnchorRow:
+    ) -> list[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (semantic), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
-        return await self._row(
+        return await self._rows(
             _RESOLVE_ANCHOR,
             ResolveAnchorRow,
             corpus,

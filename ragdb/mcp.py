@@ -313,14 +313,12 @@ class Tools:
             raise ToolError("slice_id names a stored slice: leave anchor and policy out")
         with self.database() as db:
             if slice_id is None and anchor is None:
-                rows = db.connection.execute(
-                    "select anchor from ragdb.resolve_anchor("
-                    "corpus => %s, query => %s, query_embedding => %s)",
-                    (corpus, query, how.get("query_embedding")),
-                ).fetchall()
+                rows = db.resolve_anchor(
+                    corpus, query=query, query_embedding=how.get("query_embedding")
+                )
                 if not rows:
                     raise ToolError(f"corpus {corpus!r} has nothing to anchor a slice in")
-                anchor = rows[0][0]
+                anchor = rows[0].anchor
             if self.record:
                 hits = db.retrieve_slice(
                     corpus, query, slice_id, anchor, policy, **how, client="ragdb mcp"

@@ -137,7 +137,7 @@ def _ask(db: Database, corpus: str, chance: random.Random) -> str:
 
 def _anchor(db: Database, corpus: str) -> str:
     """The latest message of the conversation at the desk."""
-    return str(db.resolve_anchor(corpus, session="desk-2026-03").anchor)
+    return str(db.resolve_anchor(corpus, session="desk-2026-03")[0].anchor)
 
 
 def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] | None:
@@ -213,7 +213,7 @@ def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
         corpus,
         [{"doc_cid": cid, "uri": f"{session}.json", "session": session, "messages": messages}],
     )
-    anchor = str(db.resolve_anchor(corpus, session=session).anchor)
+    anchor = str(db.resolve_anchor(corpus, session=session)[0].anchor)
     for _ in range(times):
         query = FOLLOW_UPS[1]
         db.retrieve_slice(

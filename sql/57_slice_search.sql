@@ -183,7 +183,7 @@ create or replace function ragdb.resolve_anchor(
   corpus text, chunk_id text default null, session text default null, query text default null,
   query_embedding float8[] default null, project text default null)
 returns table (anchor text, resolved_by text)
-language plpgsql stable parallel restricted rows 1
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -152,13 +152,11 @@ def slice_search(
     with session.connect() as db:
         how["query_embedding"] = embedded(session, db, [corpus], query, mode)
         if slice_id is None and anchor is None:
-            found: Any = db.resolve_anchor(
-                corpus, query=query, query_embedding=how["query_embedding"]
-            )
-            if found is None:
+            found = db.resolve_anchor(corpus, query=query, query_embedding=how["query_embedding"])
+            if not found:
                 raise Failure(f"corpus {corpus} has nothing to anchor a slice in")
-            how["anchor"] = found.anchor
-            session.note(f"anchor {found.anchor} ({found.resolved_by})")
+            how["anchor"] = found[0].anchor
+            session.note(f"anchor {found[0].anchor} ({found[0].resolved_by})")
         hits = (
             recorded(db, db.retrieve_slice, corpus, query, how)
             if trace

@@ -378,7 +378,7 @@ def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
     import ragdb
 
     with ragdb.connect(clone) as db:
-        anchor = db.resolve_anchor("chat", session="s1")
+        (anchor,) = db.resolve_anchor("chat", session="s1")
         assert (anchor.anchor, anchor.resolved_by) == (uuid(4), "session")
         reference = db.register_policy({"max_nodes": 3})
         made = db.export_slice(
@@ -400,3 +400,10 @@ def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
         assert planes == {"raw", "atom"}
         (incident,) = db.list_incidents("chat")
         assert incident.kind == "slice_boundary_violation"
+
+
+def test_a_corpus_without_a_chunk_has_nothing_to_anchor_in(run: Run) -> None:
+    assert run("corpus", "create", "empty").exit_code == 0
+    done = run("slice", "search", "refunds", "--corpus", "empty")
+    assert done.exit_code == 2
+    assert "nothing to anchor a slice in" in done.stderr

@@ -62,6 +62,7 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             db.bind_embedder("text-embedding-3-small", "hash", "hash-v1")
             db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
             db.create_signing_key()
+            db.create_corpus("bare")
         environment = {**os.environ, "RAGDB_DATABASE_URL": found}
         subprocess.run(
             [sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True
@@ -140,7 +141,7 @@ def check(results: dict[str, Any], trace: str) -> None:
     assert results["fetch"].keys() == {"id", "title", "text", "url", "metadata"}
     assert results["search_slice"]["chunks"][0]["chunk_id"] == "refunds"
     assert results["search_slice"]["provenance"]["admissibility_token"]
-    assert {row["name"] for row in results["list_corpora"]["corpora"]} == {"docs", "more"}
+    assert {row["name"] for row in results["list_corpora"]["corpora"]} == {"bare", "docs", "more"}
     assert results["get_trace"]["trace"]["id"] == trace
     assert len(results["get_trace"]["hits"]) == results["get_trace"]["trace"]["limit_returned"]
     assert results["replay_trace"]["verdict"] == "exact"
@@ -302,6 +303,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("get_trace", {"trace_id": "x"}, "invalid input syntax for type uuid"),
         ("search_slice", {"corpus": "docs", "query": "x", "k": 0}, "k: 0 is less"),
         ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
+        ("search_slice", {"corpus": "bare", "query": "x"}, "nothing to anchor a slice in"),
         ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "anchor": "b"}, "leave"),
         ("validate_citations", {"output": {}}, "give one of"),
         ("AnswerDocs", {"question": " "}, "needs question"),
@@ -349,7 +351,7 @@ def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str)
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:
     async def conversation(client: Client) -> None:
         resources = (await client.list_resources()).resources
-        assert {str(r.uri) for r in resources} == {"ragdb://corpus/docs", "ragdb://corpus/more"}
+        assert {str(r.uri).rpartition("/")[2] for r in resources} == {"bare", "docs", "more"}
         templates = (await client.list_resource_templates()).resource_templates
         assert templates[0].uri_template == "ragdb://corpus/{name}"
         (about,) = (await client.read_resource("ragdb://corpus/docs")).contents
