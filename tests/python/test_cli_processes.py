@@ -24,6 +24,8 @@ def start(clone: str) -> Any:
         environment = {**os.environ, "RAGDB_DATABASE_URL": clone, **how.pop("env", {})}
         return subprocess.Popen(
             [*RAGDB, *arguments],
+            # a shell that starts the tests in the background has them ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -90,7 +92,7 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
     report = json.loads(out)
     with ragdb.connect(clone) as database:
         assert report["written"] == database.corpus_info("docs").documents
-        assert 0 < report["written"] < 9000
+        assert 0 < report["written"] < 60_000
         assert database.check_corpus("docs") == []
 
 
