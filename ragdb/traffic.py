@@ -88,9 +88,10 @@ def run(db: Database, conninfo: str, corpus: str, queries: int, seed: int = 1) -
     """
     chance = random.Random(seed)
     came = Counter[str]()
-    db.create_embedder(EMBEDDER, DIMS)
-    db.bind_embedder(EMBEDDER, "hash", "hash-v1")
-    db.embed_corpus(corpus, EMBEDDER)
+    if embed.current(db.connection, corpus) is None:
+        db.create_embedder(EMBEDDER, DIMS)
+        db.bind_embedder(EMBEDDER, "hash", "hash-v1")
+        db.embed_corpus(corpus, EMBEDDER)
     Worker(conninfo, corpus=corpus).run(until="empty")
     for _ in range(queries):
         came[_ask(db, corpus, chance)] += 1

@@ -1,4 +1,4 @@
-"""`ragdb demo`: the main job on the sample documents, with the commands that do it."""
+"""`ragdb demo`: what ragdb does, on the sample documents, with the commands that do it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ import typer
 from ragdb.cli.app import Session, verb
 
 CORPUS = "demo"
-QUESTIONS = (
-    "when is a deposit refunded",
-    "how far do sparks fly from an angle grinder",
-    '"riving knife" guard',
-    "why are there no opening hours on Mondays",
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -34,54 +28,120 @@ def demo(
     ] = False,
     queries: Annotated[int, typer.Option(min=1, help="How many, with --traffic.")] = 400,
 ) -> None:
-    """Ingest sample documents and a conversation, search, prove a retrieval, show the status.
+    """Ingest sample documents and a conversation, search them every way, evaluate a contract.
 
     With --traffic it goes on to ask as people and programs do: some queries find nothing, some
-    fail, some are made under a slice, and an evaluation runs. The corpus is kept.
+    fail, some are made under a slice, and an evaluation runs. The corpus is kept, as is one that
+    was there before.
     """
     from importlib.resources import as_file, files
 
+    from ragdb.cli import contract, embed, eval
     from ragdb.cli.ingest import ingest
     from ragdb.cli.search import search, trace_replay, trace_show
     from ragdb.cli.server import status
     from ragdb.cli.slice import keys_create, slice_search, slice_verify
 
+    with session.connect() as db:
+        keep = keep or traffic or any(corpus.name == CORPUS for corpus in db.list_corpora())
+
+    _step(session, "Read Markdown, HTML, text, Word, a PDF and a conversation.")
+    samples = files("ragdb.examples") / "tool-library"
     for sample in ("handbook", "desk"):
-        with as_file(files("ragdb.examples") / "tool-library" / sample) as folder:
+        with as_file(samples / sample) as folder:
             _say(session, f"ragdb ingest {_shown(folder)} --corpus {CORPUS}")
             ingest(session, [str(folder)], CORPUS)
-    for question in QUESTIONS:
-        _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 2")
-        search(session, question, [CORPUS], k=2)
+
+    missing = _missing()
+    if missing:
+        _step(session, "Embedding, and search by meaning, are left out:")
+        session.out.print(missing, markup=False)
+    else:
+        _step(session, "Embed them, on this machine.")
+        _say(session, f"ragdb embed {CORPUS}")
+        embed.embed(session, CORPUS)
+
+    _step(session, "Search by words: exact BM25. A hit names its source and page.")
+    question = "how far do sparks fly from an angle grinder"
+    _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 1 --mode lexical")
+    search(session, question, [CORPUS], k=1, mode="lexical")
+
+    if not missing:
+        _step(session, "Search by meaning: the best answer says 'refunded', and never 'money'.")
+        question = "how do I get my money back"
+        _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 1 --mode semantic")
+        search(session, question, [CORPUS], k=1, mode="semantic")
+
+    mode = "lexical" if missing else "hybrid"
+    how = "" if missing else " by both,"
+    _step(session, f"Search{how} on record: hashes in the trace show any later change.")
     question = "what does a late power tool cost"
-    _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 3 --trace")
-    search(session, question, [CORPUS], k=3, trace=True)
-    with session.connect() as db:
-        trace = db.list_traces(CORPUS, None, 1)[0].id
+    _say(session, f"ragdb search {_quoted(question)} --corpus {CORPUS} -k 2 --mode {mode} --trace")
+    search(session, question, [CORPUS], k=2, mode=mode, trace=True)
+    trace = _last_trace(session)
     _say(session, f"ragdb trace show {trace}")
-    trace_show(session, str(trace))
+    trace_show(session, trace)
+
+    _step(
+        session,
+        "Search a slice: what a policy admits around a turn, signed. The signature holds, and the"
+        " search repeats exactly.",
+    )
     with session.connect() as db:
         has_key = any(key.state == "active" for key in db.list_signing_keys())
     if not has_key:
         _say(session, "ragdb keys create")
         keys_create(session)
     question = "is the deposit refunded when a guard is cracked"
-    _say(session, f"ragdb slice search {_quoted(question)} --corpus {CORPUS} -k 3 --trace")
-    slice_search(session, question, CORPUS, k=3, trace=True)
-    with session.connect() as db:
-        trace = db.list_traces(CORPUS, None, 1)[0].id
+    _say(
+        session,
+        f"ragdb slice search {_quoted(question)} --corpus {CORPUS} -k 2 --mode {mode} --trace",
+    )
+    slice_search(session, question, CORPUS, k=2, mode=mode, trace=True)
+    trace = _last_trace(session)
     _say(session, f"ragdb slice verify {trace}")
-    slice_verify(session, str(trace))
+    slice_verify(session, trace)
     _say(session, f"ragdb trace replay {trace}")
-    trace_replay(session, str(trace))
+    trace_replay(session, trace)
+
+    _step(
+        session,
+        "Evaluate a contract. The handbook has no answer for one case, so the run fails (exit 1).",
+    )
+    with as_file(samples / "desk.kern") as file:
+        _say(session, f"ragdb apply {_shown(file)}")
+        contract.apply(session, [file])
+    _say(session, "ragdb eval run Desk")
+    eval.run(session, "Desk")
+
+    _step(session, "All of it is in one database.")
     _say(session, "ragdb status")
     status(session)
     if traffic:
         _traffic(session, queries)
-    elif not keep:
+    elif keep:
+        session.note(f"the corpus {CORPUS} is kept: ragdb search 'trailer' --corpus {CORPUS}")
+    else:
         with session.connect() as db:
             db.drop_corpus(CORPUS)
         session.note(f"the corpus {CORPUS} was dropped; --keep leaves it")
+
+
+def _missing() -> str | None:
+    """Why nothing can be embedded here; None when it can."""
+    from ragdb import embed
+    from ragdb.errors import EmbedderNotFound
+
+    try:
+        embed.model_folder(embed.PACKAGED)
+    except EmbedderNotFound as error:
+        return str(error)
+    return None
+
+
+def _last_trace(session: Session) -> str:
+    with session.connect() as db:
+        return str(db.list_traces(CORPUS, None, 1)[0].id)
 
 
 def _traffic(session: Session, queries: int) -> None:
@@ -98,8 +158,12 @@ def _traffic(session: Session, queries: int) -> None:
     )
 
 
+def _step(session: Session, what: str) -> None:
+    session.out.print(f"\n{what}", style="bold", markup=False)
+
+
 def _say(session: Session, command: str) -> None:
-    session.out.print(f"\n$ {command}", style="bold green", markup=False, soft_wrap=True)
+    session.out.print(f"$ {command}", style="bold green", markup=False, soft_wrap=True)
 
 
 def _shown(folder: Path) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import yaml
 
+from ragdb import connect
 from tests.bi.conftest import ROOT
 
 
@@ -79,6 +80,12 @@ def test_the_provisioning_names_what_the_dashboards_use() -> None:
 
 
 def test_the_demo_with_traffic_leaves_traces_to_look_at(clone: str) -> None:
+    with connect(clone) as db:
+        # the demo embeds by what the corpus has, and this needs no model
+        db.create_corpus("demo")
+        db.create_embedder("words", 256)
+        db.bind_embedder("words", "hash", "hash-v1")
+        db.embed_corpus("demo", "words")
     done = ragdb("demo", "--traffic", "--queries", "60", dsn=clone)
     assert done.returncode == 0, done.stderr
     assert "fell short" in done.stdout

