@@ -1026,6 +1026,44 @@ create table ragdb.source_readings (
   constraint source_readings_are_unique primary key (corpus_id, source_name)
 );
 
+---- migrations/versions/0012_reranks.sql
+
+-- State of reranking: the models, and the scores that they gave to the hits of a trace.
+
+-- What a model promises, wherever it lies; and, last, where it lies here.
+create table ragdb.rerankers (
+  name text collate "C" constraint rerankers_name_is_unique primary key
+    constraint rerankers_name_is_short check (length(name) between 1 and 200)
+    constraint rerankers_name_is_not_none check (name <> 'none'),
+  max_tokens integer not null constraint rerankers_max_tokens_are_positive check (max_tokens > 0),
+  weights_sha256 text collate "C" not null
+    constraint rerankers_weights_are_a_sha256 check (weights_sha256 ~ '^[0-9a-f]{64}$'),
+  -- a path, or a name and revision on the hub
+  source text not null,
+  revision text,
+  created_at timestamptz not null
+);
+
+-- A row for each hit of the trace, in the trace's month
+create table ragdb.retrieval_reranks (
+  corpus_id integer not null,
+  trace_id uuid not null,
+  created_at timestamptz not null,
+  rank integer not null,
+  chunk_id text collate "C" not null,
+  score float8 not null,
+  model text not null,
+  is_returned boolean not null,
+  recorded_at timestamptz not null,
+  -- over all rows of the trace, in the first of them
+  rerank_hash bytea,
+  rerank_mac bytea,
+  constraint reranks_hash_is_in_the_first_row check ((rank = 1) = (rerank_hash is not null)),
+  constraint reranks_mac_is_of_a_hash check (rerank_mac is null or rerank_hash is not null)
+) partition by range (created_at);
+
+alter table ragdb.eval_runs add column reranker text;
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1055,6 +1093,9 @@ begin atomic
     ('RG418', 'InvalidEmbedding', 'bad_request', 400, 'an embedding has another width than its space, or is zero or not finite'),
     ('RG419', 'InTransaction', 'bad_request', 400, 'a procedure that commits was called inside a transaction block'),
     ('RG420', 'NoAnswer', 'timeout', 408, 'no worker answered in time'),
+    ('RG421', 'RerankerNotFound', 'not_found', 404, 'no reranker of that name is known, or what runs it is not installed'),
+    ('RG422', 'RerankerMismatch', 'conflict', 409, 'the weights of a reranker are not those that it was bound with, or are of no reranker'),
+    ('RG423', 'InvalidRerank', 'bad_request', 400, 'a reranker gave a score that is not finite, or not one for each hit of a trace'),
     ('RG430', 'InvalidPolicy', 'bad_request', 400, 'a slice policy has an unknown field or a value out of range'),
     ('RG431', 'PolicyNotFound', 'not_found', 404, 'no slice policy of that reference is registered'),
     ('RG432', 'SigningKeyNotFound', 'not_found', 404, 'there is no signing key of that id'),
@@ -7024,8 +7065,8 @@ comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text
 ---- sql/45_traces.sql
 
 -- Traces: every retrieval leaves one row of retrieval_traces and a row of retrieval_hits per hit.
--- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of gates and answers,
--- which share their months.
+-- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of rerankings, gates and
+-- answers, which share their months.
 
 -- The canonical form of everything hashed here. A length before each field keeps two lists of fields from
 -- having the same bytes, and the *_send functions give bytes that no setting changes (a text cast of a
@@ -7256,7 +7297,7 @@ comment on function ragdb._check_admissible() is
 -- What hangs from a trace stands before it: months are dropped in this order.
 create or replace function ragdb._partitioned() returns text[]
 language sql immutable parallel safe
-return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_traces}'::text[];
+return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
 comment on function ragdb._partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace before the traces.';
 
@@ -7312,8 +7353,8 @@ begin
   execute format('create table ragdb.%I (like ragdb.%I including all)', v_name, parent);
   execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
     v_name || '_ids_are_unique',
-    case parent when 'retrieval_hits' then 'corpus_id, trace_id, rank'
-      when 'answer_citations' then 'corpus_id, answer_id, row_no'
+    case when parent in ('retrieval_hits', 'retrieval_reranks') then 'corpus_id, trace_id, rank'
+      when parent = 'answer_citations' then 'corpus_id, answer_id, row_no'
       else 'corpus_id, id, created_at' end);
   perform ragdb._index_partition(v_name);
   perform ragdb._protect_partition(v_name);
@@ -7452,7 +7493,7 @@ begin
   end loop;
 end $$;
 comment on function ragdb.drop_traces_before(date) is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their rerankings, gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
 
 -- Recording
 
@@ -7793,6 +7834,8 @@ as $$
 declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
   v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
+  v_reranks ragdb.retrieval_reranks[] := array(select r from ragdb.trace_reranks(trace_id) r);
+  v_reranked ragdb.retrieval_reranks := v_reranks[1];
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
@@ -7800,14 +7843,241 @@ begin
       ('trace_hash', encode(v_trace.trace_hash, 'hex'),
         encode(ragdb._trace_hash(v_trace, v_hits), 'hex')),
       ('result_hash', v_trace.result_hash, ragdb._result_hash(v_hits)),
-      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace), 'hex')),
+      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at), 'hex')),
       ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
       ('query_hash', v_trace.query_hash, case when v_trace.query_text is null then v_trace.query_hash
         else encode(sha256(ragdb._utf8(v_trace.query_text)), 'hex') end)
-    ) as v (field, stored, recomputed);
+    ) as v (field, stored, recomputed)
+    union all
+    select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
+    from (values
+      ('rerank_hash', encode(v_reranked.rerank_hash, 'hex'), encode(ragdb._rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
+      ('rerank_mac', encode(v_reranked.rerank_mac, 'hex'), encode(
+        ragdb._matching_mac(v_reranked.rerank_hash, v_reranked.rerank_mac, v_reranked.recorded_at), 'hex'))
+    ) as v (field, stored, recomputed)
+    where v_reranks <> '{}';
 end $$;
 comment on function ragdb.verify_trace(uuid) is
-  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
+  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, and of its reranking where it has one, rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
+
+---- sql/47_reranks.sql
+
+-- Reranking: a model in the client reads the query beside each hit of a trace. The database says which model, how many
+-- hits to give it and what their order is then, and keeps its scores.
+
+comment on table ragdb.rerankers is
+  'Models that score a query beside a passage, and where each lies here; the weights of one never change.';
+comment on column ragdb.rerankers.name is 'Name that contracts and traces use.';
+comment on column ragdb.rerankers.max_tokens is
+  'Tokens of query and passage together that it reads; the longer of the two is cut first.';
+comment on column ragdb.rerankers.weights_sha256 is 'SHA-256 (hex) of its model.safetensors, checked when it is loaded.';
+comment on column ragdb.rerankers.source is 'Where it lies: a path on the machine that loads it, or a name on the hub.';
+comment on column ragdb.rerankers.revision is 'Revision on the hub; null for a path, or for the newest.';
+comment on column ragdb.rerankers.created_at is 'When it was created.';
+
+comment on table ragdb.retrieval_reranks is
+  'What a reranker made of the hits of a trace, a row each. Append-only, in the same months as retrieval_traces; read through ragdb.trace_reranks.';
+comment on column ragdb.retrieval_reranks.corpus_id is 'Corpus of the trace.';
+comment on column ragdb.retrieval_reranks.trace_id is 'The trace.';
+comment on column ragdb.retrieval_reranks.created_at is 'The trace''s created_at.';
+comment on column ragdb.retrieval_reranks.rank is 'Place after reranking, from 1; hits of one score keep their order.';
+comment on column ragdb.retrieval_reranks.chunk_id is 'The hit.';
+comment on column ragdb.retrieval_reranks.score is 'What the model gave it: finite, higher is better, of no common scale.';
+comment on column ragdb.retrieval_reranks.model is 'Name of the reranker.';
+comment on column ragdb.retrieval_reranks.is_returned is 'Whether it is among the first k, which the caller was given.';
+comment on column ragdb.retrieval_reranks.recorded_at is 'When it was recorded.';
+comment on column ragdb.retrieval_reranks.rerank_hash is
+  'In the first row: sha256 over trace_hash and all rows without it and rerank_mac; ragdb.verify_trace recomputes it.';
+comment on column ragdb.retrieval_reranks.rerank_mac is
+  'In the first row: HMAC of rerank_hash by a signing key; null while there is none.';
+
+-- Rerankers
+
+create or replace function ragdb._reranker(reranker text) returns ragdb.rerankers
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_reranker ragdb.rerankers;
+begin
+  select r.* into v_reranker from ragdb.rerankers r where r.name = reranker;
+  if not found then
+    raise exception 'reranker % does not exist', ragdb._quote(reranker)
+      using errcode = 'RG421', detail = 'no reranker of that name was bound',
+            hint = coalesce('did you mean ' || ragdb._nearest_name(reranker, array(select r.name from ragdb.rerankers r)) || '?',
+              'ragdb reranker bind makes one');
+  end if;
+  return v_reranker;
+end $$;
+comment on function ragdb._reranker(text) is 'Returns the row of a reranker. Raises RG421.';
+
+-- Definer, and an admin's: clients load what is named here.
+create or replace function ragdb.bind_reranker(
+  name text, source text, weights_sha256 text, max_tokens integer default 512, revision text default null)
+returns ragdb.rerankers
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bound ragdb.rerankers;
+begin
+  if name is null or length(name) not between 1 and 200 or name = 'none' or source is null or source !~ '\S'
+    or weights_sha256 is null or weights_sha256 !~ '^[0-9a-f]{64}$' or max_tokens is null or max_tokens not between 8 and 1000000
+  then
+    raise exception 'reranker % is not described correctly', ragdb._quote(name)
+      using errcode = 'RG400', detail = format('source %s, max_tokens %s', ragdb._quote(source), coalesce(max_tokens::text, 'null')),
+            hint = 'a name of 1 to 200 characters other than none, a source, weights_sha256 of 64 hex digits, max_tokens 8 to 1000000';
+  end if;
+  insert into ragdb.rerankers as r (name, max_tokens, weights_sha256, source, revision, created_at)
+    values (bind_reranker.name, bind_reranker.max_tokens, bind_reranker.weights_sha256, bind_reranker.source,
+      bind_reranker.revision, ragdb._now())
+    on conflict on constraint rerankers_name_is_unique do update set source = excluded.source, revision = excluded.revision
+      where (r.max_tokens, r.weights_sha256) = (excluded.max_tokens, excluded.weights_sha256)
+    returning r.* into v_bound;
+  if not found then
+    raise exception 'reranker % exists and promises something else', ragdb._quote(name)
+      using errcode = 'RG409', detail = 'its weights and max_tokens never change, because recorded scores rest on them',
+            hint = 'bind it under another name, and name that in contracts';
+  end if;
+  return v_bound;
+end $$;
+comment on function ragdb.bind_reranker(text, text, text, integer, text) is
+  'Makes a reranker, or says where an existing one with the same weights and max_tokens lies: source is a path, or a name on the hub with its revision, weights_sha256 the digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it reads of query and passage together. Raises RG400, RG409.';
+
+create or replace function ragdb.list_rerankers() returns setof ragdb.rerankers
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select r.* from ragdb.rerankers r order by r.name;
+end;
+comment on function ragdb.list_rerankers() is 'Lists the rerankers by name.';
+
+create or replace function ragdb.rerank_depth(k integer) returns integer
+language sql immutable parallel safe
+return greatest(rerank_depth.k, least(1000, 4 * rerank_depth.k::bigint))::integer;
+comment on function ragdb.rerank_depth(integer) is
+  'Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at most 1000.';
+
+-- Recording
+
+create or replace function ragdb._rerank_hash(trace_hash bytea, reranks ragdb.retrieval_reranks[]) returns bytea
+language sql stable parallel safe
+return ragdb._fields_hash(variadic array['ragdb.rerank/1'::bytea, trace_hash] || array(
+  select f.bytes
+  from pg_catalog.unnest(reranks) as r
+  cross join lateral pg_catalog.unnest(array[
+    ragdb._utf8(r.model), pg_catalog.int4send(r.rank), ragdb._utf8(r.chunk_id), pg_catalog.float8send(r.score),
+    pg_catalog.boolsend(r.is_returned), pg_catalog.timestamptz_send(r.recorded_at)]) with ordinality as f (bytes, n)
+  order by r.rank, f.n));
+comment on function ragdb._rerank_hash(bytea, ragdb.retrieval_reranks[]) is
+  'Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.';
+
+create or replace function ragdb._record_rerank(
+  trace ragdb.retrieval_traces, model text, chunk_ids text[], scores float8[], k integer)
+returns ragdb.retrieval_reranks[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace.id) h);
+  v_reranks ragdb.retrieval_reranks[];
+  v_wrong text;
+  v_hash bytea;
+  v_rows integer;
+begin
+  if k not between 1 and 1000 then
+    raise exception 'k is %', k
+      using errcode = 'RG400', detail = 'k is the number of hits that the caller keeps', hint = 'give 1 to 1000, or null for all';
+  end if;
+  if chunk_ids is null or scores is null or cardinality(chunk_ids) <> cardinality(scores) then
+    v_wrong := format('%s scores for %s chunks', coalesce(cardinality(scores), 0), coalesce(cardinality(chunk_ids), 0));
+  else
+    select min(p.problem) into v_wrong from (
+      select case
+          when u.chunk_id is null then 'a chunk without an id'
+          when u.score is null or u.score in ('nan', 'infinity', '-infinity')
+            then format('score %s for chunk %s', coalesce(u.score::text, 'null'), ragdb._quote(u.chunk_id))
+          when count(*) over (partition by u.chunk_id) > 1 then format('chunk %s twice', ragdb._quote(u.chunk_id))
+          when h.chunk_id is null then format('chunk %s, which is no hit of the trace', ragdb._quote(u.chunk_id)) end as problem
+      from unnest(chunk_ids, scores) u (chunk_id, score) left join unnest(v_hits) h on h.chunk_id = u.chunk_id) p;
+    if v_wrong is null and cardinality(chunk_ids) <> cardinality(v_hits) then
+      v_wrong := format('%s chunks for %s hits', cardinality(chunk_ids), cardinality(v_hits));
+    end if;
+  end if;
+  if v_wrong is not null then
+    raise exception 'reranker % gave %', ragdb._quote(model), v_wrong
+      using errcode = 'RG423', detail = 'a reranking has one finite score for each hit of its trace',
+            hint = 'give every chunk of ragdb.trace_hits() once; nothing was recorded';
+  end if;
+  v_reranks := array(
+    select row(trace.corpus_id, trace.id, trace.created_at, r.rank, r.chunk_id, r.score, _record_rerank.model,
+      r.rank <= coalesce(k, r.rank), ragdb._now(), null, null)::ragdb.retrieval_reranks
+    from (select u.chunk_id, u.score, row_number() over (order by u.score desc, h.rank)::integer as rank
+      from unnest(chunk_ids, scores) u (chunk_id, score) join unnest(v_hits) h on h.chunk_id = u.chunk_id) r
+    order by r.rank);
+  if v_reranks = '{}' then
+    return v_reranks;
+  end if;
+  v_hash := ragdb._rerank_hash(trace.trace_hash, v_reranks);
+  v_reranks[1].rerank_hash := v_hash;
+  v_reranks[1].rerank_mac := ragdb._trace_mac(v_hash, (ragdb._signing_key()).secret);
+  -- once an upgrade has brought the table, its first month is made here
+  if to_regclass('ragdb.retrieval_reranks_default') is null then
+    perform ragdb.maintain();
+  end if;
+  -- of two at once, the second waits here and finds its rows taken
+  insert into ragdb.retrieval_reranks select r.* from unnest(v_reranks) r on conflict do nothing;
+  get diagnostics v_rows = row_count;
+  if v_rows <> cardinality(v_reranks) then
+    raise exception 'trace % is reranked already', trace.id
+      using errcode = 'RG409', detail = 'a retrieval is reranked once, and ragdb.trace_reranks() has it',
+            hint = 'retrieve again to rerank by another model';
+  end if;
+  return v_reranks;
+end $$;
+comment on function ragdb._record_rerank(ragdb.retrieval_traces, text, text[], float8[], integer) is
+  'Writes the reranking of a trace and returns its rows by rank. Raises RG400, RG409, RG423.';
+
+-- Definer: it writes a table that is granted to nobody.
+create or replace function ragdb.record_rerank(
+  trace_id uuid, model text, chunk_ids text[], scores float8[], k integer default null)
+returns setof ragdb.retrieval_reranks
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
+  v_model text := (ragdb._reranker(model)).name;
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'record_rerank writes, and this transaction is read-only'
+      using errcode = 'read_only_sql_transaction',
+            detail = 'the server is a standby, or the transaction or role is set to read-only',
+            hint = 'rerank the hits of ragdb.search(), which are recorded nowhere';
+  end if;
+  if v_trace.caller <> ragdb._caller() then
+    raise exception 'trace % is of another caller', trace_id
+      using errcode = 'RG401', detail = format('role %s retrieved, and %s reranks', ragdb._quote(v_trace.caller), ragdb._quote(ragdb._caller())),
+            hint = 'retrieve and rerank as one role';
+  end if;
+  return query select r.* from unnest(ragdb._record_rerank(v_trace, v_model, chunk_ids, scores, k)) r order by r.rank;
+end $$;
+comment on function ragdb.record_rerank(uuid, text, text[], float8[], integer) is
+  'Records, once, what a reranker gave each hit of a trace of the caller''s (chunk_ids and their finite scores, in any order), and returns the hits by score, equal ones in the order of the trace; the first k (1 to 1000; null: all) are what the caller keeps. Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be written.';
+
+create or replace function ragdb.trace_reranks(trace_id uuid) returns setof ragdb.retrieval_reranks
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
+begin
+  return query select r.* from ragdb.retrieval_reranks r
+    where r.corpus_id = v_trace.corpus_id and r.trace_id = v_trace.id and r.created_at = v_trace.created_at
+    order by r.rank;
+end $$;
+comment on function ragdb.trace_reranks(uuid) is
+  'Returns what a reranker made of the hits of one trace, best first; none where it was not reranked. Raises RG400, RG407.';
 
 ---- sql/50_graph.sql
 
@@ -9215,27 +9485,27 @@ return ragdb._hmac_sha256(secret, ragdb._packed('ragdb-trace-1'::bytea)
 comment on function ragdb._trace_mac(bytea, bytea) is
   'Signs the hash of a trace with a secret; null where either is.';
 
-create or replace function ragdb._matching_mac(trace ragdb.retrieval_traces) returns bytea
+create or replace function ragdb._matching_mac(hash bytea, mac bytea, created_at timestamptz) returns bytea
 language sql stable parallel safe
 return (
   with signers as (
-    select k.secret, k.created_at <= (trace).created_at as is_older,
-        coalesce(least(k.active_until, k.not_after) > (trace).created_at, true) as was_active
+    select k.secret, k.created_at <= _matching_mac.created_at as is_older,
+        coalesce(least(k.active_until, k.not_after) > _matching_mac.created_at, true) as was_active
       from ragdb.signing_keys k
   )
   select case
       -- no key was there to sign it
-      when (trace).trace_mac is null
+      when _matching_mac.mac is null
         and not exists (select from signers s where s.is_older and s.was_active) then null
       -- the key that signed it is not here: a restored copy without its keys
-      when (trace).trace_mac is not null
-        and not exists (select from signers s where s.is_older) then (trace).trace_mac
+      when _matching_mac.mac is not null
+        and not exists (select from signers s where s.is_older) then _matching_mac.mac
       else coalesce((select m.mac from signers s
-          cross join lateral (select ragdb._trace_mac((trace).trace_hash, s.secret) as mac) m
-          where m.mac = (trace).trace_mac limit 1), '\x00')
+          cross join lateral (select ragdb._trace_mac(_matching_mac.hash, s.secret) as mac) m
+          where m.mac = _matching_mac.mac limit 1), '\x00')
     end);
-comment on function ragdb._matching_mac(ragdb.retrieval_traces) is
-  'Returns the signature that a trace should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
+comment on function ragdb._matching_mac(bytea, bytea, timestamptz) is
+  'Returns the signature that the hash of a trace of that time should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
 
 -- ── slices ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -10183,12 +10453,20 @@ declare
   v_min_lexical constant float8 := coalesce((v_trace.ranking ->> 'min_lexical')::float8, 0);
   v_min_semantic constant float8 := coalesce((v_trace.ranking ->> 'min_semantic')::float8, 0);
   v_rank integer;
+  v_reranked ragdb.retrieval_reranks;
   v_hit ragdb.hit;
 begin
   select h.rank into v_rank from ragdb.trace_hits(v_trace.id) h
     where h.chunk_id = why_not.chunk_id;
+  select r.* into v_reranked from ragdb.trace_reranks(v_trace.id) r where r.chunk_id = why_not.chunk_id;
+  if v_reranked.is_returned is false then
+    return query select 'rerank', format('%s put it from rank %s to %s, and the first %s were returned', v_reranked.model, v_rank,
+      v_reranked.rank, (select count(*) from ragdb.trace_reranks(v_trace.id) r where r.is_returned));
+    return;
+  end if;
   if v_rank is not null then
-    return query select 'hit', 'it was returned at rank ' || v_rank;
+    return query select 'hit', 'it was returned at rank ' || case when v_reranked.rank is null then v_rank::text
+      else format('%s, where %s put it from %s', v_reranked.rank, v_reranked.model, v_rank) end;
     return;
   end if;
   if not exists (select from ragdb.chunks c
@@ -10242,7 +10520,7 @@ begin
       from ragdb.trace_hits(v_trace.id) h;
 end $$;
 comment on function ragdb.why_not(uuid, text) is
-  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
+  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
 
 ---- sql/59_promotion.sql
 
@@ -10724,7 +11002,7 @@ begin atomic
     ('retriever', 'mode', 'choice', null, null, 'lexical semantic hybrid reference', 'rag-retriever-mode-invalid', null),
     ('retriever', 'topK', 'integer', 1, 1000, null, 'rag-retriever-topk-invalid', null),
     ('retriever', 'minScore', 'number', 0, 1, null, 'rag-retriever-minscore-invalid', null),
-    ('retriever', 'rerank', 'choice', null, null, 'none', 'rag-retriever-rerank-invalid', null),
+    ('retriever', 'rerank', 'text', null, null, null, null, null),
     ('rag', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('rag', 'retriever', 'text', null, null, null, null, 'rag-unknown-retriever'),
     ('rag', 'prompt', 'text', null, null, null, null, null),
@@ -11283,7 +11561,7 @@ return pg_catalog.jsonb_typeof(_is_contract.contract) = 'object' and coalesce(pg
   and coalesce(_is_contract.contract ->> 'contract', 'contract') ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 comment on function ragdb._is_contract(jsonb) is 'Whether a value has the form {"contract": name, "nodes": […]}.';
 
--- Definer: it looks at corpora and their recorded scores, of those only that the caller may read.
+-- Definer: it looks at rerankers, and at corpora and their recorded scores, of those only that the caller may read.
 create or replace function ragdb.validate_contract(contract jsonb)
 returns table (rule text, severity text, node text, line integer, "column" integer, message text, hint text)
 language plpgsql stable parallel safe security definer
@@ -11325,6 +11603,15 @@ begin
       cross join lateral (select percentile_cont(0.95) within group (order by s.score) as p95, count(*) as n
         from unnest(ragdb._top_scores(c.corpus_id, coalesce(t.keys ->> 'mode', case when t.keys ? 'embed' then 'hybrid' else 'lexical' end))) s (score)) q
     where i.node in ('retriever', 'ragCase') and q.n >= 20 and ragdb._number(i.keys ->> 'minScore', 0, 1) > q.p95
+    union all
+    select 'rag-retriever-rerank-invalid', 'error', i.node, i.line,
+      coalesce(ragdb._whole(i.columns ->> 'rerank', 1, 10000000)::integer, i."column"),
+      format('rerank of retriever %s is %s, not none or a reranker that was bound', ragdb._quote(i.name), ragdb._quote(i.keys ->> 'rerank')),
+      coalesce('did you mean ' || ragdb._nearest_name(i.keys ->> 'rerank', array(select r.name from ragdb.rerankers r)) || '?',
+        'ragdb reranker bind makes one')
+    from unnest(v_items) i
+    where i.node = 'retriever' and i.keys ->> 'rerank' <> 'none'
+      and not exists (select from ragdb.rerankers r where r.name = i.keys ->> 'rerank')
     order by 4 nulls first, 5, 2, 1, 6;
 end $$;
 comment on function ragdb.validate_contract(jsonb) is
@@ -11582,7 +11869,8 @@ comment on function ragdb._contract_node(text, text) is
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.retriever_settings') is null then
-    create type ragdb.retriever_settings as (corpus text, mode text, k integer, min_score float8, embedding_model text);
+    create type ragdb.retriever_settings as (
+      corpus text, mode text, k integer, min_score float8, embedding_model text, reranker text);
   end if;
 end $$;
 comment on type ragdb.retriever_settings is 'How a retriever of a contract searches when nothing else is asked.';
@@ -11593,9 +11881,10 @@ return row((retriever).corpus,
   coalesce((retriever).keys ->> 'mode', case when (retriever).keys ? 'embed' then 'hybrid' else 'lexical' end),
   coalesce(((retriever).keys ->> 'topK')::integer, 5), coalesce(((retriever).keys ->> 'minScore')::float8, 0),
   (select e.keys ->> 'model' from ragdb.contract_nodes e where e.contract = (retriever).contract and e.version = (retriever).version
-    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'))::ragdb.retriever_settings;
+    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
+  nullif((retriever).keys ->> 'rerank', 'none'))::ragdb.retriever_settings;
 comment on function ragdb._retriever_settings(ragdb.contract_nodes) is
-  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5 and minScore 0 unless declared.';
+  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5, minScore 0 and no reranker unless declared.';
 
 create or replace function ragdb._open_retriever(retriever ragdb.contract_nodes, mode text) returns ragdb.retriever_settings
 language plpgsql stable parallel safe
@@ -11634,7 +11923,7 @@ begin
   return ragdb._open_retriever(ragdb._contract_node('retriever', retriever), null);
 end $$;
 comment on function ragdb.get_retriever(text) is
-  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
+  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score, the model that it is declared for and the reranker (null for none). Raises RG400, RG404, RG417, RG441.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.named_retriever') is null then
@@ -11666,26 +11955,47 @@ end $$;
 comment on function ragdb._named_retriever(text, text) is
   'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417, RG441.';
 
+-- What was declared with a reranker is never returned without one unless that is asked for.
+create or replace function ragdb._check_rerank(retriever text, declared text, rerank text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if rerank <> 'none' then
+    raise exception 'rerank is %', ragdb._quote(rerank)
+      using errcode = 'RG400', detail = 'a reranker runs in the client', hint = 'leave it out, or pass none for the ranking before reranking';
+  end if;
+  if declared is not null and rerank is null then
+    raise exception 'retriever % is reranked by %', ragdb._quote(retriever), ragdb._quote(declared)
+      using errcode = 'RG415', detail = 'a reranker runs in the client, and this call ends in the database',
+            hint = 'use ragdb.retrieval.PostgresRetriever or ragdb eval, or pass rerank => ''none'' for the ranking before reranking';
+  end if;
+end $$;
+comment on function ragdb._check_rerank(text, text, text) is
+  'Refuses to search without the reranker that a retriever declares (null: none) unless rerank is none. Raises RG400, RG415.';
+
 create or replace function ragdb.search_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
-  query_embedding float8[] default null, rag text default null)
+  query_embedding float8[] default null, rag text default null, rerank text default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_settings ragdb.retriever_settings := (ragdb._named_retriever(retriever, rag)).settings;
+  v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
+  v_settings ragdb.retriever_settings := v_named.settings;
 begin
+  perform ragdb._check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
   return query select h.* from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
 end $$;
-comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text) is
-  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG417, RG441.';
+comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text, text) is
+  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG415, RG417, RG441.';
 
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
-  otel_trace_id text default null, otel_span_id text default null)
+  otel_trace_id text default null, otel_span_id text default null, rerank text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -11694,12 +12004,13 @@ declare
   v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
   v_settings ragdb.retriever_settings := v_named.settings;
 begin
+  perform ragdb._check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
   return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
     otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => (v_named.retriever).name, rag => v_named.rag) h;
 end $$;
-comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
-  'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';
+comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text, text) is
+  'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. A retriever that declares a reranker has to be asked for its ranking before reranking (rerank: none), which a client reranks. Raises what ragdb.retrieve raises, RG415, RG417, RG441.';
 
 ---- sql/62_assertions.sql
 
@@ -12492,6 +12803,7 @@ comment on column ragdb.eval_runs.min_score is 'Its minScore.';
 comment on column ragdb.eval_runs.embedding_model is 'Model of its embed; null without one.';
 comment on column ragdb.eval_runs.ranking_hash is 'Hash of how the corpus ranked.';
 comment on column ragdb.eval_runs.semantics_version is 'Version of what assertions and metrics mean.';
+comment on column ragdb.eval_runs.reranker is 'Reranker of its retriever; null without one.';
 comment on column ragdb.eval_runs.label is 'What the caller called the run.';
 comment on column ragdb.eval_runs.tags is 'Tags that chose its cases; null for all.';
 comment on column ragdb.eval_runs.metric is 'Metric of the eval; null without one.';
@@ -12783,16 +13095,16 @@ do $$ begin
   if pg_catalog.to_regtype('ragdb.eval_setting') is null then
     create type ragdb.eval_setting as (
       rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes, settings ragdb.retriever_settings,
-      corpus ragdb.corpora, metric text, threshold float8, max_context integer);
+      corpus ragdb.corpora, metric text, threshold float8, max_context integer, rerank_scores jsonb);
     create type ragdb.eval_retrieval as (outcome ragdb.eval_case, hits ragdb.eval_hit[]);
     create type ragdb.eval_measure as (case_no integer, metric text, value float8);
   end if;
 end $$;
-comment on type ragdb.eval_setting is 'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus.';
+comment on type ragdb.eval_setting is 'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus, the scores of its reranker.';
 comment on type ragdb.eval_retrieval is 'A case with what was retrieved for it.';
 comment on type ragdb.eval_measure is 'A metric of a case; case 0 is the run.';
 
-create or replace function ragdb._eval_setting(rag text, eval text) returns ragdb.eval_setting
+create or replace function ragdb._eval_setting(rag text, eval text, rerank_scores jsonb default null) returns ragdb.eval_setting
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -12808,10 +13120,52 @@ begin
   v_setting.threshold := ((v_setting.eval).keys ->> 'threshold')::float8;
   select (g.keys ->> 'maxContext')::integer into v_setting.max_context from ragdb.contract_nodes g
     where g.contract = (v_setting.rag).contract and g.version = (v_setting.rag).version and g.node = 'grounding' and g.rag = (v_setting.rag).name;
+  v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb._eval_setting(text, text) is
+comment on function ragdb._eval_setting(text, text, jsonb) is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
+
+create or replace function ragdb._check_rerank_scores(setting ragdb.eval_setting) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_reranker text := (setting.settings).reranker;
+begin
+  if jsonb_typeof(setting.rerank_scores) <> 'object' or jsonb_path_exists(setting.rerank_scores, 'strict $.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))', '{}', true) then
+    raise exception 'rerank_scores is no object of scores'
+      using errcode = 'RG442', detail = 'it is what the reranker gave each chunk of ragdb.eval_candidates()',
+            hint = '{"query": {"chunk_id": score}}';
+  end if;
+  if v_reranker is not null and setting.rerank_scores is null then
+    raise exception 'retriever % is reranked by %', ragdb._quote((setting.retriever).name), ragdb._quote(v_reranker)
+      using errcode = 'RG415', detail = 'a reranker runs in the client, and no scores of it are given',
+            hint = '`ragdb eval run` reranks; or score ragdb.eval_candidates() and pass rerank_scores';
+  end if;
+end $$;
+comment on function ragdb._check_rerank_scores(ragdb.eval_setting) is
+  'Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415, RG442.';
+
+-- A score for each hit, or an error; then the k best.
+create or replace function ragdb._rerank_case(setting ragdb.eval_setting, trace_id uuid, query text, hits ragdb.eval_hit[], k integer)
+returns ragdb.eval_hit[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_scores jsonb := setting.rerank_scores -> query;
+  v_ids text[] := array(select h.chunk_id from unnest(hits) h order by h.rank);
+  v_reranks ragdb.retrieval_reranks[] := ragdb._record_rerank(ragdb._open_trace(trace_id), (setting.settings).reranker, v_ids,
+    array(select (v_scores ->> i.id)::float8 from unnest(v_ids) with ordinality i (id, n) order by i.n), k);
+begin
+  return array(
+    select row(h.case_no, r.rank, h.chunk_id, h.source, h.text, h.citation, h.score, h.content_hash, h.token_count, h.doc_cid,
+      h.start_offset, h.end_offset)::ragdb.eval_hit
+    from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id where r.is_returned order by r.rank);
+end $$;
+comment on function ragdb._rerank_case(ragdb.eval_setting, uuid, text, ragdb.eval_hit[], integer) is
+  'Records the reranking of a case''s retrieval and returns the k best hits. Raises RG423.';
 
 -- Named conditions only: a deadlock or a full disk is no verdict on a retriever.
 create or replace function ragdb._retrieve_case(
@@ -12823,6 +13177,8 @@ as $$
 declare
   v_outcome ragdb.eval_case;
   v_hits ragdb.eval_hit[] := '{}';
+  v_k integer := coalesce(k, (setting.settings).k);
+  v_depth integer := case when (setting.settings).reranker is null then v_k else ragdb.rerank_depth(v_k) end;
 begin
   v_outcome.case_no := case_no;
   v_outcome.query := query;
@@ -12832,7 +13188,7 @@ begin
       select coalesce(array_agg(row(_retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
           h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit order by h.rank), '{}')
         into v_hits
-        from ragdb._retrieve((setting.settings).corpus, query, coalesce(k, (setting.settings).k), (setting.settings).mode,
+        from ragdb._retrieve((setting.settings).corpus, query, v_depth, (setting.settings).mode,
             coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval',
             retriever => (setting.retriever).name, rag => (setting.rag).name) h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id;
@@ -12842,13 +13198,16 @@ begin
         into v_hits
         from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
             policy => case when policy is not null then jsonb_build_object('policy_id', policy) end,
-            k => coalesce(k, (setting.settings).k), mode => (setting.settings).mode,
+            k => v_depth, mode => (setting.settings).mode,
             min_score => coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval') h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
           left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
     end if;
     v_outcome.trace_id := ragdb.last_trace_id();
     v_outcome.elapsed_ms := (ragdb._open_trace(v_outcome.trace_id)).elapsed_ms;
+    if (setting.settings).reranker is not null then
+      v_hits := ragdb._rerank_case(setting, v_outcome.trace_id, query, v_hits, v_k);
+    end if;
   exception when sqlstate 'RG000' or data_exception then
     v_hits := '{}';
     v_outcome.trace_id := null;
@@ -12858,7 +13217,7 @@ begin
   return row(v_outcome, v_hits)::ragdb.eval_retrieval;
 end $$;
 comment on function ragdb._retrieve_case(ragdb.eval_setting, integer, text, text, integer, float8, text, text) is
-  'Retrieves for a case through the retriever of a run, leaving a trace; a retriever that raises is noted, not raised.';
+  'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever that raises is noted, not raised.';
 
 -- Case 0 is the run. The hit rate and the grounding are KERN's; the rank metrics those of trec_eval.
 create or replace function ragdb._case_measures(
@@ -13032,6 +13391,7 @@ begin
   v_run.min_score := (setting.settings).min_score;
   v_run.embedding_model := case when v_run.rank_mode in ('semantic', 'hybrid') then (setting.settings).embedding_model end;
   v_run.ranking_hash := ragdb._ranking_hash(setting.corpus);
+  v_run.reranker := (setting.settings).reranker;
   v_run.semantics_version := 1;
   v_run.label := label;
   v_run.tags := tags;
@@ -13050,14 +13410,15 @@ begin
 end $$;
 comment on function ragdb._new_run(ragdb.eval_setting, text[], text) is 'Returns a run that begins now and has nothing yet.';
 
-create or replace function ragdb.run_eval(rag text, eval text default null, tags text[] default null, label text default null)
+create or replace function ragdb.run_eval(
+  rag text, eval text default null, tags text[] default null, label text default null, rerank_scores jsonb default null)
 returns ragdb.eval_runs
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
-  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval, rerank_scores);
   v_run ragdb.eval_runs := ragdb._new_run(v_setting, tags, label);
   v_depth integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
   v_case record;
@@ -13074,6 +13435,7 @@ declare
   v_case_no integer := 0;
   v_result jsonb;
 begin
+  perform ragdb._check_rerank_scores(v_setting);
   insert into ragdb.eval_runs select v_run.*;
   -- answers first: cases of the same query may assert something of them
   for v_answer in
@@ -13132,8 +13494,8 @@ begin
   end loop;
   return ragdb._close_run(v_run, v_started);
 end $$;
-comment on function ragdb.run_eval(text, text, text[], text) is
-  'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval recorded, and returns the run with its verdict. A case whose retriever raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.';
+comment on function ragdb.run_eval(text, text, text[], text, jsonb) is
+  'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval recorded, and returns the run with its verdict. A case whose retriever raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates: {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.';
 
 -- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -13232,6 +13594,48 @@ begin
 end $$;
 comment on function ragdb.eval_queries(text, text, text[]) is
   'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words. Raises RG404, RG417, RG441.';
+
+-- What has to be scored before a reranked run. A query that cannot be searched has none, and fails its case in the run.
+create or replace function ragdb.eval_candidates(rag text, eval text default null, tags text[] default null)
+returns table (reranker text, query text, chunk_id text, passage text)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_settings ragdb.retriever_settings := v_setting.settings;
+  v_case record;
+begin
+  if v_settings.reranker is null then
+    return;
+  end if;
+  for v_case in
+    select c.query, c.k, c.min_score, c.anchor, c.policy from ragdb._eval_cases(v_setting.eval, (v_setting.corpus).corpus_id, tags) c
+    union
+    select n.keys ->> 'query', null, null, null, null from ragdb.contract_nodes n
+    where n.contract = (v_setting.rag).contract and n.version = (v_setting.rag).version and n.node = 'ragAnswerContract' and n.rag = (v_setting.rag).name
+    order by 1, 2, 3, 4, 5
+  loop
+    begin
+      return query
+        select v_settings.reranker, v_case.query, h.chunk_id, ragdb._searched_text(d.title, c.heading, c.text)
+        from unnest(case when v_case.anchor is null then array(
+            select s.chunk_id from ragdb.search(v_settings.corpus, v_case.query, ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), v_settings.mode,
+              coalesce(v_case.min_score, v_settings.min_score)) s)
+          else array(
+            select s.chunk_id from ragdb.search_slice(v_settings.corpus, v_case.query, anchor => v_case.anchor,
+              policy => case when v_case.policy is not null then jsonb_build_object('policy_id', v_case.policy) end,
+              k => ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), mode => v_settings.mode,
+              min_score => coalesce(v_case.min_score, v_settings.min_score)) s) end) h (chunk_id)
+          join ragdb.chunks c on c.corpus_id = (v_setting.corpus).corpus_id and c.chunk_id = h.chunk_id
+          join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+    exception when sqlstate 'RG000' or data_exception then
+      null;
+    end;
+  end loop;
+end $$;
+comment on function ragdb.eval_candidates(text, text, text[]) is
+  'Returns what a reranker has to score for a run: its name, and each query with the chunks that the retriever finds (four times topK, at most 1000) and the passages to give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.';
 
 ---- sql/66_compare.sql
 
@@ -13484,13 +13888,14 @@ return array['reversed order', 'random order', 'first result dropped', 'last res
   'every chunk twice', 'ASCII only', 'empty'];
 comment on function ragdb._mutants() is 'Lists the broken retrievers that evals are challenged with.';
 
-create or replace function ragdb.challenge_eval(rag text, eval text default null, tags text[] default null)
+create or replace function ragdb.challenge_eval(
+  rag text, eval text default null, tags text[] default null, rerank_scores jsonb default null)
 returns table (subject text, name text, applies boolean, caught boolean, count integer, caught_by text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval, rerank_scores);
   v_corpus_id integer := (v_setting.corpus).corpus_id;
   v_case record;
   v_given ragdb.eval_retrieval;
@@ -13510,6 +13915,7 @@ declare
   v_changed integer;
   v_catching integer[] := '{}';
 begin
+  perform ragdb._check_rerank_scores(v_setting);
   for v_case in select c.* from ragdb._eval_cases(v_setting.eval, v_corpus_id, tags) c order by c.case_no limit 500 loop
     v_given := ragdb._retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_cases := v_cases || v_given.outcome;
@@ -13518,10 +13924,13 @@ begin
     v_given_hits := v_given_hits || v_given.hits;
     -- without limits; not recorded, because nobody was given it
     v_found := array(
-      select row(v_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
+      select row(v_case.case_no, row_number() over (order by r.rank nulls last, h.rank)::integer, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
         c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit
-      from ragdb.search((v_setting.settings).corpus, v_case.query, least(1000, 3 * v_ks[v_case.case_no] + 1), (v_setting.settings).mode, 0) h
+      from ragdb.search((v_setting.settings).corpus, v_case.query, case when (v_setting.settings).reranker is null
+          then least(1000, 3 * v_ks[v_case.case_no] + 1) else ragdb.rerank_depth(v_ks[v_case.case_no]) end, (v_setting.settings).mode, 0) h
         join ragdb.chunks c on c.corpus_id = v_corpus_id and c.chunk_id = h.chunk_id
+        left join ragdb.retrieval_reranks r on r.corpus_id = v_corpus_id and r.trace_id = (v_given.outcome).trace_id
+          and r.created_at = ragdb._uuid_time((v_given.outcome).trace_id) and r.chunk_id = h.chunk_id
       where (v_given.outcome).error is null);
     v_found_hits := v_found_hits || v_found;
     v_assertions := v_assertions || array(select a from ragdb._typed_assertions(v_case.case_no, v_case.expected, v_case.asserts) a where a.kind <> 'latencyLte');
@@ -13560,8 +13969,8 @@ begin
       case when c.case_no = any (v_sound) then 'no broken retriever' else 'it fails with the sound one' end
     from unnest(v_cases) c where c.case_no <> all (v_catching) order by c.case_no;
 end $$;
-comment on function ragdb.challenge_eval(text, text, text[]) is
-  'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it changes any result of a case that passes (applies) and whether cases fail then (caught, count), and a row for each case that catches none. Raises RG404, RG417, RG441.';
+comment on function ragdb.challenge_eval(text, text, text[], jsonb) is
+  'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it changes any result of a case that passes (applies) and whether cases fail then (caught, count), and a row for each case that catches none; rerank_scores is that of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.';
 
 ---- sql/67_reports.sql
 
@@ -14123,12 +14532,13 @@ declare
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
 begin
+  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
   return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), array(
     select h from ragdb.search(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score,
       query_embedding => search_tool.query_embedding) h), null);
 end $$;
 comment on function ragdb.search_tool(text, jsonb, float8[]) is
-  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417, RG441, and RG445 where required citations or evidence are missing.';
+  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415, RG417, RG441, and RG445 where required citations or evidence are missing.';
 
 create or replace function ragdb.retrieve_tool(
   tool text, arguments jsonb default '{}', query_embedding float8[] default null, client text default null,
@@ -14141,14 +14551,16 @@ declare
   v_tool ragdb.tool_binding := ragdb._open_tool(tool);
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
-  v_hits ragdb.hit[] := array(
+  v_hits ragdb.hit[];
+begin
+  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
+  v_hits := array(
     select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
       h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
       h.metadata, h.mode, h.is_exact)::ragdb.hit
     from ragdb._retrieve(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
       client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
       retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
-begin
   return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id());
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is
@@ -14334,10 +14746,12 @@ begin atomic
       'content_hash', pg_catalog.encode(c.content_hash, 'hex'), 'citation', c.citation))
       || pg_catalog.jsonb_build_object('heading', c.heading)
   from (
-    select h.rank as n, h.chunk_id, h.content_hash, h.score
+    select coalesce(r.rank, h.rank) as n, h.chunk_id, h.content_hash, h.score
     from ragdb.retrieval_hits h
+      left join ragdb.retrieval_reranks r on r.corpus_id = h.corpus_id and r.trace_id = h.trace_id
+        and r.created_at = h.created_at and r.chunk_id = h.chunk_id
     where h.corpus_id = _evidence_items.corpus_id and h.trace_id = _evidence_items.trace_id
-      and h.created_at = _evidence_items.created_at
+      and h.created_at = _evidence_items.created_at and r.is_returned is not false
     union all
     select min(u.n), u.chunk_id, null, null
     from pg_catalog.unnest(_evidence_items.chunk_ids) with ordinality u (chunk_id, n)
@@ -14346,7 +14760,7 @@ begin atomic
     left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end;
 comment on function ragdb._evidence_items(integer, uuid, timestamptz, text[]) is
-  'Returns the chunks of a trace, or those of a list, in their order with all that a pack says of each; reason is gone or changed where a chunk is not what the trace saw.';
+  'Returns the chunks of a trace (as its caller was given them, where it was reranked), or those of a list, in their order with all that a pack says of each; reason is gone or changed where a chunk is not what the trace saw.';
 
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once.
 create or replace function ragdb.build_evidence_pack(
@@ -14422,7 +14836,7 @@ begin
     'omitted', (v_pack -> 'omitted') || v_lost);
 end $$;
 comment on function ragdb.build_evidence_pack(uuid, text[], text, integer, text) is
-  'Returns the evidence that the hits of a trace, or chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to 10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed since the trace). Raises RG400, RG404, RG406, RG407.';
+  'Returns the evidence that the hits of a trace (after its reranking, the ones returned), or chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to 10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed since the trace). Raises RG400, RG404, RG406, RG407.';
 
 create or replace function ragdb._check_evidence(evidence jsonb) returns void
 language plpgsql immutable parallel safe
@@ -17156,10 +17570,14 @@ create or replace view bi.fact_retrieved_chunk with (security_barrier = true) as
 select h.trace_id::text as trace_id, h.created_at, h.corpus_id::bigint as corpus_id, c.corpus, h.rank, h.chunk_id,
   h.corpus_id || ':' || k.doc_no as source_id, k.source, k.page, pg_catalog.encode(h.content_hash, 'hex') as content_hash,
   coalesce(k.content_hash = h.content_hash, false) as is_current, h.score, h.lexical_score, h.semantic_score,
-  h.lexical_rank, h.semantic_rank
+  h.lexical_rank, h.semantic_rank, r.model as reranker, r.rank as rerank_rank, r.score as rerank_score,
+  coalesce(r.is_returned, true) as is_returned
 from ragdb.retrieval_hits h join bi.readable_corpora() c on c.corpus_id = h.corpus_id
+  left join ragdb.retrieval_reranks r on r.corpus_id = h.corpus_id and r.trace_id = h.trace_id
+    and r.created_at = h.created_at and r.chunk_id = h.chunk_id
   left join ragdb.chunks k on k.corpus_id = h.corpus_id and k.chunk_id = h.chunk_id;
-comment on view bi.fact_retrieved_chunk is 'One row per hit of a retrieval.';
+comment on view bi.fact_retrieved_chunk is
+  'One row per hit of a retrieval, in the order before reranking; where it was reranked, is_returned says which hits the caller was given.';
 
 create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, g.corpus_id::bigint as corpus_id, c.corpus, g.trace_id::text as trace_id,
@@ -17262,7 +17680,7 @@ select r.run_id::text as run_id, r.created_at, r.corpus_id::bigint as corpus_id,
   r.metric, r.metric_value, r.threshold, r.cases, r.passed_cases,
   r.passed_cases::float8 / nullif(r.cases, 0) as passed_cases_ratio, r.assertions, r.passed_assertions,
   r.passed_assertions::float8 / nullif(r.assertions, 0) as passed_assertions_ratio, r.stale_labels,
-  pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version, r.elapsed_ms, r.caller
+  pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version, r.elapsed_ms, r.caller, r.reranker
 from ragdb.eval_runs r join bi.readable_corpora() c on c.corpus_id = r.corpus_id;
 comment on view bi.dim_eval_run is 'One row per evaluation run.';
 
@@ -17510,6 +17928,7 @@ begin
         ('is_filtered', 'Whether a metadata filter was given.'),
         ('is_latest', 'Whether it is the latest run of its evaluation.'),
         ('is_passed', 'Whether it passed.'),
+        ('is_returned', 'Whether the caller was given it: false for what a reranker put behind the first k.'),
         ('is_required', 'Whether its failure fails the case.'),
         ('is_run', 'Whether the metric is of the run as a whole.'),
         ('is_shortfall', 'Whether the search could not look at every admitted chunk.'),
@@ -17562,6 +17981,9 @@ begin
         ('refreshed_at', 'When the bucket was counted.'),
         ('relation', 'View of schema bi that the expression is over.'),
         ('requested_hits', 'Hits asked for.'),
+        ('rerank_rank', 'Place after reranking, from 1; null where no reranker took part.'),
+        ('rerank_score', 'What the reranker gave it, of no common scale; null where none took part.'),
+        ('reranker', 'Name of the reranker; null without one.'),
         ('retrieval_mode', 'slice (only the chunks of a slice could be hits) or global.'),
         ('retrievals', 'Retrievals, failed ones included.'),
         ('retriever', 'Retriever of the contract that asked; null without one.'),
@@ -17740,6 +18162,12 @@ begin
       ('get_trace', 'ragdb_reader'),
       ('trace_hits', 'ragdb_reader'),
       ('verify_trace', 'ragdb_reader'),
+      -- reranking
+      ('bind_reranker', 'ragdb_admin'),
+      ('list_rerankers', 'ragdb_reader'),
+      ('rerank_depth', 'ragdb_reader'),
+      ('record_rerank', 'ragdb_reader'),
+      ('trace_reranks', 'ragdb_reader'),
       -- the graph of conversations, and slices
       ('put_conversations', 'ragdb_reader'),
       ('get_turn', 'ragdb_reader'),
@@ -17806,6 +18234,7 @@ begin
       ('eval_assert_results', 'ragdb_reader'),
       ('eval_metrics', 'ragdb_reader'),
       ('eval_queries', 'ragdb_reader'),
+      ('eval_candidates', 'ragdb_reader'),
       ('bless_run', 'ragdb_reader'),
       ('baseline_run', 'ragdb_reader'),
       ('compare_runs', 'ragdb_reader'),
@@ -17869,7 +18298,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 744c53c6d3194cc5';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 6e0f537c6976d634';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

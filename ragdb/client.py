@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,9 @@ CAPABILITIES = {
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from ragdb.functions import Hit, TracedHit
     from ragdb.ingest import Options, Report
+    from ragdb.rerank import RerankedHit, Reranker
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -62,6 +64,25 @@ class Database(Functions):
         from ragdb.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
+
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[Hit | TracedHit],
+        reranker: str | Reranker,
+        k: int | None = None,
+    ) -> list[RerankedHit]:
+        """Have a model put the hits of a retrieval in order, and keep the `k` best (None: all).
+
+        `hits` come from `search`, `retrieve` and their like, with `rerank_depth(k)` asked for;
+        `reranker` is the name of one that was bound, or an object with that name and a method
+        `score`. Hits that share a score keep their order. Of a recorded retrieval the scores go
+        into its trace, once (`record_rerank`). Raises RerankerNotFound, RerankerMismatch,
+        InvalidRerank, and what record_rerank raises; ValueError for hits of several retrievals.
+        """
+        from ragdb.rerank import rerank
+
+        return rerank(self, query, hits, reranker, k)
 
     def invoke(self, capability: str, request: Any, *, timeout_s: float = 30) -> dict[str, Any]:
         """Call a wire capability, again and again while it waits for a worker.

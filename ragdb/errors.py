@@ -89,6 +89,18 @@ class NoAnswer(RagdbError, code="RG420"):
     """No worker answered in time."""
 
 
+class RerankerNotFound(RagdbError, code="RG421"):
+    """No reranker of that name is known, or what runs it is not installed."""
+
+
+class RerankerMismatch(RagdbError, code="RG422"):
+    """The weights of a reranker are not those that it was bound with, or are of no reranker."""
+
+
+class InvalidRerank(RagdbError, code="RG423"):
+    """A reranker gave a score that is not finite, or not one for each hit of a trace."""
+
+
 class InvalidPolicy(RagdbError, code="RG430"):
     """A slice policy has an unknown field or a value out of range."""
 

@@ -395,6 +395,16 @@ class EvalAssertResults:
 
 
 @dataclass(frozen=True, slots=True)
+class EvalCandidatesRow:
+    """A row of `eval_candidates`."""
+
+    reranker: str | None
+    query: str
+    chunk_id: str
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
 class EvalCaseResults:
     """A row of type `ragdb.eval_case_results`."""
 
@@ -468,6 +478,7 @@ class EvalRuns:
     reasons: list[str]
     elapsed_ms: float
     caller: str
+    reranker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -853,6 +864,18 @@ class ReplayRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerankers:
+    """A row of type `ragdb.rerankers`."""
+
+    name: str
+    max_tokens: int
+    weights_sha256: str
+    source: str
+    revision: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ResolveAnchorRow:
     """A row of `resolve_anchor`."""
 
@@ -884,6 +907,23 @@ class RetrievalHits:
     semantic_score: float | None
     lexical_rank: int | None
     semantic_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalReranks:
+    """A row of type `ragdb.retrieval_reranks`."""
+
+    corpus_id: int
+    trace_id: UUID
+    created_at: datetime
+    rank: int
+    chunk_id: str
+    score: float
+    model: str
+    is_returned: bool
+    recorded_at: datetime
+    rerank_hash: bytes | None
+    rerank_mac: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -944,6 +984,7 @@ class RetrieverSettings:
     k: int
     min_score: float
     embedding_model: str | None
+    reranker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1102,6 +1143,17 @@ _BASELINE_RUN = Call(
 _BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )
+_BIND_RERANKER = Call(
+    "bind_reranker",
+    {
+        "name": "text",
+        "source": "text",
+        "weights_sha256": "text",
+        "max_tokens": "integer",
+        "revision": "text",
+    },
+    {"max_tokens": 512, "revision": None},
+)
 _BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -1132,8 +1184,8 @@ _CAPABILITIES = Call("capabilities", {})
 _CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 _CHALLENGE_EVAL = Call(
     "challenge_eval",
-    {"rag": "text", "eval": "text", "tags": "text[]"},
-    {"eval": None, "tags": None},
+    {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"},
+    {"eval": None, "tags": None, "rerank_scores": None},
 )
 _CHECK_CITATIONS = Call(
     "check_citations",
@@ -1295,6 +1347,11 @@ _EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 _EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
 _ERROR_CODES = Call("error_codes", {})
 _EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
+_EVAL_CANDIDATES = Call(
+    "eval_candidates",
+    {"rag": "text", "eval": "text", "tags": "text[]"},
+    {"eval": None, "tags": None},
+)
 _EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
 _EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
 _EVAL_QUERIES = Call(
@@ -1417,6 +1474,7 @@ _LIST_PROPOSALS = Call(
     {"corpus": "text", "state": "text", "count": "integer"},
     {"state": None, "count": 100},
 )
+_LIST_RERANKERS = Call("list_rerankers", {})
 _LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 _LIST_SOURCES = Call("list_sources", {})
 _LIST_TOOLS = Call("list_tools", {})
@@ -1622,6 +1680,17 @@ _RECORD_READING = Call(
     {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
     {"failed": 0},
 )
+_RECORD_RERANK = Call(
+    "record_rerank",
+    {
+        "trace_id": "uuid",
+        "model": "text",
+        "chunk_ids": "text[]",
+        "scores": "double precision[]",
+        "k": "integer",
+    },
+    {"k": None},
+)
 _REEMBED_CORPUS = Call(
     "reembed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
@@ -1637,6 +1706,7 @@ _REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 _REPLAY = Call("replay", {"trace_id": "uuid"})
 _REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
 _REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
+_RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
 _RESOLVE_ANCHOR = Call(
     "resolve_anchor",
     {
@@ -1795,6 +1865,7 @@ _RETRIEVE_WITH = Call(
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
+        "rerank": "text",
     },
     {
         "k": None,
@@ -1805,6 +1876,7 @@ _RETRIEVE_WITH = Call(
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
+        "rerank": None,
     },
 )
 _RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
@@ -1814,8 +1886,8 @@ _REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 _ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 _RUN_EVAL = Call(
     "run_eval",
-    {"rag": "text", "eval": "text", "tags": "text[]", "label": "text"},
-    {"eval": None, "tags": None, "label": None},
+    {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
+    {"eval": None, "tags": None, "label": None, "rerank_scores": None},
 )
 _SEARCH_1 = Call(
     "search",
@@ -1983,8 +2055,16 @@ _SEARCH_WITH = Call(
         "filter": "jsonb",
         "query_embedding": "double precision[]",
         "rag": "text",
+        "rerank": "text",
     },
-    {"k": None, "min_score": None, "filter": None, "query_embedding": None, "rag": None},
+    {
+        "k": None,
+        "min_score": None,
+        "filter": None,
+        "query_embedding": None,
+        "rag": None,
+        "rerank": None,
+    },
 )
 _SIMILAR = Call(
     "similar",
@@ -2000,6 +2080,7 @@ _SIMILAR = Call(
 _SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 _SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
+_TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 _VALIDATE_CITATIONS = Call(
     "validate_citations",
@@ -2074,6 +2155,23 @@ class Functions(Caller):
         """
         return self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
+    def bind_reranker(
+        self,
+        name: str,
+        source: str,
+        weights_sha256: str,
+        max_tokens: int = 512,
+        revision: str | None = None,
+    ) -> Rerankers:
+        """Makes a reranker, or says where an existing one with the same weights and max_tokens
+        lies: source is a path, or a name on the hub with its revision, weights_sha256 the
+        digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
+        reads of query and passage together. Raises RG400, RG409.
+        """
+        return self._row(
+            _BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
         RG401, RG442, RG443.
@@ -2088,11 +2186,12 @@ class Functions(Caller):
         max_context: int | None = None,
         unit: str = "token",
     ) -> Any:
-        """Returns the evidence that the hits of a trace, or chunks of a corpus by their ids,
-        amount to: canonical_text in at most max_context (1 to 10000000, null: no limit)
-        tokens (four characters each) or characters (unit: token or char), its hash (16 hex
-        digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed
-        since the trace). Raises RG400, RG404, RG406, RG407.
+        """Returns the evidence that the hits of a trace (after its reranking, the ones
+        returned), or chunks of a corpus by their ids, amount to: canonical_text in at most
+        max_context (1 to 10000000, null: no limit) tokens (four characters each) or
+        characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and
+        omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
+        RG404, RG406, RG407.
         """
         return self._value(_BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit)
 
@@ -2127,14 +2226,18 @@ class Functions(Caller):
         return self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
 
     def challenge_eval(
-        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        rerank_scores: Any = None,
     ) -> list[ChallengeEvalRow]:
         """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
         whether it changes any result of a case that passes (applies) and whether cases fail
-        then (caught, count), and a row for each case that catches none. Raises RG404, RG417,
-        RG441.
+        then (caught, count), and a row for each case that catches none; rerank_scores is that
+        of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags)
+        return self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
 
     def check_citations(
         self,
@@ -2436,8 +2539,8 @@ class Functions(Caller):
 
     def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their gates and answers, and returns each month with the number of traces and hits
-        dropped. It waits for readers of the tables. Raises RG400.
+        their rerankings, gates and answers, and returns each month with the number of traces
+        and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -2484,6 +2587,15 @@ class Functions(Caller):
     def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
         return self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    def eval_candidates(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalCandidatesRow]:
+        """Returns what a reranker has to score for a run: its name, and each query with the
+        chunks that the retriever finds (four times topK, at most 1000) and the passages to
+        give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
+        """
+        return self._rows(_EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
 
     def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
@@ -2656,8 +2768,8 @@ class Functions(Caller):
 
     def get_retriever(self, retriever: str) -> RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
-        corpus, mode, k, min_score and the model that it is declared for (null for none).
-        Raises RG400, RG404, RG417, RG441.
+        corpus, mode, k, min_score, the model that it is declared for and the reranker (null
+        for none). Raises RG400, RG404, RG417, RG441.
         """
         return self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
@@ -2821,6 +2933,10 @@ class Functions(Caller):
         rejected) or of all. Raises RG400, RG401, RG404.
         """
         return self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    def list_rerankers(self) -> list[Rerankers]:
+        """Lists the rerankers by name."""
+        return self._rows(_LIST_RERANKERS, Rerankers)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
@@ -3224,6 +3340,22 @@ class Functions(Caller):
         """
         self._run(_RECORD_READING, corpus, source_name, documents, failed)
 
+    def record_rerank(
+        self,
+        trace_id: UUID | str,
+        model: str,
+        chunk_ids: Sequence[str],
+        scores: Sequence[float],
+        k: int | None = None,
+    ) -> list[RetrievalReranks]:
+        """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
+        their finite scores, in any order), and returns the hits by score, equal ones in the
+        order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
+        Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
+        written.
+        """
+        return self._rows(_RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k)
+
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
@@ -3289,6 +3421,13 @@ class Functions(Caller):
         the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
         value: int = self._value(_REQUEUE_EMBEDDINGS, corpus)
+        return value
+
+    def rerank_depth(self, k: int) -> int:
+        """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
+        most 1000.
+        """
+        value: int = self._value(_RERANK_DEPTH, k)
         return value
 
     def resolve_anchor(
@@ -3502,10 +3641,13 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        rerank: str | None = None,
     ) -> list[TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
-        trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.
+        trace with both names. A retriever that declares a reranker has to be asked for its
+        ranking before reranking (rerank: none), which a client reranks. Raises what
+        ragdb.retrieve raises, RG415, RG417, RG441.
         """
         return self._rows(
             _RETRIEVE_WITH,
@@ -3520,6 +3662,7 @@ class Functions(Caller):
             client,
             otel_trace_id,
             otel_span_id,
+            rerank,
         )
 
     def retry_failed(self, corpus: str | None = None) -> int:
@@ -3556,13 +3699,16 @@ class Functions(Caller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         label: str | None = None,
+        rerank_scores: Any = None,
     ) -> EvalRuns:
         """Runs the cases of an eval (the only one of the rag unless named; those with one of the
         tags, all when null) and the answer contracts of its rag through the rag's retriever,
         each retrieval recorded, and returns the run with its verdict. A case whose retriever
-        raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.
+        raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a
+        reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
+        {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label)
+        return self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
     @overload
     def search(
@@ -3737,8 +3883,8 @@ class Functions(Caller):
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
         "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
         gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417,
-        RG441, and RG445 where required citations or evidence are missing.
+        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415,
+        RG417, RG441, and RG445 where required citations or evidence are missing.
         """
         return self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
 
@@ -3751,12 +3897,13 @@ class Functions(Caller):
         filter: Any = None,
         query_embedding: Sequence[float] | None = None,
         rag: str | None = None,
+        rerank: str | None = None,
     ) -> list[Hit]:
         """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
-        raises, RG417, RG441.
+        raises, RG415, RG417, RG441.
         """
         return self._rows(
-            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag
+            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag, rerank
         )
 
     def similar(
@@ -3785,6 +3932,12 @@ class Functions(Caller):
         RG400, RG407.
         """
         return self._rows(_TRACE_HITS, RetrievalHits, trace_id)
+
+    def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+        """Returns what a reranker made of the hits of one trace, best first; none where it was
+        not reranked. Raises RG400, RG407.
+        """
+        return self._rows(_TRACE_RERANKS, RetrievalReranks, trace_id)
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
@@ -3853,15 +4006,15 @@ class Functions(Caller):
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
         and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, is_intact false where a row was edited, added or removed since. Raises
-        RG400, RG407.
+        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
+        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
         """
         return self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404,
-        RG407.
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
+        RG404, RG407.
         """
         return self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
@@ -3921,6 +4074,23 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
+    async def bind_reranker(
+        self,
+        name: str,
+        source: str,
+        weights_sha256: str,
+        max_tokens: int = 512,
+        revision: str | None = None,
+    ) -> Rerankers:
+        """Makes a reranker, or says where an existing one with the same weights and max_tokens
+        lies: source is a path, or a name on the hub with its revision, weights_sha256 the
+        digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
+        reads of query and passage together. Raises RG400, RG409.
+        """
+        return await self._row(
+            _BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
     ) -> None:
@@ -3937,11 +4107,12 @@ class AsyncFunctions(AsyncCaller):
         max_context: int | None = None,
         unit: str = "token",
     ) -> Any:
-        """Returns the evidence that the hits of a trace, or chunks of a corpus by their ids,
-        amount to: canonical_text in at most max_context (1 to 10000000, null: no limit)
-        tokens (four characters each) or characters (unit: token or char), its hash (16 hex
-        digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed
-        since the trace). Raises RG400, RG404, RG406, RG407.
+        """Returns the evidence that the hits of a trace (after its reranking, the ones
+        returned), or chunks of a corpus by their ids, amount to: canonical_text in at most
+        max_context (1 to 10000000, null: no limit) tokens (four characters each) or
+        characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and
+        omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
+        RG404, RG406, RG407.
         """
         return await self._value(
             _BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
@@ -3978,14 +4149,18 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
 
     async def challenge_eval(
-        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        rerank_scores: Any = None,
     ) -> list[ChallengeEvalRow]:
         """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
         whether it changes any result of a case that passes (applies) and whether cases fail
-        then (caught, count), and a row for each case that catches none. Raises RG404, RG417,
-        RG441.
+        then (caught, count), and a row for each case that catches none; rerank_scores is that
+        of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return await self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags)
+        return await self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
 
     async def check_citations(
         self,
@@ -4299,8 +4474,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their gates and answers, and returns each month with the number of traces and hits
-        dropped. It waits for readers of the tables. Raises RG400.
+        their rerankings, gates and answers, and returns each month with the number of traces
+        and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return await self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -4349,6 +4524,15 @@ class AsyncFunctions(AsyncCaller):
     async def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
         return await self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    async def eval_candidates(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalCandidatesRow]:
+        """Returns what a reranker has to score for a run: its name, and each query with the
+        chunks that the retriever finds (four times topK, at most 1000) and the passages to
+        give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
+        """
+        return await self._rows(_EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
 
     async def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
@@ -4527,8 +4711,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
-        corpus, mode, k, min_score and the model that it is declared for (null for none).
-        Raises RG400, RG404, RG417, RG441.
+        corpus, mode, k, min_score, the model that it is declared for and the reranker (null
+        for none). Raises RG400, RG404, RG417, RG441.
         """
         return await self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
@@ -4694,6 +4878,10 @@ class AsyncFunctions(AsyncCaller):
         rejected) or of all. Raises RG400, RG401, RG404.
         """
         return await self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    async def list_rerankers(self) -> list[Rerankers]:
+        """Lists the rerankers by name."""
+        return await self._rows(_LIST_RERANKERS, Rerankers)
 
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
@@ -5101,6 +5289,24 @@ class AsyncFunctions(AsyncCaller):
         """
         await self._run(_RECORD_READING, corpus, source_name, documents, failed)
 
+    async def record_rerank(
+        self,
+        trace_id: UUID | str,
+        model: str,
+        chunk_ids: Sequence[str],
+        scores: Sequence[float],
+        k: int | None = None,
+    ) -> list[RetrievalReranks]:
+        """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
+        their finite scores, in any order), and returns the hits by score, equal ones in the
+        order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
+        Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
+        written.
+        """
+        return await self._rows(
+            _RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+        )
+
     async def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
@@ -5166,6 +5372,13 @@ class AsyncFunctions(AsyncCaller):
         the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
         value: int = await self._value(_REQUEUE_EMBEDDINGS, corpus)
+        return value
+
+    async def rerank_depth(self, k: int) -> int:
+        """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
+        most 1000.
+        """
+        value: int = await self._value(_RERANK_DEPTH, k)
         return value
 
     async def resolve_anchor(
@@ -5381,10 +5594,13 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        rerank: str | None = None,
     ) -> list[TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
-        trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.
+        trace with both names. A retriever that declares a reranker has to be asked for its
+        ranking before reranking (rerank: none), which a client reranks. Raises what
+        ragdb.retrieve raises, RG415, RG417, RG441.
         """
         return await self._rows(
             _RETRIEVE_WITH,
@@ -5399,6 +5615,7 @@ class AsyncFunctions(AsyncCaller):
             client,
             otel_trace_id,
             otel_span_id,
+            rerank,
         )
 
     async def retry_failed(self, corpus: str | None = None) -> int:
@@ -5435,13 +5652,16 @@ class AsyncFunctions(AsyncCaller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         label: str | None = None,
+        rerank_scores: Any = None,
     ) -> EvalRuns:
         """Runs the cases of an eval (the only one of the rag unless named; those with one of the
         tags, all when null) and the answer contracts of its rag through the rag's retriever,
         each retrieval recorded, and returns the run with its verdict. A case whose retriever
-        raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.
+        raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a
+        reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
+        {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return await self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label)
+        return await self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
     @overload
     async def search(
@@ -5616,8 +5836,8 @@ class AsyncFunctions(AsyncCaller):
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
         "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
         gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417,
-        RG441, and RG445 where required citations or evidence are missing.
+        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415,
+        RG417, RG441, and RG445 where required citations or evidence are missing.
         """
         return await self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
 
@@ -5630,12 +5850,13 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         query_embedding: Sequence[float] | None = None,
         rag: str | None = None,
+        rerank: str | None = None,
     ) -> list[Hit]:
         """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
-        raises, RG417, RG441.
+        raises, RG415, RG417, RG441.
         """
         return await self._rows(
-            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag
+            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag, rerank
         )
 
     async def similar(
@@ -5664,6 +5885,12 @@ class AsyncFunctions(AsyncCaller):
         RG400, RG407.
         """
         return await self._rows(_TRACE_HITS, RetrievalHits, trace_id)
+
+    async def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+        """Returns what a reranker made of the hits of one trace, best first; none where it was
+        not reranked. Raises RG400, RG407.
+        """
+        return await self._rows(_TRACE_RERANKS, RetrievalReranks, trace_id)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
@@ -5734,15 +5961,15 @@ class AsyncFunctions(AsyncCaller):
     async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
         and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, is_intact false where a row was edited, added or removed since. Raises
-        RG400, RG407.
+        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
+        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
         """
         return await self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404,
-        RG407.
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
+        RG404, RG407.
         """
         return await self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ragdb.client import Database
     from ragdb.functions import TracedHit
+    from ragdb.rerank import RerankedHit, Reranker
 
 Unit = Literal["token", "char"]
 Embed = Callable[[str], "list[float] | None"]
@@ -335,34 +336,46 @@ class PostgresRetriever:
     """Finds chunks through a retriever of a contract, and leaves a trace of each retrieval.
 
     `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
-    the corpus's embedder does. `trace_id` is the trace of the last retrieval.
+    the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
+    a name, a model, or "none". `trace_id` is the trace of the last retrieval.
     """
 
-    def __init__(self, db: Database, retriever_name: str, *, embed: Embed | None = None) -> None:
-        self.db, self.retriever_name, self.embed = db, retriever_name, embed
+    def __init__(
+        self,
+        db: Database,
+        retriever_name: str,
+        *,
+        embed: Embed | None = None,
+        rerank: str | Reranker | None = None,
+    ) -> None:
+        self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        declared = self.db.get_retriever(self.retriever_name)
+        reranker = _reranker(declared.reranker if self.rerank is None else self.rerank)
+        vector = None
+        if self.embed is not None:
+            vector = self.embed(query.query)
+        elif declared.mode in ("semantic", "hybrid"):
+            vector = _embedding(self.db, declared.corpus, query.query)
         hits = self.db.retrieve_with(
-            self.retriever_name, query.query, query.top_k, query_embedding=self._embedding(query)
+            self.retriever_name,
+            query.query,
+            _depth(self.db, query, reranker),
+            query_embedding=vector,
+            rerank="none",
         )
         self.trace_id = self.db.last_trace_id()
-        return tuple(map(_chunk, hits))
-
-    def _embedding(self, query: RetrievalQuery) -> list[float] | None:
-        if self.embed is not None:
-            return self.embed(query.query)
-        declared = self.db.get_retriever(self.retriever_name)
-        if declared.mode not in ("semantic", "hybrid"):
-            return None
-        return _embedding(self.db, declared.corpus, query.query)
+        return _best(self.db, query, hits, reranker)
 
 
 class CorpusRetriever:
     """Finds chunks of a corpus, and leaves a trace of each retrieval.
 
     Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` is as in
-    `PostgresRetriever`. `trace_id` is the trace of the last retrieval.
+    `PostgresRetriever`, and `rerank` is a reranker, a name or a model. `trace_id` is the trace of
+    the last retrieval.
     """
 
     def __init__(
@@ -373,9 +386,10 @@ class CorpusRetriever:
         mode: str | None = None,
         embed: Embed | None = None,
         client: str | None = None,
+        rerank: str | Reranker | None = None,
     ) -> None:
         self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
-        self.embed = embed
+        self.embed, self.rerank = embed, _reranker(rerank)
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -387,13 +401,13 @@ class CorpusRetriever:
         hits = self.db.retrieve(
             self.corpus,
             query.query,
-            query.top_k,
+            _depth(self.db, query, self.rerank),
             self.mode,
             query_embedding=vector,
             client=self.client,
         )
         self.trace_id = self.db.last_trace_id()
-        return tuple(map(_chunk, hits))
+        return _best(self.db, query, hits, self.rerank)
 
 
 def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:
@@ -402,7 +416,23 @@ def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:
     return embed.for_query(db.connection, [corpus], text)
 
 
-def _chunk(hit: TracedHit) -> RetrievedChunk:
+def _reranker(asked: str | Reranker | None) -> str | Reranker | None:
+    return None if asked == "none" else asked
+
+
+def _depth(db: Database, query: RetrievalQuery, reranker: str | Reranker | None) -> int:
+    return query.top_k if reranker is None else int(db.rerank_depth(query.top_k))
+
+
+def _best(
+    db: Database, query: RetrievalQuery, hits: list[TracedHit], reranker: str | Reranker | None
+) -> tuple[RetrievedChunk, ...]:
+    if reranker is None:
+        return tuple(map(_chunk, hits))
+    return tuple(map(_chunk, db.rerank(query.query, hits, reranker, query.top_k)))
+
+
+def _chunk(hit: TracedHit | RerankedHit) -> RetrievedChunk:
     return RetrievedChunk(
         hit.source,
         hit.chunk_id,
@@ -417,5 +447,11 @@ def _chunk(hit: TracedHit) -> RetrievedChunk:
             "start_offset": hit.start_offset,
             "end_offset": hit.end_offset,
             "content_hash": hit.content_hash,
+            **_reranked(hit),
         },
     )
+
+
+def _reranked(hit: TracedHit | RerankedHit) -> dict[str, Any]:
+    names = ("rerank_score", "retrieval_rank")
+    return {name: getattr(hit, name) for name in names if hasattr(hit, name)}

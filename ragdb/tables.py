@@ -192,6 +192,7 @@ eval_runs = Table(
     Column("reasons", ARRAY(Text), nullable=False),
     Column("elapsed_ms", Double, nullable=False),
     Column("caller", Text, nullable=False),
+    Column("reranker", Text),
 )
 
 event_clock = Table(
@@ -306,6 +307,17 @@ lexemes = Table(
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 
+rerankers = Table(
+    "rerankers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("max_tokens", Integer, nullable=False),
+    Column("weights_sha256", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("revision", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+
 retrieval_hits = Table(
     "retrieval_hits",
     metadata,
@@ -320,6 +332,22 @@ retrieval_hits = Table(
     Column("semantic_score", Double),
     Column("lexical_rank", Integer),
     Column("semantic_rank", Integer),
+)
+
+retrieval_reranks = Table(
+    "retrieval_reranks",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("trace_id", Uuid, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("chunk_id", Text, nullable=False),
+    Column("score", Double, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("is_returned", Boolean, nullable=False),
+    Column("recorded_at", DateTime(timezone=True), nullable=False),
+    Column("rerank_hash", LargeBinary),
+    Column("rerank_mac", LargeBinary),
 )
 
 retrieval_rollups = Table(

@@ -1,6 +1,6 @@
 -- Traces: every retrieval leaves one row of retrieval_traces and a row of retrieval_hits per hit.
--- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of gates and answers,
--- which share their months.
+-- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of rerankings, gates and
+-- answers, which share their months.
 
 -- The canonical form of everything hashed here. A length before each field keeps two lists of fields from
 -- having the same bytes, and the *_send functions give bytes that no setting changes (a text cast of a
@@ -231,7 +231,7 @@ comment on function ragdb._check_admissible() is
 -- What hangs from a trace stands before it: months are dropped in this order.
 create or replace function ragdb._partitioned() returns text[]
 language sql immutable parallel safe
-return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_traces}'::text[];
+return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
 comment on function ragdb._partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace before the traces.';
 
@@ -287,8 +287,8 @@ begin
   execute format('create table ragdb.%I (like ragdb.%I including all)', v_name, parent);
   execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
     v_name || '_ids_are_unique',
-    case parent when 'retrieval_hits' then 'corpus_id, trace_id, rank'
-      when 'answer_citations' then 'corpus_id, answer_id, row_no'
+    case when parent in ('retrieval_hits', 'retrieval_reranks') then 'corpus_id, trace_id, rank'
+      when parent = 'answer_citations' then 'corpus_id, answer_id, row_no'
       else 'corpus_id, id, created_at' end);
   perform ragdb._index_partition(v_name);
   perform ragdb._protect_partition(v_name);
@@ -427,7 +427,7 @@ begin
   end loop;
 end $$;
 comment on function ragdb.drop_traces_before(date) is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their rerankings, gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
 
 -- Recording
 
@@ -768,6 +768,8 @@ as $$
 declare
   v_trace ragdb.retrieval_traces := ragdb._open_trace(trace_id);
   v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
+  v_reranks ragdb.retrieval_reranks[] := array(select r from ragdb.trace_reranks(trace_id) r);
+  v_reranked ragdb.retrieval_reranks := v_reranks[1];
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
@@ -775,11 +777,19 @@ begin
       ('trace_hash', encode(v_trace.trace_hash, 'hex'),
         encode(ragdb._trace_hash(v_trace, v_hits), 'hex')),
       ('result_hash', v_trace.result_hash, ragdb._result_hash(v_hits)),
-      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace), 'hex')),
+      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at), 'hex')),
       ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
       ('query_hash', v_trace.query_hash, case when v_trace.query_text is null then v_trace.query_hash
         else encode(sha256(ragdb._utf8(v_trace.query_text)), 'hex') end)
-    ) as v (field, stored, recomputed);
+    ) as v (field, stored, recomputed)
+    union all
+    select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
+    from (values
+      ('rerank_hash', encode(v_reranked.rerank_hash, 'hex'), encode(ragdb._rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
+      ('rerank_mac', encode(v_reranked.rerank_mac, 'hex'), encode(
+        ragdb._matching_mac(v_reranked.rerank_hash, v_reranked.rerank_mac, v_reranked.recorded_at), 'hex'))
+    ) as v (field, stored, recomputed)
+    where v_reranks <> '{}';
 end $$;
 comment on function ragdb.verify_trace(uuid) is
-  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
+  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, and of its reranking where it has one, rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';

@@ -828,27 +828,27 @@ return ragdb._hmac_sha256(secret, ragdb._packed('ragdb-trace-1'::bytea)
 comment on function ragdb._trace_mac(bytea, bytea) is
   'Signs the hash of a trace with a secret; null where either is.';
 
-create or replace function ragdb._matching_mac(trace ragdb.retrieval_traces) returns bytea
+create or replace function ragdb._matching_mac(hash bytea, mac bytea, created_at timestamptz) returns bytea
 language sql stable parallel safe
 return (
   with signers as (
-    select k.secret, k.created_at <= (trace).created_at as is_older,
-        coalesce(least(k.active_until, k.not_after) > (trace).created_at, true) as was_active
+    select k.secret, k.created_at <= _matching_mac.created_at as is_older,
+        coalesce(least(k.active_until, k.not_after) > _matching_mac.created_at, true) as was_active
       from ragdb.signing_keys k
   )
   select case
       -- no key was there to sign it
-      when (trace).trace_mac is null
+      when _matching_mac.mac is null
         and not exists (select from signers s where s.is_older and s.was_active) then null
       -- the key that signed it is not here: a restored copy without its keys
-      when (trace).trace_mac is not null
-        and not exists (select from signers s where s.is_older) then (trace).trace_mac
+      when _matching_mac.mac is not null
+        and not exists (select from signers s where s.is_older) then _matching_mac.mac
       else coalesce((select m.mac from signers s
-          cross join lateral (select ragdb._trace_mac((trace).trace_hash, s.secret) as mac) m
-          where m.mac = (trace).trace_mac limit 1), '\x00')
+          cross join lateral (select ragdb._trace_mac(_matching_mac.hash, s.secret) as mac) m
+          where m.mac = _matching_mac.mac limit 1), '\x00')
     end);
-comment on function ragdb._matching_mac(ragdb.retrieval_traces) is
-  'Returns the signature that a trace should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
+comment on function ragdb._matching_mac(bytea, bytea, timestamptz) is
+  'Returns the signature that the hash of a trace of that time should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
 
 -- ── slices ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -176,12 +176,20 @@ declare
   v_min_lexical constant float8 := coalesce((v_trace.ranking ->> 'min_lexical')::float8, 0);
   v_min_semantic constant float8 := coalesce((v_trace.ranking ->> 'min_semantic')::float8, 0);
   v_rank integer;
+  v_reranked ragdb.retrieval_reranks;
   v_hit ragdb.hit;
 begin
   select h.rank into v_rank from ragdb.trace_hits(v_trace.id) h
     where h.chunk_id = why_not.chunk_id;
+  select r.* into v_reranked from ragdb.trace_reranks(v_trace.id) r where r.chunk_id = why_not.chunk_id;
+  if v_reranked.is_returned is false then
+    return query select 'rerank', format('%s put it from rank %s to %s, and the first %s were returned', v_reranked.model, v_rank,
+      v_reranked.rank, (select count(*) from ragdb.trace_reranks(v_trace.id) r where r.is_returned));
+    return;
+  end if;
   if v_rank is not null then
-    return query select 'hit', 'it was returned at rank ' || v_rank;
+    return query select 'hit', 'it was returned at rank ' || case when v_reranked.rank is null then v_rank::text
+      else format('%s, where %s put it from %s', v_reranked.rank, v_reranked.model, v_rank) end;
     return;
   end if;
   if not exists (select from ragdb.chunks c
@@ -235,4 +243,4 @@ begin
       from ragdb.trace_hits(v_trace.id) h;
 end $$;
 comment on function ragdb.why_not(uuid, text) is
-  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score or limit; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
+  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';

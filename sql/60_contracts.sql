@@ -86,7 +86,7 @@ begin atomic
     ('retriever', 'mode', 'choice', null, null, 'lexical semantic hybrid reference', 'rag-retriever-mode-invalid', null),
     ('retriever', 'topK', 'integer', 1, 1000, null, 'rag-retriever-topk-invalid', null),
     ('retriever', 'minScore', 'number', 0, 1, null, 'rag-retriever-minscore-invalid', null),
-    ('retriever', 'rerank', 'choice', null, null, 'none', 'rag-retriever-rerank-invalid', null),
+    ('retriever', 'rerank', 'text', null, null, null, null, null),
     ('rag', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('rag', 'retriever', 'text', null, null, null, null, 'rag-unknown-retriever'),
     ('rag', 'prompt', 'text', null, null, null, null, null),
@@ -645,7 +645,7 @@ return pg_catalog.jsonb_typeof(_is_contract.contract) = 'object' and coalesce(pg
   and coalesce(_is_contract.contract ->> 'contract', 'contract') ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 comment on function ragdb._is_contract(jsonb) is 'Whether a value has the form {"contract": name, "nodes": […]}.';
 
--- Definer: it looks at corpora and their recorded scores, of those only that the caller may read.
+-- Definer: it looks at rerankers, and at corpora and their recorded scores, of those only that the caller may read.
 create or replace function ragdb.validate_contract(contract jsonb)
 returns table (rule text, severity text, node text, line integer, "column" integer, message text, hint text)
 language plpgsql stable parallel safe security definer
@@ -687,6 +687,15 @@ begin
       cross join lateral (select percentile_cont(0.95) within group (order by s.score) as p95, count(*) as n
         from unnest(ragdb._top_scores(c.corpus_id, coalesce(t.keys ->> 'mode', case when t.keys ? 'embed' then 'hybrid' else 'lexical' end))) s (score)) q
     where i.node in ('retriever', 'ragCase') and q.n >= 20 and ragdb._number(i.keys ->> 'minScore', 0, 1) > q.p95
+    union all
+    select 'rag-retriever-rerank-invalid', 'error', i.node, i.line,
+      coalesce(ragdb._whole(i.columns ->> 'rerank', 1, 10000000)::integer, i."column"),
+      format('rerank of retriever %s is %s, not none or a reranker that was bound', ragdb._quote(i.name), ragdb._quote(i.keys ->> 'rerank')),
+      coalesce('did you mean ' || ragdb._nearest_name(i.keys ->> 'rerank', array(select r.name from ragdb.rerankers r)) || '?',
+        'ragdb reranker bind makes one')
+    from unnest(v_items) i
+    where i.node = 'retriever' and i.keys ->> 'rerank' <> 'none'
+      and not exists (select from ragdb.rerankers r where r.name = i.keys ->> 'rerank')
     order by 4 nulls first, 5, 2, 1, 6;
 end $$;
 comment on function ragdb.validate_contract(jsonb) is
@@ -944,7 +953,8 @@ comment on function ragdb._contract_node(text, text) is
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.retriever_settings') is null then
-    create type ragdb.retriever_settings as (corpus text, mode text, k integer, min_score float8, embedding_model text);
+    create type ragdb.retriever_settings as (
+      corpus text, mode text, k integer, min_score float8, embedding_model text, reranker text);
   end if;
 end $$;
 comment on type ragdb.retriever_settings is 'How a retriever of a contract searches when nothing else is asked.';
@@ -955,9 +965,10 @@ return row((retriever).corpus,
   coalesce((retriever).keys ->> 'mode', case when (retriever).keys ? 'embed' then 'hybrid' else 'lexical' end),
   coalesce(((retriever).keys ->> 'topK')::integer, 5), coalesce(((retriever).keys ->> 'minScore')::float8, 0),
   (select e.keys ->> 'model' from ragdb.contract_nodes e where e.contract = (retriever).contract and e.version = (retriever).version
-    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'))::ragdb.retriever_settings;
+    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
+  nullif((retriever).keys ->> 'rerank', 'none'))::ragdb.retriever_settings;
 comment on function ragdb._retriever_settings(ragdb.contract_nodes) is
-  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5 and minScore 0 unless declared.';
+  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5, minScore 0 and no reranker unless declared.';
 
 create or replace function ragdb._open_retriever(retriever ragdb.contract_nodes, mode text) returns ragdb.retriever_settings
 language plpgsql stable parallel safe
@@ -996,7 +1007,7 @@ begin
   return ragdb._open_retriever(ragdb._contract_node('retriever', retriever), null);
 end $$;
 comment on function ragdb.get_retriever(text) is
-  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score and the model that it is declared for (null for none). Raises RG400, RG404, RG417, RG441.';
+  'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, mode, k, min_score, the model that it is declared for and the reranker (null for none). Raises RG400, RG404, RG417, RG441.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.named_retriever') is null then
@@ -1028,26 +1039,47 @@ end $$;
 comment on function ragdb._named_retriever(text, text) is
   'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417, RG441.';
 
+-- What was declared with a reranker is never returned without one unless that is asked for.
+create or replace function ragdb._check_rerank(retriever text, declared text, rerank text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if rerank <> 'none' then
+    raise exception 'rerank is %', ragdb._quote(rerank)
+      using errcode = 'RG400', detail = 'a reranker runs in the client', hint = 'leave it out, or pass none for the ranking before reranking';
+  end if;
+  if declared is not null and rerank is null then
+    raise exception 'retriever % is reranked by %', ragdb._quote(retriever), ragdb._quote(declared)
+      using errcode = 'RG415', detail = 'a reranker runs in the client, and this call ends in the database',
+            hint = 'use ragdb.retrieval.PostgresRetriever or ragdb eval, or pass rerank => ''none'' for the ranking before reranking';
+  end if;
+end $$;
+comment on function ragdb._check_rerank(text, text, text) is
+  'Refuses to search without the reranker that a retriever declares (null: none) unless rerank is none. Raises RG400, RG415.';
+
 create or replace function ragdb.search_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
-  query_embedding float8[] default null, rag text default null)
+  query_embedding float8[] default null, rag text default null, rerank text default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_settings ragdb.retriever_settings := (ragdb._named_retriever(retriever, rag)).settings;
+  v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
+  v_settings ragdb.retriever_settings := v_named.settings;
 begin
+  perform ragdb._check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
   return query select h.* from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
 end $$;
-comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text) is
-  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG417, RG441.';
+comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text, text) is
+  'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, RG415, RG417, RG441.';
 
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null, filter jsonb default null,
   query_embedding float8[] default null, rag text default null, client text default null,
-  otel_trace_id text default null, otel_span_id text default null)
+  otel_trace_id text default null, otel_span_id text default null, rerank text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -1056,9 +1088,10 @@ declare
   v_named ragdb.named_retriever := ragdb._named_retriever(retriever, rag);
   v_settings ragdb.retriever_settings := v_named.settings;
 begin
+  perform ragdb._check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
   return query select h.* from ragdb._retrieve(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding, client => client,
     otel_trace_id => otel_trace_id, otel_span_id => otel_span_id, retriever => (v_named.retriever).name, rag => v_named.rag) h;
 end $$;
-comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text) is
-  'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. Raises what ragdb.retrieve raises, RG417, RG441.';
+comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text, text, text, text) is
+  'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both names. A retriever that declares a reranker has to be asked for its ranking before reranking (rerank: none), which a client reranks. Raises what ragdb.retrieve raises, RG415, RG417, RG441.';

@@ -37,6 +37,7 @@ comment on column ragdb.eval_runs.min_score is 'Its minScore.';
 comment on column ragdb.eval_runs.embedding_model is 'Model of its embed; null without one.';
 comment on column ragdb.eval_runs.ranking_hash is 'Hash of how the corpus ranked.';
 comment on column ragdb.eval_runs.semantics_version is 'Version of what assertions and metrics mean.';
+comment on column ragdb.eval_runs.reranker is 'Reranker of its retriever; null without one.';
 comment on column ragdb.eval_runs.label is 'What the caller called the run.';
 comment on column ragdb.eval_runs.tags is 'Tags that chose its cases; null for all.';
 comment on column ragdb.eval_runs.metric is 'Metric of the eval; null without one.';
@@ -328,16 +329,16 @@ do $$ begin
   if pg_catalog.to_regtype('ragdb.eval_setting') is null then
     create type ragdb.eval_setting as (
       rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes, settings ragdb.retriever_settings,
-      corpus ragdb.corpora, metric text, threshold float8, max_context integer);
+      corpus ragdb.corpora, metric text, threshold float8, max_context integer, rerank_scores jsonb);
     create type ragdb.eval_retrieval as (outcome ragdb.eval_case, hits ragdb.eval_hit[]);
     create type ragdb.eval_measure as (case_no integer, metric text, value float8);
   end if;
 end $$;
-comment on type ragdb.eval_setting is 'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus.';
+comment on type ragdb.eval_setting is 'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus, the scores of its reranker.';
 comment on type ragdb.eval_retrieval is 'A case with what was retrieved for it.';
 comment on type ragdb.eval_measure is 'A metric of a case; case 0 is the run.';
 
-create or replace function ragdb._eval_setting(rag text, eval text) returns ragdb.eval_setting
+create or replace function ragdb._eval_setting(rag text, eval text, rerank_scores jsonb default null) returns ragdb.eval_setting
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -353,10 +354,52 @@ begin
   v_setting.threshold := ((v_setting.eval).keys ->> 'threshold')::float8;
   select (g.keys ->> 'maxContext')::integer into v_setting.max_context from ragdb.contract_nodes g
     where g.contract = (v_setting.rag).contract and g.version = (v_setting.rag).version and g.node = 'grounding' and g.rag = (v_setting.rag).name;
+  v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb._eval_setting(text, text) is
+comment on function ragdb._eval_setting(text, text, jsonb) is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
+
+create or replace function ragdb._check_rerank_scores(setting ragdb.eval_setting) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_reranker text := (setting.settings).reranker;
+begin
+  if jsonb_typeof(setting.rerank_scores) <> 'object' or jsonb_path_exists(setting.rerank_scores, 'strict $.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))', '{}', true) then
+    raise exception 'rerank_scores is no object of scores'
+      using errcode = 'RG442', detail = 'it is what the reranker gave each chunk of ragdb.eval_candidates()',
+            hint = '{"query": {"chunk_id": score}}';
+  end if;
+  if v_reranker is not null and setting.rerank_scores is null then
+    raise exception 'retriever % is reranked by %', ragdb._quote((setting.retriever).name), ragdb._quote(v_reranker)
+      using errcode = 'RG415', detail = 'a reranker runs in the client, and no scores of it are given',
+            hint = '`ragdb eval run` reranks; or score ragdb.eval_candidates() and pass rerank_scores';
+  end if;
+end $$;
+comment on function ragdb._check_rerank_scores(ragdb.eval_setting) is
+  'Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415, RG442.';
+
+-- A score for each hit, or an error; then the k best.
+create or replace function ragdb._rerank_case(setting ragdb.eval_setting, trace_id uuid, query text, hits ragdb.eval_hit[], k integer)
+returns ragdb.eval_hit[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_scores jsonb := setting.rerank_scores -> query;
+  v_ids text[] := array(select h.chunk_id from unnest(hits) h order by h.rank);
+  v_reranks ragdb.retrieval_reranks[] := ragdb._record_rerank(ragdb._open_trace(trace_id), (setting.settings).reranker, v_ids,
+    array(select (v_scores ->> i.id)::float8 from unnest(v_ids) with ordinality i (id, n) order by i.n), k);
+begin
+  return array(
+    select row(h.case_no, r.rank, h.chunk_id, h.source, h.text, h.citation, h.score, h.content_hash, h.token_count, h.doc_cid,
+      h.start_offset, h.end_offset)::ragdb.eval_hit
+    from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id where r.is_returned order by r.rank);
+end $$;
+comment on function ragdb._rerank_case(ragdb.eval_setting, uuid, text, ragdb.eval_hit[], integer) is
+  'Records the reranking of a case''s retrieval and returns the k best hits. Raises RG423.';
 
 -- Named conditions only: a deadlock or a full disk is no verdict on a retriever.
 create or replace function ragdb._retrieve_case(
@@ -368,6 +411,8 @@ as $$
 declare
   v_outcome ragdb.eval_case;
   v_hits ragdb.eval_hit[] := '{}';
+  v_k integer := coalesce(k, (setting.settings).k);
+  v_depth integer := case when (setting.settings).reranker is null then v_k else ragdb.rerank_depth(v_k) end;
 begin
   v_outcome.case_no := case_no;
   v_outcome.query := query;
@@ -377,7 +422,7 @@ begin
       select coalesce(array_agg(row(_retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
           h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit order by h.rank), '{}')
         into v_hits
-        from ragdb._retrieve((setting.settings).corpus, query, coalesce(k, (setting.settings).k), (setting.settings).mode,
+        from ragdb._retrieve((setting.settings).corpus, query, v_depth, (setting.settings).mode,
             coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval',
             retriever => (setting.retriever).name, rag => (setting.rag).name) h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id;
@@ -387,13 +432,16 @@ begin
         into v_hits
         from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
             policy => case when policy is not null then jsonb_build_object('policy_id', policy) end,
-            k => coalesce(k, (setting.settings).k), mode => (setting.settings).mode,
+            k => v_depth, mode => (setting.settings).mode,
             min_score => coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval') h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
           left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
     end if;
     v_outcome.trace_id := ragdb.last_trace_id();
     v_outcome.elapsed_ms := (ragdb._open_trace(v_outcome.trace_id)).elapsed_ms;
+    if (setting.settings).reranker is not null then
+      v_hits := ragdb._rerank_case(setting, v_outcome.trace_id, query, v_hits, v_k);
+    end if;
   exception when sqlstate 'RG000' or data_exception then
     v_hits := '{}';
     v_outcome.trace_id := null;
@@ -403,7 +451,7 @@ begin
   return row(v_outcome, v_hits)::ragdb.eval_retrieval;
 end $$;
 comment on function ragdb._retrieve_case(ragdb.eval_setting, integer, text, text, integer, float8, text, text) is
-  'Retrieves for a case through the retriever of a run, leaving a trace; a retriever that raises is noted, not raised.';
+  'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever that raises is noted, not raised.';
 
 -- Case 0 is the run. The hit rate and the grounding are KERN's; the rank metrics those of trec_eval.
 create or replace function ragdb._case_measures(
@@ -577,6 +625,7 @@ begin
   v_run.min_score := (setting.settings).min_score;
   v_run.embedding_model := case when v_run.rank_mode in ('semantic', 'hybrid') then (setting.settings).embedding_model end;
   v_run.ranking_hash := ragdb._ranking_hash(setting.corpus);
+  v_run.reranker := (setting.settings).reranker;
   v_run.semantics_version := 1;
   v_run.label := label;
   v_run.tags := tags;
@@ -595,14 +644,15 @@ begin
 end $$;
 comment on function ragdb._new_run(ragdb.eval_setting, text[], text) is 'Returns a run that begins now and has nothing yet.';
 
-create or replace function ragdb.run_eval(rag text, eval text default null, tags text[] default null, label text default null)
+create or replace function ragdb.run_eval(
+  rag text, eval text default null, tags text[] default null, label text default null, rerank_scores jsonb default null)
 returns ragdb.eval_runs
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
-  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval, rerank_scores);
   v_run ragdb.eval_runs := ragdb._new_run(v_setting, tags, label);
   v_depth integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
   v_case record;
@@ -619,6 +669,7 @@ declare
   v_case_no integer := 0;
   v_result jsonb;
 begin
+  perform ragdb._check_rerank_scores(v_setting);
   insert into ragdb.eval_runs select v_run.*;
   -- answers first: cases of the same query may assert something of them
   for v_answer in
@@ -677,8 +728,8 @@ begin
   end loop;
   return ragdb._close_run(v_run, v_started);
 end $$;
-comment on function ragdb.run_eval(text, text, text[], text) is
-  'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval recorded, and returns the run with its verdict. A case whose retriever raises has RETRIEVER_ERROR and the others go on. Raises RG404, RG417, RG441.';
+comment on function ragdb.run_eval(text, text, text[], text, jsonb) is
+  'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval recorded, and returns the run with its verdict. A case whose retriever raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates: {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.';
 
 -- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -777,3 +828,45 @@ begin
 end $$;
 comment on function ragdb.eval_queries(text, text, text[]) is
   'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words. Raises RG404, RG417, RG441.';
+
+-- What has to be scored before a reranked run. A query that cannot be searched has none, and fails its case in the run.
+create or replace function ragdb.eval_candidates(rag text, eval text default null, tags text[] default null)
+returns table (reranker text, query text, chunk_id text, passage text)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_settings ragdb.retriever_settings := v_setting.settings;
+  v_case record;
+begin
+  if v_settings.reranker is null then
+    return;
+  end if;
+  for v_case in
+    select c.query, c.k, c.min_score, c.anchor, c.policy from ragdb._eval_cases(v_setting.eval, (v_setting.corpus).corpus_id, tags) c
+    union
+    select n.keys ->> 'query', null, null, null, null from ragdb.contract_nodes n
+    where n.contract = (v_setting.rag).contract and n.version = (v_setting.rag).version and n.node = 'ragAnswerContract' and n.rag = (v_setting.rag).name
+    order by 1, 2, 3, 4, 5
+  loop
+    begin
+      return query
+        select v_settings.reranker, v_case.query, h.chunk_id, ragdb._searched_text(d.title, c.heading, c.text)
+        from unnest(case when v_case.anchor is null then array(
+            select s.chunk_id from ragdb.search(v_settings.corpus, v_case.query, ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), v_settings.mode,
+              coalesce(v_case.min_score, v_settings.min_score)) s)
+          else array(
+            select s.chunk_id from ragdb.search_slice(v_settings.corpus, v_case.query, anchor => v_case.anchor,
+              policy => case when v_case.policy is not null then jsonb_build_object('policy_id', v_case.policy) end,
+              k => ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), mode => v_settings.mode,
+              min_score => coalesce(v_case.min_score, v_settings.min_score)) s) end) h (chunk_id)
+          join ragdb.chunks c on c.corpus_id = (v_setting.corpus).corpus_id and c.chunk_id = h.chunk_id
+          join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+    exception when sqlstate 'RG000' or data_exception then
+      null;
+    end;
+  end loop;
+end $$;
+comment on function ragdb.eval_candidates(text, text, text[]) is
+  'Returns what a reranker has to score for a run: its name, and each query with the chunks that the retriever finds (four times topK, at most 1000) and the passages to give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.';

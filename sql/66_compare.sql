@@ -247,13 +247,14 @@ return array['reversed order', 'random order', 'first result dropped', 'last res
   'every chunk twice', 'ASCII only', 'empty'];
 comment on function ragdb._mutants() is 'Lists the broken retrievers that evals are challenged with.';
 
-create or replace function ragdb.challenge_eval(rag text, eval text default null, tags text[] default null)
+create or replace function ragdb.challenge_eval(
+  rag text, eval text default null, tags text[] default null, rerank_scores jsonb default null)
 returns table (subject text, name text, applies boolean, caught boolean, count integer, caught_by text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval);
+  v_setting ragdb.eval_setting := ragdb._eval_setting(rag, eval, rerank_scores);
   v_corpus_id integer := (v_setting.corpus).corpus_id;
   v_case record;
   v_given ragdb.eval_retrieval;
@@ -273,6 +274,7 @@ declare
   v_changed integer;
   v_catching integer[] := '{}';
 begin
+  perform ragdb._check_rerank_scores(v_setting);
   for v_case in select c.* from ragdb._eval_cases(v_setting.eval, v_corpus_id, tags) c order by c.case_no limit 500 loop
     v_given := ragdb._retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_cases := v_cases || v_given.outcome;
@@ -281,10 +283,13 @@ begin
     v_given_hits := v_given_hits || v_given.hits;
     -- without limits; not recorded, because nobody was given it
     v_found := array(
-      select row(v_case.case_no, h.rank, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
+      select row(v_case.case_no, row_number() over (order by r.rank nulls last, h.rank)::integer, h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
         c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb.eval_hit
-      from ragdb.search((v_setting.settings).corpus, v_case.query, least(1000, 3 * v_ks[v_case.case_no] + 1), (v_setting.settings).mode, 0) h
+      from ragdb.search((v_setting.settings).corpus, v_case.query, case when (v_setting.settings).reranker is null
+          then least(1000, 3 * v_ks[v_case.case_no] + 1) else ragdb.rerank_depth(v_ks[v_case.case_no]) end, (v_setting.settings).mode, 0) h
         join ragdb.chunks c on c.corpus_id = v_corpus_id and c.chunk_id = h.chunk_id
+        left join ragdb.retrieval_reranks r on r.corpus_id = v_corpus_id and r.trace_id = (v_given.outcome).trace_id
+          and r.created_at = ragdb._uuid_time((v_given.outcome).trace_id) and r.chunk_id = h.chunk_id
       where (v_given.outcome).error is null);
     v_found_hits := v_found_hits || v_found;
     v_assertions := v_assertions || array(select a from ragdb._typed_assertions(v_case.case_no, v_case.expected, v_case.asserts) a where a.kind <> 'latencyLte');
@@ -323,5 +328,5 @@ begin
       case when c.case_no = any (v_sound) then 'no broken retriever' else 'it fails with the sound one' end
     from unnest(v_cases) c where c.case_no <> all (v_catching) order by c.case_no;
 end $$;
-comment on function ragdb.challenge_eval(text, text, text[]) is
-  'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it changes any result of a case that passes (applies) and whether cases fail then (caught, count), and a row for each case that catches none. Raises RG404, RG417, RG441.';
+comment on function ragdb.challenge_eval(text, text, text[], jsonb) is
+  'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it changes any result of a case that passes (applies) and whether cases fail then (caught, count), and a row for each case that catches none; rerank_scores is that of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.';

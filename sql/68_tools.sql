@@ -191,12 +191,13 @@ declare
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
 begin
+  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
   return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), array(
     select h from ragdb.search(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score,
       query_embedding => search_tool.query_embedding) h), null);
 end $$;
 comment on function ragdb.search_tool(text, jsonb, float8[]) is
-  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG417, RG441, and RG445 where required citations or evidence are missing.';
+  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415, RG417, RG441, and RG445 where required citations or evidence are missing.';
 
 create or replace function ragdb.retrieve_tool(
   tool text, arguments jsonb default '{}', query_embedding float8[] default null, client text default null,
@@ -209,14 +210,16 @@ declare
   v_tool ragdb.tool_binding := ragdb._open_tool(tool);
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
-  v_hits ragdb.hit[] := array(
+  v_hits ragdb.hit[];
+begin
+  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
+  v_hits := array(
     select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
       h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
       h.metadata, h.mode, h.is_exact)::ragdb.hit
     from ragdb._retrieve(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
       client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
       retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
-begin
   return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id());
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is

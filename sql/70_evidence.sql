@@ -118,10 +118,12 @@ begin atomic
       'content_hash', pg_catalog.encode(c.content_hash, 'hex'), 'citation', c.citation))
       || pg_catalog.jsonb_build_object('heading', c.heading)
   from (
-    select h.rank as n, h.chunk_id, h.content_hash, h.score
+    select coalesce(r.rank, h.rank) as n, h.chunk_id, h.content_hash, h.score
     from ragdb.retrieval_hits h
+      left join ragdb.retrieval_reranks r on r.corpus_id = h.corpus_id and r.trace_id = h.trace_id
+        and r.created_at = h.created_at and r.chunk_id = h.chunk_id
     where h.corpus_id = _evidence_items.corpus_id and h.trace_id = _evidence_items.trace_id
-      and h.created_at = _evidence_items.created_at
+      and h.created_at = _evidence_items.created_at and r.is_returned is not false
     union all
     select min(u.n), u.chunk_id, null, null
     from pg_catalog.unnest(_evidence_items.chunk_ids) with ordinality u (chunk_id, n)
@@ -130,7 +132,7 @@ begin atomic
     left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end;
 comment on function ragdb._evidence_items(integer, uuid, timestamptz, text[]) is
-  'Returns the chunks of a trace, or those of a list, in their order with all that a pack says of each; reason is gone or changed where a chunk is not what the trace saw.';
+  'Returns the chunks of a trace (as its caller was given them, where it was reranked), or those of a list, in their order with all that a pack says of each; reason is gone or changed where a chunk is not what the trace saw.';
 
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once.
 create or replace function ragdb.build_evidence_pack(
@@ -206,7 +208,7 @@ begin
     'omitted', (v_pack -> 'omitted') || v_lost);
 end $$;
 comment on function ragdb.build_evidence_pack(uuid, text[], text, integer, text) is
-  'Returns the evidence that the hits of a trace, or chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to 10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed since the trace). Raises RG400, RG404, RG406, RG407.';
+  'Returns the evidence that the hits of a trace (after its reranking, the ones returned), or chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to 10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and omitted with the reason (budget, or gone or changed since the trace). Raises RG400, RG404, RG406, RG407.';
 
 create or replace function ragdb._check_evidence(evidence jsonb) returns void
 language plpgsql immutable parallel safe

@@ -49,10 +49,14 @@ create or replace view bi.fact_retrieved_chunk with (security_barrier = true) as
 select h.trace_id::text as trace_id, h.created_at, h.corpus_id::bigint as corpus_id, c.corpus, h.rank, h.chunk_id,
   h.corpus_id || ':' || k.doc_no as source_id, k.source, k.page, pg_catalog.encode(h.content_hash, 'hex') as content_hash,
   coalesce(k.content_hash = h.content_hash, false) as is_current, h.score, h.lexical_score, h.semantic_score,
-  h.lexical_rank, h.semantic_rank
+  h.lexical_rank, h.semantic_rank, r.model as reranker, r.rank as rerank_rank, r.score as rerank_score,
+  coalesce(r.is_returned, true) as is_returned
 from ragdb.retrieval_hits h join bi.readable_corpora() c on c.corpus_id = h.corpus_id
+  left join ragdb.retrieval_reranks r on r.corpus_id = h.corpus_id and r.trace_id = h.trace_id
+    and r.created_at = h.created_at and r.chunk_id = h.chunk_id
   left join ragdb.chunks k on k.corpus_id = h.corpus_id and k.chunk_id = h.chunk_id;
-comment on view bi.fact_retrieved_chunk is 'One row per hit of a retrieval.';
+comment on view bi.fact_retrieved_chunk is
+  'One row per hit of a retrieval, in the order before reranking; where it was reranked, is_returned says which hits the caller was given.';
 
 create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, g.corpus_id::bigint as corpus_id, c.corpus, g.trace_id::text as trace_id,
@@ -155,7 +159,7 @@ select r.run_id::text as run_id, r.created_at, r.corpus_id::bigint as corpus_id,
   r.metric, r.metric_value, r.threshold, r.cases, r.passed_cases,
   r.passed_cases::float8 / nullif(r.cases, 0) as passed_cases_ratio, r.assertions, r.passed_assertions,
   r.passed_assertions::float8 / nullif(r.assertions, 0) as passed_assertions_ratio, r.stale_labels,
-  pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version, r.elapsed_ms, r.caller
+  pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version, r.elapsed_ms, r.caller, r.reranker
 from ragdb.eval_runs r join bi.readable_corpora() c on c.corpus_id = r.corpus_id;
 comment on view bi.dim_eval_run is 'One row per evaluation run.';
 
@@ -403,6 +407,7 @@ begin
         ('is_filtered', 'Whether a metadata filter was given.'),
         ('is_latest', 'Whether it is the latest run of its evaluation.'),
         ('is_passed', 'Whether it passed.'),
+        ('is_returned', 'Whether the caller was given it: false for what a reranker put behind the first k.'),
         ('is_required', 'Whether its failure fails the case.'),
         ('is_run', 'Whether the metric is of the run as a whole.'),
         ('is_shortfall', 'Whether the search could not look at every admitted chunk.'),
@@ -455,6 +460,9 @@ begin
         ('refreshed_at', 'When the bucket was counted.'),
         ('relation', 'View of schema bi that the expression is over.'),
         ('requested_hits', 'Hits asked for.'),
+        ('rerank_rank', 'Place after reranking, from 1; null where no reranker took part.'),
+        ('rerank_score', 'What the reranker gave it, of no common scale; null where none took part.'),
+        ('reranker', 'Name of the reranker; null without one.'),
         ('retrieval_mode', 'slice (only the chunks of a slice could be hits) or global.'),
         ('retrievals', 'Retrievals, failed ones included.'),
         ('retriever', 'Retriever of the contract that asked; null without one.'),

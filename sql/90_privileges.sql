@@ -83,6 +83,12 @@ begin
       ('get_trace', 'ragdb_reader'),
       ('trace_hits', 'ragdb_reader'),
       ('verify_trace', 'ragdb_reader'),
+      -- reranking
+      ('bind_reranker', 'ragdb_admin'),
+      ('list_rerankers', 'ragdb_reader'),
+      ('rerank_depth', 'ragdb_reader'),
+      ('record_rerank', 'ragdb_reader'),
+      ('trace_reranks', 'ragdb_reader'),
       -- the graph of conversations, and slices
       ('put_conversations', 'ragdb_reader'),
       ('get_turn', 'ragdb_reader'),
@@ -149,6 +155,7 @@ begin
       ('eval_assert_results', 'ragdb_reader'),
       ('eval_metrics', 'ragdb_reader'),
       ('eval_queries', 'ragdb_reader'),
+      ('eval_candidates', 'ragdb_reader'),
       ('bless_run', 'ragdb_reader'),
       ('baseline_run', 'ragdb_reader'),
       ('compare_runs', 'ragdb_reader'),

@@ -21,7 +21,10 @@ Context = Annotated[
     int | None,
     typer.Option(metavar="TOKENS", min=1, help="Most that the evidence may hold. Default: all."),
 ]
-
+Rerank = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Have a reranker order the chunks: `ragdb reranker ls`."),
+]
 
 PROVES = "reference, location and lexical support of each citation, not entailment"
 
@@ -40,6 +43,7 @@ def ask(
         typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks. Default: 8."),
     ] = None,
     max_context: Context = None,
+    rerank: Rerank = None,
     sentences: Annotated[int, typer.Option(min=1, max=20, help="Of the answer, at most.")] = 2,
     contract: Annotated[
         str | None, typer.Option(metavar="FILE", help="A task's contract.json, version 2.")
@@ -66,7 +70,7 @@ def ask(
     with session.connect() as db:
         engine = Engine(
             db,
-            retriever=_retriever(session, db, corpus),
+            retriever=_retriever(session, db, corpus, rerank),
             task=_model(model, endpoint),
             contract=declared,
             policy=None if declared else RagPolicy("on", 8, True, None, True),
@@ -126,12 +130,13 @@ def pack(
     question: Question,
     k: Count = 8,
     max_context: Context = None,
+    rerank: Rerank = None,
 ) -> int:
     """Print the evidence for a question as one text. Exit 1 when there is none."""
     from ragdb.cli import output
 
     with session.connect() as db:
-        evidence = _evidence(session, db, corpus, question, k, max_context)
+        evidence = _evidence(session, db, corpus, question, k, max_context, rerank)
     if session.format != "table":
         output.one(session, evidence)
     else:
@@ -144,17 +149,23 @@ def pack(
 
 
 def _evidence(
-    session: Session, db: Database, corpus: str, question: str, k: int, max_context: int | None
+    session: Session,
+    db: Database,
+    corpus: str,
+    question: str,
+    k: int,
+    max_context: int | None,
+    rerank: str | None,
 ) -> dict[str, Any]:
     from ragdb.retrieval import RetrievalQuery
 
-    retriever = _retriever(session, db, corpus)
+    retriever = _retriever(session, db, corpus, rerank)
     retriever.retrieve(RetrievalQuery(question, k))
     made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
     return {**made, "query": question}
 
 
-def _retriever(session: Session, db: Database, corpus: str) -> CorpusRetriever:
+def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
     from ragdb.cli.search import embedded, printable
     from ragdb.retrieval import CorpusRetriever
 
@@ -162,7 +173,7 @@ def _retriever(session: Session, db: Database, corpus: str) -> CorpusRetriever:
         printable(text)
         return embedded(session, db, [corpus], text, None)
 
-    return CorpusRetriever(db, corpus, embed=embed, client=f"ragdb {session.verb}")
+    return CorpusRetriever(db, corpus, embed=embed, client=f"ragdb {session.verb}", rerank=rerank)
 
 
 def _contract(path: str | None) -> TaskContract | None:

@@ -53,9 +53,11 @@ def run(
     label: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
 ) -> int:
     """Run an eval and print its report. Exit code 1 when it failed, 5 when nothing ran."""
+    from ragdb.rerank import for_eval
+
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
-        done = db.run_eval(rag, eval, tag, label)
+        done = db.run_eval(rag, eval, tag, label, for_eval(db, rag, eval, tag))
         print(db.eval_report(done.run_id, session.format), end="")
     session.note(f"run {done.run_id}: {done.status} in {done.elapsed_ms / 1000:.1f} s")
     return _code(done)
@@ -179,10 +181,11 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     Exit code 1 when one goes unnoticed.
     """
     from ragdb.cli import output
+    from ragdb.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
-        rows = db.challenge_eval(rag, eval, tag)
+        rows = db.challenge_eval(rag, eval, tag, for_eval(db, rag, eval, tag))
     output.rows(session, rows)
     broken = [row for row in rows if row.subject == "retriever" and row.applies]
     caught = sum(row.caught for row in broken)

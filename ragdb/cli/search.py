@@ -53,6 +53,10 @@ def search(
         str | None,
         typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
     ] = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Have a reranker order the hits: `ragdb reranker ls`."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = (
         False
     ),
@@ -75,6 +79,8 @@ def search(
     }
     with session.connect() as db:
         names = corpus or _readable(db)
+        if rerank is not None:
+            how["k"] = db.rerank_depth(k)
         if not explain:
             how["query_embedding"] = embedded(session, db, names, query, mode)
         hits: list[Any]
@@ -86,6 +92,8 @@ def search(
             trace_id = db.last_trace_id()
         else:
             hits = list(db.search(names, query, **how))
+        if rerank is not None:
+            hits = list(db.rerank(query, hits, rerank, k))
         terms = [_terms(db, query, hit) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
@@ -203,6 +211,8 @@ def _print(session: Session, db: Database, query: str, hit: Any, name_corpus: bo
         "  ",
         (clean(", ".join(place)), "bold"),
     )
+    if hasattr(hit, "rerank_score"):
+        head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
     session.out.print(head, soft_wrap=True)
     if path:
         session.out.print(
@@ -290,6 +300,15 @@ def trace_show(session: Session, trace: Trace) -> None:
     with session.connect() as db:
         shown = record(db.get_trace(wanted))
         hits = [record(hit) for hit in db.trace_hits(wanted)]
+        reranks = {row.chunk_id: row for row in db.trace_reranks(wanted)}
+    for hit in hits if reranks else []:
+        row = reranks[hit["chunk_id"]]
+        hit |= {
+            "reranker": row.model,
+            "rerank_rank": row.rank,
+            "rerank_score": row.score,
+            "is_returned": row.is_returned,
+        }
     if session.format in ("json", "ndjson"):
         print(output.dumps({**shown, "hits": hits}, indent=2 if session.format == "json" else None))
         return
@@ -298,7 +317,10 @@ def trace_show(session: Session, trace: Trace) -> None:
         return
     output.one(session, {name: value for name, value in shown.items() if value is not None})
     session.out.print()
-    output.rows(session, hits, ["rank", "score", "chunk_id", "content_hash"])
+    shown_columns = ["rank", "score", "chunk_id", "content_hash"]
+    if reranks:
+        shown_columns[2:] = ["rerank_rank", "rerank_score", "is_returned", "reranker", "chunk_id"]
+    output.rows(session, hits, shown_columns)
 
 
 def trace_replay(session: Session, trace: Trace) -> int:

@@ -18,11 +18,13 @@ PARENTS = (
     "evidence_answers",
     "evidence_gates",
     "retrieval_hits",
+    "retrieval_reranks",
     "retrieval_traces",
 )
 KEYS = {
     "answer_citations": "corpus_id, answer_id, row_no",
     "retrieval_hits": "corpus_id, trace_id, rank",
+    "retrieval_reranks": "corpus_id, trace_id, rank",
 }
 
 

@@ -532,9 +532,21 @@ def test_a_stranger_may_call_nothing_of_it(docs: Connection) -> None:
             docs.execute(f"select ragdb.{call}")
 
 
-@pytest.mark.parametrize("function", ["get_trace", "trace_hits", "verify_trace"])
+@pytest.mark.parametrize(
+    ("function", "tables"),
+    [
+        ("get_trace", {"traces"}),
+        ("trace_hits", {"traces", "hits"}),
+        ("trace_reranks", {"traces", "reranks"}),
+        ("verify_trace", {"traces", "hits", "reranks"}),
+    ],
+)
 def test_a_lookup_by_id_touches_one_month(
-    any_version: Any, any_clone: str, login: Callable[..., Connection], function: str
+    any_version: Any,
+    any_clone: str,
+    login: Callable[..., Connection],
+    function: str,
+    tables: set[str],
 ) -> None:
     with login(any_clone, "writer") as writer:
         fill(writer)
@@ -548,5 +560,4 @@ def test_a_lookup_by_id_touches_one_month(
             " and l.relation in (select c.oid from pg_class c where c.relkind = 'r')"
             " group by 1 order by 1 desc"
         ).fetchall()
-    assert locked == [("ragdb.retrieval_traces", 1), ("ragdb.retrieval_hits", 1)][: len(locked)]
-    assert len(locked) == (1 if function == "get_trace" else 2)
+    assert dict(locked) == {f"ragdb.retrieval_{table}": 1 for table in tables}

@@ -1,0 +1,236 @@
+"""Models that read a query beside each hit and order them anew; torch loads when one is needed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID
+
+from ragdb import embed
+from ragdb.errors import (
+    EmbedderMismatch,
+    EmbedderNotFound,
+    InvalidRerank,
+    RerankerMismatch,
+    RerankerNotFound,
+)
+from ragdb.functions import Hit, Rerankers, TracedHit
+
+if TYPE_CHECKING:
+    from ragdb.client import Database
+
+CLASSES = ("ForSequenceClassification", "ForCausalLM")
+"""How the architecture of a model that scores a pair ends; another's head would be made up."""
+
+LONGEST = 512
+"""Tokens that are read where a model does not say how many it can."""
+
+
+class Reranker(Protocol):
+    """Scores a query beside each of some passages; `name` is the one it is bound by."""
+
+    name: str
+
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        """One finite number a passage, in their order; higher is better."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedHit(Hit):
+    """A hit with `rank` as the reranker puts it; `score` and its legs are the retrieval's."""
+
+    rerank_score: float
+    retrieval_rank: int
+    trace_id: UUID | None
+
+
+class CrossEncoderReranker:
+    """A sentence-transformers CrossEncoder: a folder, or a name on the hub.
+
+    Its model.safetensors is compared with `weights_sha256` before anything is loaded from it. Of
+    query and passage together it reads `max_tokens`: the longer of the two is cut first. Scores are
+    the model's, through the activation that it is configured with, in batches of like length: the
+    same pairs give the same scores on one machine; another CPU or a GPU may differ in the last
+    digits, and so may a pair among others.
+    """
+
+    def __init__(
+        self, name: str, source: str, revision: str | None, weights_sha256: str, max_tokens: int
+    ) -> None:
+        self.name = name
+        folder = _folder(source, revision)
+        try:
+            embed.check_weights(folder, weights_sha256)
+        except EmbedderNotFound as error:
+            raise RerankerNotFound(str(error)) from None
+        except EmbedderMismatch as error:
+            raise RerankerMismatch(str(error)) from None
+        limit = _limit(folder)
+        if max_tokens > limit:
+            raise RerankerMismatch(
+                f"model {folder.name!r} reads {limit} tokens, and {max_tokens} were bound"
+            )
+        from sentence_transformers import CrossEncoder
+        from transformers.utils import logging
+
+        quiet: Any = logging.disable_progress_bar
+        quiet()
+        self.model = CrossEncoder(str(folder), local_files_only=True, max_length=max_tokens)
+        if self.model.num_labels != 1:
+            raise RerankerMismatch(
+                f"model {folder.name!r} gives a pair {self.model.num_labels} numbers, not one"
+            )
+
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        pairs = [(query, passage) for passage in passages]
+        scores: Any = self.model.predict(pairs, batch_size=32, show_progress_bar=False)
+        return [float(score) for score in scores]
+
+
+def _folder(source: str, revision: str | None) -> Path:
+    if source == embed.PACKAGED:
+        raise RerankerNotFound("no reranker is packaged: bind a folder or a name on the hub")
+    try:
+        return embed.model_folder(source, revision)
+    except EmbedderNotFound as error:
+        raise RerankerNotFound(str(error)) from error
+
+
+def _limit(folder: Path) -> int:
+    """Tokens that a model of pairs can read. Raises RerankerMismatch for another model."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        kinds = config.get("architectures") or ["nothing"]
+    except (OSError, ValueError, AttributeError):
+        raise RerankerMismatch(f"model {folder.name!r} has no config.json") from None
+    if not str(kinds[0]).endswith(CLASSES):
+        raise RerankerMismatch(
+            f"model {folder.name!r} is a {kinds[0]}, which scores no pairs of query and passage"
+        )
+    return int(config.get("max_position_embeddings") or LONGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What `ragdb reranker bind` finds out about a model."""
+
+    source: str
+    weights_sha256: str
+    max_tokens: int
+
+
+def describe(source: str, revision: str | None = None) -> Described:
+    """The digest and the length of a model, which is downloaded where it is a name on the hub.
+
+    Raises RerankerNotFound, RerankerMismatch.
+    """
+    folder = _folder(source, revision)
+    limit = _limit(folder)
+    try:
+        with (folder / "model.safetensors").open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise RerankerNotFound(f"model {folder.name!r} has no model.safetensors") from None
+    place = str(folder.resolve()) if Path(source).is_dir() else source
+    return Described(place, digest, min(limit, LONGEST))
+
+
+_load = functools.lru_cache(2)(CrossEncoderReranker)
+
+
+def load(row: Rerankers) -> Reranker:
+    """The model of a row of `ragdb.list_rerankers()`, kept for the process.
+
+    Raises RerankerNotFound, RerankerMismatch.
+    """
+    return _load(row.name, row.source, row.revision, row.weights_sha256, row.max_tokens)
+
+
+def find(db: Database, name: str) -> Reranker:
+    """The reranker of a name. Raises RerankerNotFound, RerankerMismatch."""
+    rows = {row.name: row for row in db.list_rerankers()}
+    if name not in rows:
+        known = ", ".join(rows) or "none"
+        raise RerankerNotFound(
+            f"reranker {name!r} does not exist (there is {known}):"
+            f" ragdb reranker bind {name} --source FOLDER makes it"
+        )
+    return load(rows[name])
+
+
+def passage(hit: Hit | TracedHit) -> str:
+    """What a chunk is scored by: `ragdb._searched_text`, which it is embedded by too."""
+    parts = [hit.title, "\n".join(part for part in hit.heading if part is not None)]
+    return "\n".join([*filter(None, parts), hit.text])
+
+
+def score(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
+    """A finite score for each passage. Raises InvalidRerank."""
+    if not passages:
+        return []
+    scores = [float(number) for number in reranker.score(query, passages)]
+    if len(scores) != len(passages):
+        raise InvalidRerank(
+            f"reranker {reranker.name!r} gave {len(scores)} scores for {len(passages)} passages"
+        )
+    for number in scores:
+        if not math.isfinite(number):
+            raise InvalidRerank(f"reranker {reranker.name!r} gave the score {number}")
+    return scores
+
+
+def rerank(
+    db: Database,
+    query: str,
+    hits: Sequence[Hit | TracedHit],
+    reranker: str | Reranker,
+    k: int | None = None,
+) -> list[RerankedHit]:
+    """The `k` hits that score highest, equal ones in their order before; see `Database.rerank`."""
+    if k is not None and k < 1:
+        raise ValueError(f"k is {k} and not 1 or more")
+    traces = {hit.trace_id if isinstance(hit, TracedHit) else None for hit in hits}
+    if len(traces) > 1:
+        raise ValueError("the hits are of several retrievals")
+    if not hits:
+        return []
+    model = find(db, reranker) if isinstance(reranker, str) else reranker
+    scores = score(model, query, [passage(hit) for hit in hits])
+    (trace_id,) = traces
+    if trace_id is not None:
+        db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
+    # sorting leaves equal ones in their order
+    best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
+    return [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
+
+
+def _reranked(hit: Hit | TracedHit, score: float, rank: int) -> RerankedHit:
+    values = {field.name: getattr(hit, field.name) for field in fields(Hit)}
+    trace_id = hit.trace_id if isinstance(hit, TracedHit) else None
+    values |= {"rank": rank, "retrieval_rank": hit.rank}
+    return RerankedHit(**values, rerank_score=score, trace_id=trace_id)
+
+
+def for_eval(
+    db: Database, rag: str, eval: str | None = None, tags: list[str] | None = None
+) -> dict[str, dict[str, float]]:
+    """What `ragdb.run_eval` needs of a reranker, as its rerank_scores; empty without one."""
+    asked: dict[str, dict[str, str]] = {}
+    name = None
+    for row in db.eval_candidates(rag, eval, tags):
+        name = row.reranker
+        asked.setdefault(row.query, {})[row.chunk_id] = row.passage
+    if name is None:
+        return {}
+    model = find(db, name)
+    return {
+        query: dict(zip(of, score(model, query, list(of.values())), strict=True))
+        for query, of in asked.items()
+    }
