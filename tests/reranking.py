@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 LENGTH = 48
+STEPS = 300
 
 
 def make_cross_encoder(
@@ -22,7 +24,8 @@ def make_cross_encoder(
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     folder.mkdir(parents=True)
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    config = BertConfig(
+    kind: Any = BertConfig
+    config = kind(
         vocab_size=len(vocabulary),
         hidden_size=32,
         num_hidden_layers=2,
@@ -38,6 +41,46 @@ def make_cross_encoder(
     tokenizer: Any = BertTokenizer(str(folder / "vocab.txt"), model_max_length=LENGTH)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def train(folder: Path, pairs: Sequence[tuple[str, str]], noise: Sequence[str]) -> None:
+    """Teach a model, in seconds, which word of a passage means what the query asks."""
+    import torch
+    from transformers import BertForSequenceClassification, BertTokenizer
+
+    tokenizer: Any = BertTokenizer(str(folder / "vocab.txt"), model_max_length=LENGTH)
+    model: Any = BertForSequenceClassification.from_pretrained(folder)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # so small a model is slower on more
+    torch.manual_seed(1)
+    chance = random.Random(1)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.dim() > 1:
+                weights.normal_(0, 0.15)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=STEPS)
+    for _ in range(STEPS):
+        queries, passages, wanted = [], [], []
+        for _ in range(64):
+            asked = said = chance.randrange(len(pairs))
+            if chance.random() < 0.5:
+                said = chance.randrange(len(pairs))
+            words = [pairs[said][1]] * chance.choice((1, 2)) + chance.sample(list(noise), 2)
+            chance.shuffle(words)
+            queries.append(f"{chance.choice(noise)} {pairs[asked][0]}")
+            passages.append(" ".join(words))
+            wanted.append(float(asked == said))
+        batch = tokenizer(queries, passages, padding=True, return_tensors="pt")
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(
+            model(**batch).logits[:, 0], torch.tensor(wanted)
+        )
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+    torch.set_num_threads(threads)
+    model.save_pretrained(folder)
 
 
 def digest(folder: Path) -> str:

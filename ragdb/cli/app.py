@@ -197,15 +197,16 @@ def explain(error: Exception) -> Failure | None:
     import psycopg
 
     from ragdb.embedded import EmbeddedError
-    from ragdb.errors import NotAuthorized, RagdbError
+    from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
     from ragdb.ingest import IngestError
 
     if isinstance(error, IngestError):
         return Failure(str(error), hint=error.hint)
     if isinstance(error, RagdbError):
+        elsewhere = (NotAuthorized, EmbedderMismatch, RerankerMismatch)
         return Failure(
             f"{error.diag.message_primary or error} ({error.sqlstate})",
-            code=DATABASE if isinstance(error, NotAuthorized) else USAGE,
+            code=DATABASE if isinstance(error, elsewhere) else USAGE,
             detail=error.diag.message_detail,
             hint=error.diag.message_hint,
         )

@@ -113,7 +113,7 @@ def test_a_reranker_that_moved_is_the_same_and_other_weights_are_another(docs: C
 )
 def test_a_reranker_that_is_not_described_is_refused(db: Connection, arguments: str) -> None:
     with raises(db, "RG400", "not described"):
-        db.execute(f"select ragdb.bind_reranker({arguments.format(sha=SHA)})")  # type: ignore[arg-type]
+        db.execute(f"select ragdb.bind_reranker({arguments.format(sha=SHA)})")
 
 
 def test_only_an_admin_binds_what_clients_load(clone: str, login: Login) -> None:
@@ -279,7 +279,7 @@ def test_nobody_edits_a_reranking_and_an_edit_is_found(docs: Connection) -> None
     record(docs, trace_id, ids, range(6))
     for change in ("update ragdb.retrieval_reranks set score = 9", "delete from ragdb.retrieval_reranks"):  # fmt: skip
         with raises(docs, "RG414", "refused"):
-            docs.execute(change)  # type: ignore[arg-type]
+            docs.execute(change)
     intact = "select field, is_intact from ragdb.verify_trace(%s) where field like 'rerank%%'"
     assert docs.execute(intact, (trace_id,)).fetchall() == [("rerank_hash", True), ("rerank_mac", True)]  # fmt: skip
     (partition,) = docs.execute("select distinct tableoid::regclass::text from ragdb.retrieval_reranks").fetchall()[0]  # fmt: skip
@@ -399,11 +399,11 @@ def test_what_was_declared_with_a_reranker_is_not_returned_without_one(docs: Con
         "ragdb.retrieve_with(null, 'refund', rag => 'A')",
     ):
         with raises(docs, "RG415", "is reranked by"):
-            docs.execute(f"select * from {call}")  # type: ignore[arg-type]
+            docs.execute(f"select * from {call}")
         without = call[:-1] + ", rerank => 'none')"
-        assert len(docs.execute(f"select * from {without}").fetchall()) == 2  # type: ignore[arg-type]
+        assert len(docs.execute(f"select * from {without}").fetchall()) == 2
         with raises(docs, "RG400", "rerank is"):
-            docs.execute(f"select * from {call[:-1]}, rerank => 'tiny')")  # type: ignore[arg-type]
+            docs.execute(f"select * from {call[:-1]}, rerank => 'tiny')")
 
 
 # ---- evaluation ---------------------------------------------------------------------------------
@@ -461,6 +461,7 @@ def test_a_run_without_scores_is_refused_and_a_missing_one_fails_its_case(docs: 
     for function in ("run_eval", "challenge_eval"):
         with raises(docs, "RG415", "is reranked by"):
             docs.execute(f"select ragdb.{function}('A')")
+        wrong: Any
         for wrong in ([], 3, {"refund": 3}, {"refund": {"d1": "high"}}, {"refund": {"d1": None}}):
             with raises(docs, "RG442", "no object of scores"):
                 docs.execute(f"select ragdb.{function}('A', rerank_scores => %s)", (Jsonb(wrong),))
@@ -486,8 +487,9 @@ def test_a_challenge_starts_from_the_reranked_order(docs: Connection) -> None:
             (scores,),
         ).fetchall()
     )
-    assert rows["reversed order"] and rows["first result dropped"] and rows["off by one page"]
-    assert not rows["last result dropped"]
+    noticed = {name for name, caught in rows.items() if caught}
+    assert noticed >= {"reversed order", "first result dropped", "off by one page"}
+    assert "last result dropped" not in noticed
 
 
 def test_four_times_as_many_are_retrieved_and_a_thousand_at_most(db: Connection) -> None:
