@@ -1774,17 +1774,15 @@ begin atomic
   with chunk as materialized (
     select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
       first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
-    from (
-      select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
-      from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-      where k.doc_no <> all (except_doc_nos)
-    ) k
+    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+    where k.doc_no <> all (except_doc_nos)
   ), head as materialized (
-    select c.chunk_no, c.doc_no, c.heading from chunk c where c.head_no = c.chunk_no and cardinality(c.heading) > 0
+    select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
+    from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
-  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and cardinality(c.heading) > 0
+  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
   (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
   from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
@@ -1795,73 +1793,84 @@ end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
 
--- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
+-- Edges and links of documents are worked out anew and compared: an edge that stays is not touched. What is written
+-- is gathered first: the checks of foreign keys follow a statement under its plan_cache_mode, and to plan each of them
+-- anew takes longer than all the rest of a row.
 create or replace function ragdb._link_chunks(
   corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
   link_doc_nos integer[], link_ordinals integer[], link_targets text[], kept integer[], uris text[]
 ) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_id integer := _link_chunks.corpus_id;
   v_turns integer[];
+  v_parents integer[];
+  v_children integer[];
+  v_types text[];
+  v_linking integer[];
+  v_targets text[];
 begin
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
   v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
     join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k where d.chunking ->> 'chunker' = 'turns/1');
-  with desired as materialized (
-    select e.* from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e
-  ), gone as (
-    delete from ragdb.edges e using unnest(kept) k (chunk_no)
-    where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
-      and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d
-        where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
-  )
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type from desired d
-    order by d.parent_no, d.child_no
-    on conflict on constraint edges_are_unique do nothing;
-
-  with desired as materialized (
-    select k.chunk_no, l.target
+  select array_agg(e.parent_no), array_agg(e.child_no), array_agg(e.edge_type) into v_parents, v_children, v_types
+    from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e;
+  select array_agg(k.chunk_no), array_agg(l.target) into v_linking, v_targets
     from unnest(link_doc_nos, link_ordinals, link_targets) l (doc_no, ordinal, target)
       join unnest(chunk_nos, doc_nos, ordinals) k (chunk_no, doc_no, ordinal)
-        on k.doc_no = l.doc_no and k.ordinal = l.ordinal
-  ), gone as (
+        on k.doc_no = l.doc_no and k.ordinal = l.ordinal;
+  if cardinality(kept) > 0 then
+    delete from ragdb.edges e using unnest(kept) k (chunk_no)
+      where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
+        and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
+        and not exists (select from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+          where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type));
     delete from ragdb.document_links l using unnest(kept) k (chunk_no)
-    where l.corpus_id = v_id and l.chunk_no = k.chunk_no
-      and not exists (select from desired d where d.chunk_no = l.chunk_no and d.target = l.target)
-  )
+      where l.corpus_id = v_id and l.chunk_no = k.chunk_no
+        and not exists (select from unnest(v_linking, v_targets) d (chunk_no, target)
+          where d.chunk_no = l.chunk_no and d.target = l.target);
+  end if;
+  set local plan_cache_mode = auto;
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select v_id, d.parent_no, d.child_no, d.edge_type
+    from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+    order by d.parent_no, d.child_no
+    on conflict on constraint edges_are_unique do nothing;
   insert into ragdb.document_links (corpus_id, chunk_no, target)
-    select v_id, d.chunk_no, d.target from desired d order by d.chunk_no, d.target
+    select v_id, d.chunk_no, d.target from unnest(v_linking, v_targets) d (chunk_no, target)
+    order by d.chunk_no, d.target
     on conflict on constraint document_links_are_unique do nothing;
+  set local plan_cache_mode = force_custom_plan;
 
-  with again as materialized (
-    select k.chunk_no from unnest(kept) k (chunk_no)
+  v_linking := array(
+    select k from unnest(kept || v_linking) k
     union
-    select k.chunk_no from unnest(chunk_nos) k (chunk_no)
-      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = k.chunk_no
-    union
-    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri
-  ), desired as materialized (
+    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri);
+  if cardinality(v_linking) = 0 then
+    return;
+  end if;
+  select array_agg(d.parent_no), array_agg(d.child_no) into v_parents, v_children
+  from (
     select distinct l.chunk_no as parent_no, c.chunk_no as child_no
-    from again a
+    from unnest(v_linking) a (chunk_no)
       join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = a.chunk_no
       join ragdb.document_sources s on s.corpus_id = v_id and s.uri = l.target
       join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = s.doc_no and c.ordinal = 0
-    where l.chunk_no <> c.chunk_no
-  ), gone as (
-    delete from ragdb.edges e using again a
+    where l.chunk_no <> c.chunk_no) d;
+  delete from ragdb.edges e using unnest(v_linking) a (chunk_no)
     where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
       and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d where d.parent_no = e.parent_no and d.child_no = e.child_no)
-  )
+      and not exists (select from unnest(v_parents, v_children) d (parent_no, child_no)
+        where d.parent_no = e.parent_no and d.child_no = e.child_no);
+  set local plan_cache_mode = auto;
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, 'reference' from desired d order by d.parent_no, d.child_no
+    select v_id, d.parent_no, d.child_no, 'reference' from unnest(v_parents, v_children) d (parent_no, child_no)
+    order by d.parent_no, d.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
 comment on function ragdb._link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[], integer[], text[], integer[], text[]) is
@@ -1878,6 +1887,7 @@ create or replace function ragdb._write_documents(
   ingest_event_id uuid, was_duplicate boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -1894,6 +1904,8 @@ declare
   d_uri text[];
   d_source_name text[];
   d_state text[];
+  -- document of each position of the input
+  i_doc integer[];
   v_new_docs integer;
   v_documents integer;
   v_tokens bigint;
@@ -1976,7 +1988,15 @@ begin
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
 
-  -- documents and their sources
+  i_doc := array(
+    select x.doc_no
+    from jsonb_array_elements(documents) with ordinality i (v, n)
+      join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+    order by i.n);
+
+  -- Documents and their sources. The check of a foreign key is planned under the plan_cache_mode of its statement, and
+  -- to plan one for each row takes longer than to write it: what is written so has one plan only.
+  set local plan_cache_mode = auto;
   insert into ragdb.documents (corpus_id, doc_no, doc_cid, title, language, media_type, metadata, chunking, external_id,
       source_name, source, size_bytes, pages, chunks, tokens, event_id, created_at, updated_at)
     select v_id, x.doc_no, x.doc_cid, i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
@@ -1986,7 +2006,7 @@ begin
       -- until its event has an id, below
       '00000000-0000-0000-0000-000000000000', v_now, v_now
     from unnest(d_no, d_cid, d_position, d_uri, d_source_name, d_state) x (doc_no, doc_cid, position, uri, source_name, state)
-      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1
+      cross join lateral (select documents -> x.position as v offset 0) i
     where x.state in ('new', 'written')
     order by x.doc_no
     on conflict on constraint documents_number_is_unique_per_corpus do update
@@ -1995,14 +2015,17 @@ begin
         = (excluded.title, excluded.language, excluded.media_type, excluded.metadata, excluded.chunking,
           excluded.external_id, excluded.source_name, excluded.source, excluded.size_bytes, excluded.pages, excluded.chunks,
           excluded.tokens, excluded.updated_at);
+  set local plan_cache_mode = force_custom_plan;
   update ragdb.documents d set source = x.uri, source_name = x.source_name, updated_at = v_now
     from unnest(d_no, d_uri, d_source_name, d_state) x (doc_no, uri, source_name, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'renamed';
   delete from ragdb.document_sources s using unnest(gone_uris) u (uri) where s.corpus_id = v_id and s.uri = u.uri;
+  set local plan_cache_mode = auto;
   with put as (
     insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, etag, seen_at)
       select v_id, i.v ->> 'uri', x.doc_no, coalesce(i.v ->> 'source_name', ''), i.v ->> 'etag', v_now
-      from jsonb_array_elements(documents) i (v) join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+      from unnest(i_doc) with ordinality x (doc_no, n)
+        cross join lateral (select documents -> x.n::integer - 1 as v offset 0) i
       order by 2
       on conflict on constraint document_sources_uri_is_unique_per_corpus do update
         set doc_no = excluded.doc_no, source_name = excluded.source_name, etag = excluded.etag,
@@ -2011,6 +2034,7 @@ begin
       returning uri
   )
   select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;
+  set local plan_cache_mode = force_custom_plan;
 
   -- the chunks that there shall be: those given for a document that is written, its own for one that is renamed
   with desired as (
@@ -2131,6 +2155,7 @@ begin
   select array_agg(coalesce(k.chunk_no, corpus.next_chunk_no - 1 + k.nth) order by k.i) into k_no
   from (select k.*, (row_number() over (partition by k.chunk_no is null order by k.i))::integer as nth
         from unnest(k_no) with ordinality k (chunk_no, i)) k;
+  set local plan_cache_mode = auto;
   insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset,
       token_count, content_hash, text)
     select v_id, k.chunk_no, k.doc_no, k.ordinal, k.chunk_id, k.source, array(select jsonb_array_elements_text(k.heading)), k.page,
@@ -2139,6 +2164,7 @@ begin
       k (chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset, token_count, content_hash, text)
     where k.chunk_no >= corpus.next_chunk_no
     order by k.chunk_no;
+  set local plan_cache_mode = force_custom_plan;
   delete from ragdb.documents d using unnest(d_no, d_state) x (doc_no, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'gone';
 
@@ -4155,6 +4181,46 @@ end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
+-- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it, and the server lets
+-- them, other processes help. They can do so with a range of rows, not with a list, and in no statement that writes.
+-- ts_rank() of two words that no chunk has is a constant, divided by the length if so wished: it counts a chunk's
+-- positions and unfolds none.
+create or replace function ragdb._analysed(corpus ragdb.corpora, chunk_nos integer[])
+returns table (chunk_no integer, words tsvector, length integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+set enable_nestloop = on
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set parallel_setup_cost = 0
+set parallel_tuple_cost = 0
+set min_parallel_table_scan_size = 0
+set min_parallel_index_scan_size = 0
+as $$
+declare
+  v_first integer;
+  v_last integer;
+begin
+  select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
+  return query execute
+    'select a.chunk_no, a.words,'
+    '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
+    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), $2) as words'
+    '   from '
+    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos) then 'ragdb.chunks c'
+      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from ragdb.chunks k'
+        ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
+    || ' left join ragdb.documents d on d.corpus_id = $1 and d.doc_no = c.doc_no'
+    '   where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
+    using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
+end $$;
+comment on function ragdb._analysed(ragdb.corpora, integer[]) is
+  'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
 -- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
 -- and what is joined in memory is hashed.
@@ -4170,27 +4236,17 @@ declare
   v_corpus ragdb.corpora;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
-  with analysed as materialized (
-    select n.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
-    from unnest(_index_chunks.chunk_nos) n (chunk_no)
-      cross join lateral (select h.doc_no, h.heading, h.text from ragdb.chunks h
-        where h.corpus_id = v_corpus.corpus_id and h.chunk_no = n.chunk_no offset 0) c
-      cross join lateral (select o.title from ragdb.documents o
-        where o.corpus_id = v_corpus.corpus_id and o.doc_no = c.doc_no offset 0) d
-  ), measured as materialized (
-    select a.chunk_no, a.words,
-      (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
-    from analysed a
-  ), postings as materialized (
-    select m.chunk_no, w.lexeme collate "C" as lexeme,
+  with postings as materialized (
+    select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
       case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from measured m cross join lateral unnest(m.words) w
+    from ragdb._analysed(v_corpus, _index_chunks.chunk_nos) m left join lateral unnest(m.words) w on true
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
-    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
+    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
+        where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), numbered as materialized (
@@ -4204,19 +4260,19 @@ begin
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
-    select v_corpus.corpus_id, m.chunk_no, m.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
-    from measured m
-      left join (
-        select p.chunk_no, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
-          string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
-        from postings p join numbered n on n.lexeme = p.lexeme
-        group by p.chunk_no
-      ) g on g.chunk_no = m.chunk_no
-    order by m.chunk_no
+    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
+    from (
+      select p.chunk_no, max(p.length) as length, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
+        string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
+      from postings p left join numbered n on n.lexeme = p.lexeme
+      group by p.chunk_no
+    ) g
+    order by g.chunk_no
+    returning lexeme_count
   )
   update ragdb.corpora c
-    set chunks = c.chunks + (select count(*) from measured),
-      lexeme_count = c.lexeme_count + (select coalesce(sum(m.length), 0) from measured m),
+    set chunks = c.chunks + (select count(*) from indexed),
+      lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
@@ -18298,7 +18354,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 6e0f537c6976d634';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b40e158251ccb142';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

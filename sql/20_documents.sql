@@ -300,17 +300,15 @@ begin atomic
   with chunk as materialized (
     select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
       first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
-    from (
-      select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
-      from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-      where k.doc_no <> all (except_doc_nos)
-    ) k
+    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+    where k.doc_no <> all (except_doc_nos)
   ), head as materialized (
-    select c.chunk_no, c.doc_no, c.heading from chunk c where c.head_no = c.chunk_no and cardinality(c.heading) > 0
+    select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
+    from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
-  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and cardinality(c.heading) > 0
+  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
   (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
   from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
@@ -321,73 +319,84 @@ end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
 
--- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
+-- Edges and links of documents are worked out anew and compared: an edge that stays is not touched. What is written
+-- is gathered first: the checks of foreign keys follow a statement under its plan_cache_mode, and to plan each of them
+-- anew takes longer than all the rest of a row.
 create or replace function ragdb._link_chunks(
   corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
   link_doc_nos integer[], link_ordinals integer[], link_targets text[], kept integer[], uris text[]
 ) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_id integer := _link_chunks.corpus_id;
   v_turns integer[];
+  v_parents integer[];
+  v_children integer[];
+  v_types text[];
+  v_linking integer[];
+  v_targets text[];
 begin
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
   v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
     join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k where d.chunking ->> 'chunker' = 'turns/1');
-  with desired as materialized (
-    select e.* from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e
-  ), gone as (
-    delete from ragdb.edges e using unnest(kept) k (chunk_no)
-    where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
-      and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d
-        where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
-  )
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type from desired d
-    order by d.parent_no, d.child_no
-    on conflict on constraint edges_are_unique do nothing;
-
-  with desired as materialized (
-    select k.chunk_no, l.target
+  select array_agg(e.parent_no), array_agg(e.child_no), array_agg(e.edge_type) into v_parents, v_children, v_types
+    from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e;
+  select array_agg(k.chunk_no), array_agg(l.target) into v_linking, v_targets
     from unnest(link_doc_nos, link_ordinals, link_targets) l (doc_no, ordinal, target)
       join unnest(chunk_nos, doc_nos, ordinals) k (chunk_no, doc_no, ordinal)
-        on k.doc_no = l.doc_no and k.ordinal = l.ordinal
-  ), gone as (
+        on k.doc_no = l.doc_no and k.ordinal = l.ordinal;
+  if cardinality(kept) > 0 then
+    delete from ragdb.edges e using unnest(kept) k (chunk_no)
+      where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
+        and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
+        and not exists (select from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+          where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type));
     delete from ragdb.document_links l using unnest(kept) k (chunk_no)
-    where l.corpus_id = v_id and l.chunk_no = k.chunk_no
-      and not exists (select from desired d where d.chunk_no = l.chunk_no and d.target = l.target)
-  )
+      where l.corpus_id = v_id and l.chunk_no = k.chunk_no
+        and not exists (select from unnest(v_linking, v_targets) d (chunk_no, target)
+          where d.chunk_no = l.chunk_no and d.target = l.target);
+  end if;
+  set local plan_cache_mode = auto;
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select v_id, d.parent_no, d.child_no, d.edge_type
+    from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+    order by d.parent_no, d.child_no
+    on conflict on constraint edges_are_unique do nothing;
   insert into ragdb.document_links (corpus_id, chunk_no, target)
-    select v_id, d.chunk_no, d.target from desired d order by d.chunk_no, d.target
+    select v_id, d.chunk_no, d.target from unnest(v_linking, v_targets) d (chunk_no, target)
+    order by d.chunk_no, d.target
     on conflict on constraint document_links_are_unique do nothing;
+  set local plan_cache_mode = force_custom_plan;
 
-  with again as materialized (
-    select k.chunk_no from unnest(kept) k (chunk_no)
+  v_linking := array(
+    select k from unnest(kept || v_linking) k
     union
-    select k.chunk_no from unnest(chunk_nos) k (chunk_no)
-      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = k.chunk_no
-    union
-    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri
-  ), desired as materialized (
+    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri);
+  if cardinality(v_linking) = 0 then
+    return;
+  end if;
+  select array_agg(d.parent_no), array_agg(d.child_no) into v_parents, v_children
+  from (
     select distinct l.chunk_no as parent_no, c.chunk_no as child_no
-    from again a
+    from unnest(v_linking) a (chunk_no)
       join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = a.chunk_no
       join ragdb.document_sources s on s.corpus_id = v_id and s.uri = l.target
       join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = s.doc_no and c.ordinal = 0
-    where l.chunk_no <> c.chunk_no
-  ), gone as (
-    delete from ragdb.edges e using again a
+    where l.chunk_no <> c.chunk_no) d;
+  delete from ragdb.edges e using unnest(v_linking) a (chunk_no)
     where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
       and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d where d.parent_no = e.parent_no and d.child_no = e.child_no)
-  )
+      and not exists (select from unnest(v_parents, v_children) d (parent_no, child_no)
+        where d.parent_no = e.parent_no and d.child_no = e.child_no);
+  set local plan_cache_mode = auto;
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, 'reference' from desired d order by d.parent_no, d.child_no
+    select v_id, d.parent_no, d.child_no, 'reference' from unnest(v_parents, v_children) d (parent_no, child_no)
+    order by d.parent_no, d.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
 comment on function ragdb._link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[], integer[], text[], integer[], text[]) is
@@ -404,6 +413,7 @@ create or replace function ragdb._write_documents(
   ingest_event_id uuid, was_duplicate boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -420,6 +430,8 @@ declare
   d_uri text[];
   d_source_name text[];
   d_state text[];
+  -- document of each position of the input
+  i_doc integer[];
   v_new_docs integer;
   v_documents integer;
   v_tokens bigint;
@@ -502,7 +514,15 @@ begin
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
 
-  -- documents and their sources
+  i_doc := array(
+    select x.doc_no
+    from jsonb_array_elements(documents) with ordinality i (v, n)
+      join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+    order by i.n);
+
+  -- Documents and their sources. The check of a foreign key is planned under the plan_cache_mode of its statement, and
+  -- to plan one for each row takes longer than to write it: what is written so has one plan only.
+  set local plan_cache_mode = auto;
   insert into ragdb.documents (corpus_id, doc_no, doc_cid, title, language, media_type, metadata, chunking, external_id,
       source_name, source, size_bytes, pages, chunks, tokens, event_id, created_at, updated_at)
     select v_id, x.doc_no, x.doc_cid, i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
@@ -512,7 +532,7 @@ begin
       -- until its event has an id, below
       '00000000-0000-0000-0000-000000000000', v_now, v_now
     from unnest(d_no, d_cid, d_position, d_uri, d_source_name, d_state) x (doc_no, doc_cid, position, uri, source_name, state)
-      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1
+      cross join lateral (select documents -> x.position as v offset 0) i
     where x.state in ('new', 'written')
     order by x.doc_no
     on conflict on constraint documents_number_is_unique_per_corpus do update
@@ -521,14 +541,17 @@ begin
         = (excluded.title, excluded.language, excluded.media_type, excluded.metadata, excluded.chunking,
           excluded.external_id, excluded.source_name, excluded.source, excluded.size_bytes, excluded.pages, excluded.chunks,
           excluded.tokens, excluded.updated_at);
+  set local plan_cache_mode = force_custom_plan;
   update ragdb.documents d set source = x.uri, source_name = x.source_name, updated_at = v_now
     from unnest(d_no, d_uri, d_source_name, d_state) x (doc_no, uri, source_name, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'renamed';
   delete from ragdb.document_sources s using unnest(gone_uris) u (uri) where s.corpus_id = v_id and s.uri = u.uri;
+  set local plan_cache_mode = auto;
   with put as (
     insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, etag, seen_at)
       select v_id, i.v ->> 'uri', x.doc_no, coalesce(i.v ->> 'source_name', ''), i.v ->> 'etag', v_now
-      from jsonb_array_elements(documents) i (v) join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+      from unnest(i_doc) with ordinality x (doc_no, n)
+        cross join lateral (select documents -> x.n::integer - 1 as v offset 0) i
       order by 2
       on conflict on constraint document_sources_uri_is_unique_per_corpus do update
         set doc_no = excluded.doc_no, source_name = excluded.source_name, etag = excluded.etag,
@@ -537,6 +560,7 @@ begin
       returning uri
   )
   select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;
+  set local plan_cache_mode = force_custom_plan;
 
   -- the chunks that there shall be: those given for a document that is written, its own for one that is renamed
   with desired as (
@@ -657,6 +681,7 @@ begin
   select array_agg(coalesce(k.chunk_no, corpus.next_chunk_no - 1 + k.nth) order by k.i) into k_no
   from (select k.*, (row_number() over (partition by k.chunk_no is null order by k.i))::integer as nth
         from unnest(k_no) with ordinality k (chunk_no, i)) k;
+  set local plan_cache_mode = auto;
   insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset,
       token_count, content_hash, text)
     select v_id, k.chunk_no, k.doc_no, k.ordinal, k.chunk_id, k.source, array(select jsonb_array_elements_text(k.heading)), k.page,
@@ -665,6 +690,7 @@ begin
       k (chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset, token_count, content_hash, text)
     where k.chunk_no >= corpus.next_chunk_no
     order by k.chunk_no;
+  set local plan_cache_mode = force_custom_plan;
   delete from ragdb.documents d using unnest(d_no, d_state) x (doc_no, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'gone';
 

@@ -174,6 +174,46 @@ end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
+-- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it, and the server lets
+-- them, other processes help. They can do so with a range of rows, not with a list, and in no statement that writes.
+-- ts_rank() of two words that no chunk has is a constant, divided by the length if so wished: it counts a chunk's
+-- positions and unfolds none.
+create or replace function ragdb._analysed(corpus ragdb.corpora, chunk_nos integer[])
+returns table (chunk_no integer, words tsvector, length integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+set enable_nestloop = on
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set parallel_setup_cost = 0
+set parallel_tuple_cost = 0
+set min_parallel_table_scan_size = 0
+set min_parallel_index_scan_size = 0
+as $$
+declare
+  v_first integer;
+  v_last integer;
+begin
+  select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
+  return query execute
+    'select a.chunk_no, a.words,'
+    '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
+    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), $2) as words'
+    '   from '
+    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos) then 'ragdb.chunks c'
+      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from ragdb.chunks k'
+        ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
+    || ' left join ragdb.documents d on d.corpus_id = $1 and d.doc_no = c.doc_no'
+    '   where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
+    using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
+end $$;
+comment on function ragdb._analysed(ragdb.corpora, integer[]) is
+  'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
 -- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
 -- and what is joined in memory is hashed.
@@ -189,27 +229,17 @@ declare
   v_corpus ragdb.corpora;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
-  with analysed as materialized (
-    select n.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
-    from unnest(_index_chunks.chunk_nos) n (chunk_no)
-      cross join lateral (select h.doc_no, h.heading, h.text from ragdb.chunks h
-        where h.corpus_id = v_corpus.corpus_id and h.chunk_no = n.chunk_no offset 0) c
-      cross join lateral (select o.title from ragdb.documents o
-        where o.corpus_id = v_corpus.corpus_id and o.doc_no = c.doc_no offset 0) d
-  ), measured as materialized (
-    select a.chunk_no, a.words,
-      (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
-    from analysed a
-  ), postings as materialized (
-    select m.chunk_no, w.lexeme collate "C" as lexeme,
+  with postings as materialized (
+    select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
       case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from measured m cross join lateral unnest(m.words) w
+    from ragdb._analysed(v_corpus, _index_chunks.chunk_nos) m left join lateral unnest(m.words) w on true
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
-    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
+    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
+        where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), numbered as materialized (
@@ -223,19 +253,19 @@ begin
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
-    select v_corpus.corpus_id, m.chunk_no, m.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
-    from measured m
-      left join (
-        select p.chunk_no, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
-          string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
-        from postings p join numbered n on n.lexeme = p.lexeme
-        group by p.chunk_no
-      ) g on g.chunk_no = m.chunk_no
-    order by m.chunk_no
+    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
+    from (
+      select p.chunk_no, max(p.length) as length, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
+        string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
+      from postings p left join numbered n on n.lexeme = p.lexeme
+      group by p.chunk_no
+    ) g
+    order by g.chunk_no
+    returning lexeme_count
   )
   update ragdb.corpora c
-    set chunks = c.chunks + (select count(*) from measured),
-      lexeme_count = c.lexeme_count + (select coalesce(sum(m.length), 0) from measured m),
+    set chunks = c.chunks + (select count(*) from indexed),
+      lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
