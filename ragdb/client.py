@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ragdb.functions import Hit, TracedHit
     from ragdb.ingest import Options, Report
+    from ragdb.portable import Exported
     from ragdb.rerank import RerankedHit, Reranker
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -83,6 +84,26 @@ class Database(Functions):
         from ragdb.rerank import rerank
 
         return rerank(self, query, hits, reranker, k)
+
+    def export_file(
+        self, corpus: str, path: str | PathLike[str], *, blobs: bool = True, force: bool = False
+    ) -> Exported:
+        """Write a corpus to one file, whole or not at all; docs/operations.md says what is in it.
+
+        Raises `ragdb.portable.ExportError`, CorpusNotFound.
+        """
+        from ragdb.portable import write
+
+        return write(self, corpus, path, blobs=blobs, force=force)
+
+    def import_file(self, path: str | PathLike[str], *, corpus: str | None = None) -> Exported:
+        """Make the corpus of a file, in one transaction, under its own name or another.
+
+        Raises `ragdb.portable.ExportError`, NotAuthorized, EmbedderMismatch.
+        """
+        from ragdb.portable import read
+
+        return read(self, path, corpus=corpus)
 
     def invoke(self, capability: str, request: Any, *, timeout_s: float = 30) -> dict[str, Any]:
         """Call a wire capability, again and again while it waits for a worker.

@@ -11,7 +11,6 @@ import math
 import os
 import random
 import re
-import struct
 import time
 import unicodedata
 import urllib.error
@@ -23,10 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
 from psycopg.rows import class_row
 
+from ragdb.calls import Reals as Reals
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
 
 if TYPE_CHECKING:
@@ -380,30 +378,6 @@ def check(vectors: Matrix) -> list[str | None]:
         "the embedding is zero" if nothing else None if fine else "the embedding is not finite"
         for fine, nothing in zip(finite, zero, strict=True)
     ]
-
-
-class Reals:
-    """Vectors one behind the other as a real[], sent in binary without a Python float for each."""
-
-    def __init__(self, vectors: Matrix) -> None:
-        self.vectors = vectors
-
-
-class _RealsDumper(Dumper):
-    format = Format.BINARY
-    oid = 1021  # real[]
-
-    def dump(self, obj: Reals) -> bytes:
-        import numpy as np
-
-        # 1 dimension, no nulls, of real, so many from 1; then each number with its size before it
-        head = struct.pack(">iiIii", 1, 0, 700, obj.vectors.size, 1)
-        body = np.empty(obj.vectors.size, np.dtype([("size", ">i4"), ("value", ">f4")]))
-        body["size"], body["value"] = 4, obj.vectors.ravel()
-        return head + body.tobytes()
-
-
-psycopg.adapters.register_dumper(Reals, _RealsDumper)
 
 
 def embedders(connection: psycopg.Connection[Any]) -> dict[str, Embedder]:

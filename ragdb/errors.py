@@ -175,5 +175,9 @@ class TokenNotFound(RagdbError, code="RG454"):
     """There is no bearer token of that name."""
 
 
+class InvalidImport(RagdbError, code="RG455"):
+    """What is imported is no export of a corpus, or not all that its header says."""
+
+
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is no pack, or an output no object."""

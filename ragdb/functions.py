@@ -527,6 +527,27 @@ class ExplainSearchRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportDocumentsRow:
+    """A row of `export_documents`."""
+
+    position: int
+    doc_cid: str
+    chunks: int
+    document: str
+    has_blob: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportEmbeddingsRow:
+    """A row of `export_embeddings`."""
+
+    position: int
+    doc_cids: list[str]
+    ordinals: list[int]
+    embeddings: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class ExportSigningKeysRow:
     """A row of `export_signing_keys`."""
 
@@ -1373,6 +1394,17 @@ _EXPLAIN_SEARCH = Call(
 _EXPORT_CONTRACT = Call(
     "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
 )
+_EXPORT_CORPUS = Call("export_corpus", {"corpus": "text"})
+_EXPORT_DOCUMENTS = Call(
+    "export_documents",
+    {"corpus": "text", "after": "integer", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
+_EXPORT_EMBEDDINGS = Call(
+    "export_embeddings",
+    {"corpus": "text", "after": "integer", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
 _EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
 _EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
@@ -1412,6 +1444,7 @@ _FAIL_QUERY = Call(
 _FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+_FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 _GET_BLOB = Call("get_blob", {"cid": "text"})
 _GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 _GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
@@ -1433,6 +1466,12 @@ _HIGHLIGHT = Call(
     {"start_mark": "**", "end_mark": "**"},
 )
 _HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
+_IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
+_IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
+_IMPORT_EMBEDDINGS = Call(
+    "import_embeddings",
+    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+)
 _IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 _IMPORT_SIGNING_KEY = Call(
     "import_signing_key",
@@ -2676,6 +2715,32 @@ class Functions(Caller):
         """
         return self._value(_EXPORT_CONTRACT, contract, version)
 
+    def export_corpus(self, corpus: str) -> Any:
+        """Returns what an export of a corpus begins with: its settings, its embedder, counts,
+        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
+        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        """
+        return self._value(_EXPORT_CORPUS, corpus)
+
+    def export_documents(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportDocumentsRow]:
+        """Returns the documents of a corpus after a position, as many as have together about
+        count chunks (1 to 1000) and at least one: each as the JSON that
+        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
+        RG400, RG404.
+        """
+        return self._rows(_EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+
+    def export_embeddings(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportEmbeddingsRow]:
+        """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
+        position: document and ordinal of each chunk, and their numbers one behind the other
+        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        """
+        return self._rows(_EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
@@ -2748,6 +2813,13 @@ class Functions(Caller):
         value: list[str] = self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def finish_import(self, corpus: str, header: Any) -> None:
+        """Ends an import: compares what came with the counts and the digest of the header, makes
+        the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
+        RG455.
+        """
+        self._run(_FINISH_IMPORT, corpus, header)
+
     def get_blob(self, cid: str) -> Blob:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return self._row(_GET_BLOB, Blob, cid)
@@ -2809,6 +2881,38 @@ class Functions(Caller):
         when it is unknown or has expired.
         """
         value: str | None = self._value(_HTTP_TOKEN_ROLE, token_hash)
+        return value
+
+    def import_corpus(self, header: Any, corpus: str | None = None) -> str:
+        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
+        it, under the name of its header or another, with its settings and its embedder. Where
+        it was restricted only the caller and admins may read it; rights are not part of an
+        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
+        """
+        value: str = self._value(_IMPORT_CORPUS, header, corpus)
+        return value
+
+    def import_documents(self, corpus: str, documents: Any) -> int:
+        """Puts documents of an export, an array of what ragdb.export_documents returns, into the
+        corpus that this transaction imports, and returns the number of their chunks; ids,
+        links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
+        RG413, RG455.
+        """
+        value: int = self._value(_IMPORT_DOCUMENTS, corpus, documents)
+        return value
+
+    def import_embeddings(
+        self,
+        corpus: str,
+        doc_cids: Sequence[str],
+        ordinals: Sequence[int],
+        embeddings: Sequence[float],
+    ) -> int:
+        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
+        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
+        RG404, RG418, RG455.
+        """
+        value: int = self._value(_IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
         return value
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
@@ -4617,6 +4721,32 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._value(_EXPORT_CONTRACT, contract, version)
 
+    async def export_corpus(self, corpus: str) -> Any:
+        """Returns what an export of a corpus begins with: its settings, its embedder, counts,
+        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
+        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        """
+        return await self._value(_EXPORT_CORPUS, corpus)
+
+    async def export_documents(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportDocumentsRow]:
+        """Returns the documents of a corpus after a position, as many as have together about
+        count chunks (1 to 1000) and at least one: each as the JSON that
+        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
+        RG400, RG404.
+        """
+        return await self._rows(_EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+
+    async def export_embeddings(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportEmbeddingsRow]:
+        """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
+        position: document and ordinal of each chunk, and their numbers one behind the other
+        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        """
+        return await self._rows(_EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+
     async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
@@ -4691,6 +4821,13 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def finish_import(self, corpus: str, header: Any) -> None:
+        """Ends an import: compares what came with the counts and the digest of the header, makes
+        the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
+        RG455.
+        """
+        await self._run(_FINISH_IMPORT, corpus, header)
+
     async def get_blob(self, cid: str) -> Blob:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
         return await self._row(_GET_BLOB, Blob, cid)
@@ -4752,6 +4889,38 @@ class AsyncFunctions(AsyncCaller):
         when it is unknown or has expired.
         """
         value: str | None = await self._value(_HTTP_TOKEN_ROLE, token_hash)
+        return value
+
+    async def import_corpus(self, header: Any, corpus: str | None = None) -> str:
+        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
+        it, under the name of its header or another, with its settings and its embedder. Where
+        it was restricted only the caller and admins may read it; rights are not part of an
+        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
+        """
+        value: str = await self._value(_IMPORT_CORPUS, header, corpus)
+        return value
+
+    async def import_documents(self, corpus: str, documents: Any) -> int:
+        """Puts documents of an export, an array of what ragdb.export_documents returns, into the
+        corpus that this transaction imports, and returns the number of their chunks; ids,
+        links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
+        RG413, RG455.
+        """
+        value: int = await self._value(_IMPORT_DOCUMENTS, corpus, documents)
+        return value
+
+    async def import_embeddings(
+        self,
+        corpus: str,
+        doc_cids: Sequence[str],
+        ordinals: Sequence[int],
+        embeddings: Sequence[float],
+    ) -> int:
+        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
+        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
+        RG404, RG418, RG455.
+        """
+        value: int = await self._value(_IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
         return value
 
     async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:

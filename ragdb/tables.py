@@ -134,6 +134,7 @@ corpora = Table(
     Column("next_term_id", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
+    Column("import_xid", XID8),
     UniqueConstraint(
         "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
     ),

@@ -46,6 +46,7 @@ begin atomic
     ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),
     ('RG453', 'JobNotFound', 'not_found', 404, 'no job of that id waits, or it is another worker''s by now'),
     ('RG454', 'TokenNotFound', 'not_found', 404, 'there is no bearer token of that name'),
+    ('RG455', 'InvalidImport', 'bad_request', 400, 'what is imported is no export of a corpus, or not all that its header says'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;

@@ -156,6 +156,7 @@ comment on column ragdb.corpora.record_query_text is
   'What traces keep of a query: full, hash or none.';
 comment on column ragdb.corpora.version is 'Raised once by every transaction that writes to the corpus.';
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
+comment on column ragdb.corpora.import_xid is 'Transaction that imports the corpus, until it has finished; null otherwise.';
 comment on column ragdb.corpora.documents is 'Documents of the corpus.';
 comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';

@@ -402,6 +402,46 @@ end $$;
 comment on function ragdb._link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[], integer[], text[], integer[], text[]) is
   'Makes the edges and links of the given chunks what they shall be, and resolves links to the given uris again.';
 
+-- Called last: the clock's row is held to the end of the transaction, and everybody who writes waits for it.
+create or replace function ragdb._write_events(corpus ragdb.corpora, doc_nos integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_now constant timestamptz := ragdb._now();
+  v_tick bigint;
+  v_at timestamptz;
+  v_event uuid;
+begin
+  if cardinality(doc_nos) = 0 then
+    return;
+  end if;
+  insert into ragdb.event_clock as t (id, lamport, at)
+    values (true, 0, v_now)
+    on conflict on constraint event_clock_has_one_row do update set at = greatest(ragdb._now(), t.at)
+    returning t.lamport, t.at into v_tick, v_at;
+  with written as (
+    insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
+    select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now,
+      ragdb._caller(), corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
+    from unnest(doc_nos) with ordinality h (doc_no, nth)
+      join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
+    order by h.nth
+    returning lamport, event_id, doc_cid
+  ), ticked as (
+    update ragdb.event_clock t
+      set lamport = v_tick + cardinality(doc_nos), at = v_at + cardinality(doc_nos) * interval '1 microsecond'
+  ), noted as (
+    update ragdb.documents d set event_id = w.event_id
+    from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
+  )
+  select w.event_id into v_event from written w order by w.lamport desc limit 1;
+  perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+end $$;
+comment on function ragdb._write_events(ragdb.corpora, integer[]) is
+  'Writes an event for each of some documents, in their order, and tells who listens; the caller holds the corpus lock.';
+
 -- The one function that writes documents. It works out which documents a call touches, what they and their
 -- chunks shall be, and changes only what differs: a row that stays keeps its number, its vector and its edges.
 --
@@ -420,7 +460,6 @@ as $$
 declare
   v_id integer := corpus.corpus_id;
   v_now timestamptz := ragdb._now();
-  v_caller text := ragdb._caller();
   v_language text := ragdb._language(corpus.text_config);
   -- documents touched: number, cid, title before, position of the input that decides, and what becomes of it
   d_no integer[];
@@ -459,9 +498,6 @@ declare
   l_ordinal integer[];
   l_target text[];
   v_duplicate text;
-  v_tick bigint;
-  v_at timestamptz;
-  v_event uuid;
 begin
   with input as materialized (
     select (d.n - 1)::integer as position, d.v ->> 'doc_cid' as doc_cid, d.v ->> 'uri' as uri,
@@ -712,33 +748,12 @@ begin
   end if;
   perform ragdb._drop_unused_blobs((select array_agg(x.doc_cid) from unnest(d_cid, d_state) x (doc_cid, state) where x.state = 'gone'));
 
-  -- events last: the clock's row is held to the end of the transaction, and everybody who writes waits for it
-  if exists (select from unnest(d_position, d_state) x (position, state)
-      where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null) then
-    insert into ragdb.event_clock as t (id, lamport, at)
-      values (true, 0, v_now)
-      on conflict on constraint event_clock_has_one_row do update set at = greatest(ragdb._now(), t.at)
-      returning t.lamport, t.at into v_tick, v_at;
-    with happened as (
-      select x.doc_no, (row_number() over (order by x.position))::integer as nth
-      from unnest(d_no, d_position, d_state) x (doc_no, position, state)
+  -- those of an import come with its end
+  if corpus.import_xid is distinct from pg_current_xact_id() then
+    perform ragdb._write_events(corpus, array(
+      select x.doc_no from unnest(d_no, d_position, d_state) x (doc_no, position, state)
       where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null
-    ), written as (
-      insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
-      select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now, v_caller,
-        v_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
-      from happened h join ragdb.documents d on d.corpus_id = v_id and d.doc_no = h.doc_no
-      order by h.nth
-      returning lamport, event_id, doc_cid
-    ), ticked as (
-      update ragdb.event_clock t set lamport = v_tick + n, at = v_at + n * interval '1 microsecond'
-      from (select count(*) as n from happened) h
-    ), noted as (
-      update ragdb.documents d set event_id = w.event_id
-      from written w where d.corpus_id = v_id and d.doc_cid = w.doc_cid
-    )
-    select w.event_id into v_event from written w order by w.lamport desc limit 1;
-    perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+      order by x.position));
   end if;
 
   return query

@@ -469,6 +469,9 @@ begin
     using unnest(v_turns) t
     join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
     where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
+      -- a document may link to the conversation
+      and exists (select from ragdb.turns p
+        where p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no)
       and not exists (select
         from unnest(v_edges) g
         join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id

@@ -16,6 +16,7 @@ from ragdb.cli import (
     eval,
     ingest,
     mcp,
+    portable,
     search,
     serve,
     server,
@@ -76,7 +77,8 @@ def _flags(
 
 
 for part in (
-    server, ingest, corpus, embed, search, ask, slice, contract, eval, serve, mcp, dashboards, demo,
+    server, ingest, corpus, portable, embed, search, ask, slice, contract, eval, serve, mcp,
+    dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

@@ -199,8 +199,9 @@ def explain(error: Exception) -> Failure | None:
     from ragdb.embedded import EmbeddedError
     from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
     from ragdb.ingest import IngestError
+    from ragdb.portable import ExportError
 
-    if isinstance(error, IngestError):
+    if isinstance(error, IngestError | ExportError):
         return Failure(str(error), hint=error.hint)
     if isinstance(error, RagdbError):
         elsewhere = (NotAuthorized, EmbedderMismatch, RerankerMismatch)

@@ -1,0 +1,3 @@
+-- Which transaction imports a corpus: its events come at the end.
+
+alter table ragdb.corpora add column import_xid xid8;

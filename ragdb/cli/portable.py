@@ -1,0 +1,81 @@
+"""`ragdb export` and `ragdb import`: one corpus, one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragdb.cli.app import Session, verb
+
+if TYPE_CHECKING:
+    from ragdb.portable import Progress
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "export")(export)
+    verb(app, "import")(import_)
+
+
+def export(
+    session: Session,
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    blobs: Annotated[
+        bool, typer.Option("--blobs/--no-blobs", help="With the original bytes of documents.")
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a corpus to one file: settings, documents, conversations, originals, embeddings.
+
+    Traces, rights, signing keys, contracts and events stay. The right to read is enough.
+    """
+    from ragdb import portable
+    from ragdb.cli import output
+
+    with session.connect() as db, _bar(session, "exporting") as progress:
+        done = portable.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
+    output.one(session, done)
+
+
+def import_(
+    session: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `ragdb export` wrote.")],
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Another name for the corpus.")
+    ] = None,
+) -> None:
+    """Make the corpus of a file, whole or not at all.
+
+    Under its own name, chunks have the ids that they had. What was restricted there may be read by
+    you and admins alone, until `ragdb corpus grant`.
+    """
+    from ragdb import embed, portable
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        with _bar(session, "importing") as progress:
+            done = portable.read(db, file, corpus=name, progress=progress)
+        output.one(session, done)
+        embedder = done.embedder and embed.embedders(db.connection)[done.embedder]
+        if embedder and embedder.provider is None:
+            session.note(
+                f"embedder {embedder.name} is bound to nothing here:"
+                f" ragdb embedder bind {embedder.name} --provider sentence-transformers|openai"
+            )
+
+
+@contextmanager
+def _bar(session: Session, what: str) -> Iterator[Progress | None]:
+    if not session.progress:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    columns = (what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=session.err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
