@@ -152,6 +152,18 @@ class AsyncDatabase(AsyncFunctions):
         """Close the connection."""
         await self.connection.close()
 
+    async def rerank(
+        self,
+        query: str,
+        hits: Sequence[Hit | TracedHit],
+        reranker: str | Reranker,
+        k: int | None = None,
+    ) -> list[RerankedHit]:
+        """Have a model put hits in order, in a thread of its own; see `Database.rerank`."""
+        from ragdb.rerank import arerank
+
+        return await arerank(self, query, hits, reranker, k)
+
     async def invoke(
         self, capability: str, request: Any, *, timeout_s: float = 30
     ) -> dict[str, Any]:

@@ -778,6 +778,7 @@ class ListToolsRow:
     mode: str
     contract: str
     contract_version: int
+    reranker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1038,6 +1039,16 @@ class SpaceQuestionsRow:
 
     origin: str
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCandidatesRow:
+    """A row of `tool_candidates`."""
+
+    reranker: str | None
+    query: str
+    chunk_id: str
+    passage: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1882,6 +1893,7 @@ _RETRIEVE_TOOL = Call(
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
+        "rerank_scores": "jsonb",
     },
     {
         "arguments": {},
@@ -1889,6 +1901,7 @@ _RETRIEVE_TOOL = Call(
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
+        "rerank_scores": None,
     },
 )
 _RETRIEVE_WITH = Call(
@@ -2081,8 +2094,13 @@ _SEARCH_SLICE = Call(
 )
 _SEARCH_TOOL = Call(
     "search_tool",
-    {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
-    {"arguments": {}, "query_embedding": None},
+    {
+        "tool": "text",
+        "arguments": "jsonb",
+        "query_embedding": "double precision[]",
+        "rerank_scores": "jsonb",
+    },
+    {"arguments": {}, "query_embedding": None, "rerank_scores": None},
 )
 _SEARCH_WITH = Call(
     "search_with",
@@ -2118,6 +2136,11 @@ _SIMILAR = Call(
 )
 _SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 _SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+_TOOL_CANDIDATES = Call(
+    "tool_candidates",
+    {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
+    {"arguments": {}, "query_embedding": None},
+)
 _TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 _TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 _TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
@@ -3056,7 +3079,8 @@ class Functions(Caller):
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
-        query or the argument that is the query, corpus and mode searched.
+        query or the argument that is the query, corpus and mode searched, and the reranker
+        (null for none).
         """
         return self._rows(_LIST_TOOLS, ListToolsRow)
 
@@ -3724,13 +3748,21 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        rerank_scores: Any = None,
     ) -> Any:
-        """Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id
-        is in the provenance; client, otel_trace_id and otel_span_id are those of
-        ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        """Calls a tool of a contract as ragdb.search_tool does and records the trace, with the
+        reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are
+        those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
         """
         return self._value(
-            _RETRIEVE_TOOL, tool, arguments, query_embedding, client, otel_trace_id, otel_span_id
+            _RETRIEVE_TOOL,
+            tool,
+            arguments,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank_scores,
         )
 
     def retrieve_with(
@@ -3982,15 +4014,21 @@ class Functions(Caller):
         )
 
     def search_tool(
-        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rerank_scores: Any = None,
     ) -> Any:
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
         "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
         gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415,
-        RG417, RG441, and RG445 where required citations or evidence are missing.
+        in code points, and records nothing. Where its retriever declares a reranker,
+        rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id":
+        score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
+        where required citations or evidence are missing.
         """
-        return self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
+        return self._value(_SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
 
     def search_with(
         self,
@@ -4030,6 +4068,15 @@ class Functions(Caller):
         and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    def tool_candidates(
+        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+    ) -> list[ToolCandidatesRow]:
+        """Returns what a reranker has to score for a call of a tool: its name, the query, and
+        the chunks found (four times topK, at most 1000) with the passages to give it; nothing
+        when the retriever declares none. Raises what ragdb.search_tool raises.
+        """
+        return self._rows(_TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding)
 
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
@@ -5066,7 +5113,8 @@ class AsyncFunctions(AsyncCaller):
     async def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
-        query or the argument that is the query, corpus and mode searched.
+        query or the argument that is the query, corpus and mode searched, and the reranker
+        (null for none).
         """
         return await self._rows(_LIST_TOOLS, ListToolsRow)
 
@@ -5742,13 +5790,21 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
+        rerank_scores: Any = None,
     ) -> Any:
-        """Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id
-        is in the provenance; client, otel_trace_id and otel_span_id are those of
-        ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        """Calls a tool of a contract as ragdb.search_tool does and records the trace, with the
+        reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are
+        those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
         """
         return await self._value(
-            _RETRIEVE_TOOL, tool, arguments, query_embedding, client, otel_trace_id, otel_span_id
+            _RETRIEVE_TOOL,
+            tool,
+            arguments,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank_scores,
         )
 
     async def retrieve_with(
@@ -6000,15 +6056,21 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def search_tool(
-        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Sequence[float] | None = None,
+        rerank_scores: Any = None,
     ) -> Any:
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
         "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
         gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415,
-        RG417, RG441, and RG445 where required citations or evidence are missing.
+        in code points, and records nothing. Where its retriever declares a reranker,
+        rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id":
+        score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
+        where required citations or evidence are missing.
         """
-        return await self._value(_SEARCH_TOOL, tool, arguments, query_embedding)
+        return await self._value(_SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
 
     async def search_with(
         self,
@@ -6048,6 +6110,17 @@ class AsyncFunctions(AsyncCaller):
         and titles. Raises RG400, RG401, RG404.
         """
         return await self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    async def tool_candidates(
+        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+    ) -> list[ToolCandidatesRow]:
+        """Returns what a reranker has to score for a call of a tool: its name, the query, and
+        the chunks found (four times topK, at most 1000) with the passages to give it; nothing
+        when the retriever declares none. Raises what ragdb.search_tool raises.
+        """
+        return await self._rows(
+            _TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+        )
 
     async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises

@@ -29,7 +29,7 @@ from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 import ragdb
-from ragdb import embed
+from ragdb import embed, rerank
 from ragdb.cli.output import dumps, record
 from ragdb.client import Database
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
@@ -198,8 +198,19 @@ class Tools:
         if found.mode in ("semantic", "hybrid") and isinstance(text, str) and text.strip():
             vector = self.embedded([found.corpus], text)
         with self.database() as db:
+            asked = db.tool_candidates(name, arguments, vector) if found.reranker else []
+            bound = db.list_rerankers() if asked else []
+        more: Json = {"client": "ragdb mcp"} if self.record else {}
+        if found.reranker:
+            more["rerank_scores"] = {}
+        if asked and found.reranker:
+            # no transaction is open while the model works
+            model = rerank.load(rerank.named(bound, found.reranker))
+            scores = rerank.score(model, asked[0].query, [row.passage for row in asked])
+            ids = [row.chunk_id for row in asked]
+            more["rerank_scores"] = dict(zip(ids, scores, strict=True))
+        with self.database() as db:
             call = db.retrieve_tool if self.record else db.search_tool
-            more: Json = {"client": "ragdb mcp"} if self.record else {}
             made: Json = call(name, arguments, vector, **more)
         return made
 
@@ -358,7 +369,8 @@ class Tools:
         with self.database() as db:
             trace = record(self._trace(db, arguments["trace_id"]))
             hits = [record(hit) for hit in db.trace_hits(arguments["trace_id"])]
-        return {"trace": trace, "hits": hits}
+            reranks = [record(row) for row in db.trace_reranks(arguments["trace_id"])]
+        return {"trace": trace, "hits": hits, **({"reranks": reranks} if reranks else {})}
 
     def _trace(self, db: Database, trace_id: str) -> RetrievalTraces:
         trace = db.get_trace(trace_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import json
@@ -23,7 +24,7 @@ from ragdb.errors import (
 from ragdb.functions import Hit, Rerankers, TracedHit
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
+    from ragdb.client import AsyncDatabase, Database
 
 CLASSES = ("ForSequenceClassification", "ForCausalLM")
 """How the architecture of a model that scores a pair ends; another's head would be made up."""
@@ -153,16 +154,16 @@ def load(row: Rerankers) -> Reranker:
     return _load(row.name, row.source, row.revision, row.weights_sha256, row.max_tokens)
 
 
-def find(db: Database, name: str) -> Reranker:
-    """The reranker of a name. Raises RerankerNotFound, RerankerMismatch."""
-    rows = {row.name: row for row in db.list_rerankers()}
-    if name not in rows:
-        known = ", ".join(rows) or "none"
-        raise RerankerNotFound(
-            f"reranker {name!r} does not exist (there is {known}):"
-            f" ragdb reranker bind {name} --source FOLDER makes it"
-        )
-    return load(rows[name])
+def named(rows: Sequence[Rerankers], name: str) -> Rerankers:
+    """The row of a name, of `ragdb.list_rerankers()`. Raises RerankerNotFound."""
+    for row in rows:
+        if row.name == name:
+            return row
+    known = ", ".join(row.name for row in rows) or "none"
+    raise RerankerNotFound(
+        f"reranker {name!r} does not exist (there is {known}):"
+        f" ragdb reranker bind {name} --source FOLDER makes it"
+    )
 
 
 def passage(hit: Hit | TracedHit) -> str:
@@ -194,18 +195,51 @@ def rerank(
     k: int | None = None,
 ) -> list[RerankedHit]:
     """The `k` hits that score highest, equal ones in their order before; see `Database.rerank`."""
+    trace_id = _trace_of(hits, k)
+    if not hits:
+        return []
+    model = load(named(db.list_rerankers(), reranker)) if isinstance(reranker, str) else reranker
+    scores = score(model, query, [passage(hit) for hit in hits])
+    if trace_id is not None:
+        db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
+    return _ordered(hits, scores, k)
+
+
+async def arerank(
+    db: AsyncDatabase,
+    query: str,
+    hits: Sequence[Hit | TracedHit],
+    reranker: str | Reranker,
+    k: int | None = None,
+) -> list[RerankedHit]:
+    """`rerank`, the model in a thread of its own."""
+    trace_id = _trace_of(hits, k)
+    if not hits:
+        return []
+    if isinstance(reranker, str):
+        row = named(await db.list_rerankers(), reranker)
+        model = await asyncio.to_thread(load, row)
+    else:
+        model = reranker
+    scores = await asyncio.to_thread(score, model, query, [passage(hit) for hit in hits])
+    if trace_id is not None:
+        await db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
+    return _ordered(hits, scores, k)
+
+
+def _trace_of(hits: Sequence[Hit | TracedHit], k: int | None) -> UUID | None:
+    """The one trace of some hits; None where they were not recorded."""
     if k is not None and k < 1:
         raise ValueError(f"k is {k} and not 1 or more")
     traces = {hit.trace_id if isinstance(hit, TracedHit) else None for hit in hits}
     if len(traces) > 1:
         raise ValueError("the hits are of several retrievals")
-    if not hits:
-        return []
-    model = find(db, reranker) if isinstance(reranker, str) else reranker
-    scores = score(model, query, [passage(hit) for hit in hits])
-    (trace_id,) = traces
-    if trace_id is not None:
-        db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
+    return next(iter(traces), None)
+
+
+def _ordered(
+    hits: Sequence[Hit | TracedHit], scores: list[float], k: int | None
+) -> list[RerankedHit]:
     # sorting leaves equal ones in their order
     best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
     return [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
@@ -229,7 +263,7 @@ def for_eval(
         asked.setdefault(row.query, {})[row.chunk_id] = row.passage
     if name is None:
         return {}
-    model = find(db, name)
+    model = load(named(db.list_rerankers(), name))
     return {
         query: dict(zip(of, score(model, query, list(of.values())), strict=True))
         for query, of in asked.items()

@@ -108,23 +108,16 @@ return ragdb._fields_hash(variadic array['ragdb.rerank/1'::bytea, trace_hash] ||
 comment on function ragdb._rerank_hash(bytea, ragdb.retrieval_reranks[]) is
   'Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.';
 
-create or replace function ragdb._record_rerank(
-  trace ragdb.retrieval_traces, model text, chunk_ids text[], scores float8[], k integer)
+-- The one place where scores become an order; recorded or not.
+create or replace function ragdb._reranked(
+  trace ragdb.retrieval_traces, hits ragdb.retrieval_hits[], model text, chunk_ids text[], scores float8[], k integer)
 returns ragdb.retrieval_reranks[]
-language plpgsql
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace.id) h);
-  v_reranks ragdb.retrieval_reranks[];
   v_wrong text;
-  v_hash bytea;
-  v_rows integer;
 begin
-  if k not between 1 and 1000 then
-    raise exception 'k is %', k
-      using errcode = 'RG400', detail = 'k is the number of hits that the caller keeps', hint = 'give 1 to 1000, or null for all';
-  end if;
   if chunk_ids is null or scores is null or cardinality(chunk_ids) <> cardinality(scores) then
     v_wrong := format('%s scores for %s chunks', coalesce(cardinality(scores), 0), coalesce(cardinality(chunk_ids), 0));
   else
@@ -135,28 +128,59 @@ begin
             then format('score %s for chunk %s', coalesce(u.score::text, 'null'), ragdb._quote(u.chunk_id))
           when count(*) over (partition by u.chunk_id) > 1 then format('chunk %s twice', ragdb._quote(u.chunk_id))
           when h.chunk_id is null then format('chunk %s, which is no hit of the trace', ragdb._quote(u.chunk_id)) end as problem
-      from unnest(chunk_ids, scores) u (chunk_id, score) left join unnest(v_hits) h on h.chunk_id = u.chunk_id) p;
-    if v_wrong is null and cardinality(chunk_ids) <> cardinality(v_hits) then
-      v_wrong := format('%s chunks for %s hits', cardinality(chunk_ids), cardinality(v_hits));
+      from unnest(chunk_ids, scores) u (chunk_id, score) left join unnest(hits) h on h.chunk_id = u.chunk_id) p;
+    if v_wrong is null and cardinality(chunk_ids) <> cardinality(hits) then
+      v_wrong := format('%s chunks for %s hits', cardinality(chunk_ids), cardinality(hits));
     end if;
   end if;
   if v_wrong is not null then
     raise exception 'reranker % gave %', ragdb._quote(model), v_wrong
-      using errcode = 'RG423', detail = 'a reranking has one finite score for each hit of its trace',
-            hint = 'give every chunk of ragdb.trace_hits() once; nothing was recorded';
+      using errcode = 'RG423', detail = 'a reranking has one finite score for each hit',
+            hint = 'give every chunk that was retrieved once; nothing was recorded';
   end if;
-  v_reranks := array(
-    select row(trace.corpus_id, trace.id, trace.created_at, r.rank, r.chunk_id, r.score, _record_rerank.model,
+  return array(
+    select row(trace.corpus_id, trace.id, trace.created_at, r.rank, r.chunk_id, r.score, _reranked.model,
       r.rank <= coalesce(k, r.rank), ragdb._now(), null, null)::ragdb.retrieval_reranks
     from (select u.chunk_id, u.score, row_number() over (order by u.score desc, h.rank)::integer as rank
-      from unnest(chunk_ids, scores) u (chunk_id, score) join unnest(v_hits) h on h.chunk_id = u.chunk_id) r
+      from unnest(chunk_ids, scores) u (chunk_id, score) join unnest(hits) h on h.chunk_id = u.chunk_id) r
     order by r.rank);
+end $$;
+comment on function ragdb._reranked(ragdb.retrieval_traces, ragdb.retrieval_hits[], text, text[], float8[], integer) is
+  'Returns the hits of a retrieval by the scores of a reranker, equal ones in their order; the first k (null: all) are those returned. Raises RG423.';
+
+create or replace function ragdb._scores(scores jsonb, chunk_ids text[]) returns float8[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(scores) is distinct from 'object' or exists (
+      select from jsonb_each(scores) s where jsonb_typeof(s.value) <> 'number' or abs(s.value::numeric) > 1e308)
+  then
+    raise exception 'rerank_scores is no object of scores'
+      using errcode = 'RG423', detail = 'it is what the reranker gave each chunk that it was shown',
+            hint = '{"chunk_id": score}, each a finite number';
+  end if;
+  return array(select (scores ->> i.id)::float8 from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
+end $$;
+comment on function ragdb._scores(jsonb, text[]) is
+  'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. Raises RG423.';
+
+create or replace function ragdb._record_rerank(
+  trace ragdb.retrieval_traces, model text, chunk_ids text[], scores float8[], k integer)
+returns ragdb.retrieval_reranks[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_reranks ragdb.retrieval_reranks[] := ragdb._reranked(
+    trace, array(select h from ragdb.trace_hits(trace.id) h), model, chunk_ids, scores, k);
+  v_rows integer;
+begin
   if v_reranks = '{}' then
     return v_reranks;
   end if;
-  v_hash := ragdb._rerank_hash(trace.trace_hash, v_reranks);
-  v_reranks[1].rerank_hash := v_hash;
-  v_reranks[1].rerank_mac := ragdb._trace_mac(v_hash, (ragdb._signing_key()).secret);
+  v_reranks[1].rerank_hash := ragdb._rerank_hash(trace.trace_hash, v_reranks);
+  v_reranks[1].rerank_mac := ragdb._trace_mac(v_reranks[1].rerank_hash, (ragdb._signing_key()).secret);
   -- once an upgrade has brought the table, its first month is made here
   if to_regclass('ragdb.retrieval_reranks_default') is null then
     perform ragdb.maintain();
@@ -172,7 +196,7 @@ begin
   return v_reranks;
 end $$;
 comment on function ragdb._record_rerank(ragdb.retrieval_traces, text, text[], float8[], integer) is
-  'Writes the reranking of a trace and returns its rows by rank. Raises RG400, RG409, RG423.';
+  'Writes the reranking of a trace and returns its rows by rank. Raises RG409, RG423.';
 
 -- Definer: it writes a table that is granted to nobody.
 create or replace function ragdb.record_rerank(
@@ -190,6 +214,10 @@ begin
       using errcode = 'read_only_sql_transaction',
             detail = 'the server is a standby, or the transaction or role is set to read-only',
             hint = 'rerank the hits of ragdb.search(), which are recorded nowhere';
+  end if;
+  if k not between 1 and 1000 then
+    raise exception 'k is %', k
+      using errcode = 'RG400', detail = 'k is the number of hits that the caller keeps', hint = 'give 1 to 1000, or null for all';
   end if;
   if v_trace.caller <> ragdb._caller() then
     raise exception 'trace % is of another caller', trace_id

@@ -1052,7 +1052,7 @@ begin
   if declared is not null and rerank is null then
     raise exception 'retriever % is reranked by %', ragdb._quote(retriever), ragdb._quote(declared)
       using errcode = 'RG415', detail = 'a reranker runs in the client, and this call ends in the database',
-            hint = 'use ragdb.retrieval.PostgresRetriever or ragdb eval, or pass rerank => ''none'' for the ranking before reranking';
+            hint = 'ragdb.retrieval.PostgresRetriever, ragdb eval and ragdb mcp rerank; retrieve_with(…, rerank => ''none'') gives the ranking before';
   end if;
 end $$;
 comment on function ragdb._check_rerank(text, text, text) is

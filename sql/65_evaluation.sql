@@ -367,8 +367,8 @@ as $$
 declare
   v_reranker text := (setting.settings).reranker;
 begin
-  if jsonb_typeof(setting.rerank_scores) <> 'object' or jsonb_path_exists(setting.rerank_scores, 'strict $.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))', '{}', true) then
-    raise exception 'rerank_scores is no object of scores'
+  if jsonb_typeof(setting.rerank_scores) <> 'object' then
+    raise exception 'rerank_scores is no object'
       using errcode = 'RG442', detail = 'it is what the reranker gave each chunk of ragdb.eval_candidates()',
             hint = '{"query": {"chunk_id": score}}';
   end if;
@@ -391,7 +391,7 @@ declare
   v_scores jsonb := setting.rerank_scores -> query;
   v_ids text[] := array(select h.chunk_id from unnest(hits) h order by h.rank);
   v_reranks ragdb.retrieval_reranks[] := ragdb._record_rerank(ragdb._open_trace(trace_id), (setting.settings).reranker, v_ids,
-    array(select (v_scores ->> i.id)::float8 from unnest(v_ids) with ordinality i (id, n) order by i.n), k);
+    ragdb._scores(coalesce(v_scores, '{}'), v_ids), k);
 begin
   return array(
     select row(h.case_no, r.rank, h.chunk_id, h.source, h.text, h.citation, h.score, h.content_hash, h.token_count, h.doc_cid,

@@ -77,15 +77,15 @@ comment on function ragdb._tool_output_schema(ragdb.tool_binding) is 'Returns th
 
 create or replace function ragdb.list_tools()
 returns table (name text, kind text, title text, description text, input_schema jsonb, output_schema jsonb, query text, query_param text,
-  corpus text, mode text, contract text, contract_version integer)
+  corpus text, mode text, contract text, contract_version integer, reranker text)
 language sql stable parallel safe security definer
 begin atomic
   select t.name, t.kind, t.title, t.description, ragdb._tool_input_schema(t), ragdb._tool_output_schema(t), t.query, t.query_param,
-    t.corpus, t.mode, t.contract, t.contract_version
+    t.corpus, t.mode, t.contract, t.contract_version, (ragdb._retriever_settings(t.retriever)).reranker
   from ragdb._tool_bindings() t order by t.name;
 end;
 comment on function ragdb.list_tools() is
-  'Lists the tools and prompts (kind) of the contracts in force that have a retrieve and whose corpus the caller may read: JSON schemas of arguments and output, the fixed query or the argument that is the query, corpus and mode searched.';
+  'Lists the tools and prompts (kind) of the contracts in force that have a retrieve and whose corpus the caller may read: JSON schemas of arguments and output, the fixed query or the argument that is the query, corpus and mode searched, and the reranker (null for none).';
 
 create or replace function ragdb._open_tool(tool text) returns ragdb.tool_binding
 language plpgsql stable parallel safe
@@ -138,20 +138,29 @@ comment on function ragdb._tool_query(ragdb.tool_binding, jsonb) is 'Returns the
 
 -- What was retrieved, under the names that the contract gives: as much as the rag's maxContext lets in, cited where citations
 -- are required, and each chunk with what it can be checked by.
-create or replace function ragdb._tool_output(tool ragdb.tool_binding, corpus ragdb.corpora, hits ragdb.hit[], trace_id uuid) returns jsonb
+create or replace function ragdb._tool_output(tool ragdb.tool_binding, corpus ragdb.corpora, hits ragdb.hit[], trace_id uuid, reranks ragdb.retrieval_reranks[])
+returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_given ragdb.hit[] := hits;
   v_uncited text;
   v_chunks jsonb;
 begin
+  if reranks <> '{}' then
+    v_given := array(
+      select row(r.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
+        h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
+        h.metadata, h.mode, h.is_exact)::ragdb.hit
+      from unnest(reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id where r.is_returned order by r.rank);
+  end if;
   if tool.require_grounding and hits = '{}' then
     raise exception 'tool % found nothing', ragdb._quote(tool.name)
       using errcode = 'RG445', detail = 'requireGrounding is true, and no chunk of corpus ' || ragdb._quote(tool.corpus) || ' answers the query',
             hint = 'ask in other words, or lower minScore in contract ' || tool.contract;
   end if;
-  select h.chunk_id into v_uncited from unnest(hits) h
+  select h.chunk_id into v_uncited from unnest(v_given) h
     where tool.require_citations and not ragdb._is_cited(coalesce(h.citation, jsonb_build_object('uri', h.source))) order by h.rank limit 1;
   if found then
     raise exception 'chunk % has no citation', ragdb._quote(v_uncited)
@@ -163,26 +172,44 @@ begin
       tool.source_field, h.source, tool.score_field, h.score, tool.citation_field, coalesce(h.citation, jsonb_build_object('uri', h.source)),
       'provenance', jsonb_strip_nulls(jsonb_build_object('rank', h.rank, 'doc_cid', h.doc_cid, 'title', h.title, 'page', h.page,
         'start_offset', h.start_offset, 'end_offset', h.end_offset, 'content_hash', h.content_hash, 'lexical_score', h.lexical_score,
-        'semantic_score', h.semantic_score,
+        'semantic_score', h.semantic_score, 'rerank_score', r.score,
         'is_cut', case when h.before + length(h.text) > tool.max_context then true end))) order by h.rank), '[]')
     into v_chunks
     from (select u.*, coalesce(sum(length(u.text)) over (order by u.rank rows between unbounded preceding and 1 preceding), 0) as before
-      from unnest(hits) u) h
+      from unnest(v_given) u) h
+      left join unnest(reranks) r on r.chunk_id = h.chunk_id
     where h.before < coalesce(tool.max_context, 2147483647);
   return jsonb_build_object(tool.result_field, v_chunks, 'provenance', jsonb_strip_nulls(jsonb_build_object(
     'tool', tool.name, 'contract', tool.contract, 'contract_version', tool.contract_version, 'rag', tool.rag,
     'retriever', (tool.retriever).name, 'corpus', corpus.name, 'corpus_version', corpus.version, 'mode', tool.mode,
-    'top_k', tool.k, 'min_score', tool.min_score, 'max_context', tool.max_context, 'retrieved', cardinality(hits),
+    'top_k', tool.k, 'min_score', tool.min_score, 'max_context', tool.max_context, 'retrieved', cardinality(v_given),
+    'reranker', reranks[1].model, 'reranked', nullif(cardinality(reranks), 0),
     'ranking_hash', ragdb._ranking_hash(corpus),
     'result_hash', ragdb._result_hash(array(
       select row(corpus.corpus_id, null, null, h.rank, h.chunk_id, decode(h.content_hash, 'hex'), h.score, h.lexical_score,
         h.semantic_score, h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits from unnest(hits) h)),
     'trace_id', trace_id)));
 end $$;
-comment on function ragdb._tool_output(ragdb.tool_binding, ragdb.corpora, ragdb.hit[], uuid) is
-  'Returns retrieved chunks as a tool does, with their provenance. Raises RG445.';
+comment on function ragdb._tool_output(ragdb.tool_binding, ragdb.corpora, ragdb.hit[], uuid, ragdb.retrieval_reranks[]) is
+  'Returns retrieved chunks as a tool does, in the order of their reranking where there is one, with their provenance. Raises RG445.';
 
-create or replace function ragdb.search_tool(tool text, arguments jsonb default '{}', query_embedding float8[] default null) returns jsonb
+create or replace function ragdb._tool_depth(tool ragdb.tool_binding, settings ragdb.retriever_settings, rerank_scores jsonb)
+returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if rerank_scores is null then
+    perform ragdb._check_rerank((tool.retriever).name, settings.reranker, null);
+  end if;
+  return case when settings.reranker is null then tool.k else ragdb.rerank_depth(tool.k) end;
+end $$;
+comment on function ragdb._tool_depth(ragdb.tool_binding, ragdb.retriever_settings, jsonb) is
+  'Returns how many hits a call of a tool retrieves. Raises RG415 where its reranker was not asked.';
+
+create or replace function ragdb.search_tool(
+  tool text, arguments jsonb default '{}', query_embedding float8[] default null, rerank_scores jsonb default null)
+returns jsonb
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -190,18 +217,26 @@ declare
   v_tool ragdb.tool_binding := ragdb._open_tool(tool);
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+  v_depth integer := ragdb._tool_depth(v_tool, v_settings, rerank_scores);
+  v_hits ragdb.hit[] := array(
+    select h from ragdb.search(v_settings.corpus, v_query, v_depth, v_settings.mode, v_tool.min_score,
+      query_embedding => search_tool.query_embedding) h);
+  v_ids text[] := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
+  v_reranks ragdb.retrieval_reranks[] := '{}';
 begin
-  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
-  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), array(
-    select h from ragdb.search(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score,
-      query_embedding => search_tool.query_embedding) h), null);
+  if v_settings.reranker is not null then
+    v_reranks := ragdb._reranked(null, array(
+      select row(null, null, null, h.rank, h.chunk_id, null, null, null, null, null, null)::ragdb.retrieval_hits from unnest(v_hits) h),
+      v_settings.reranker, v_ids, ragdb._scores(rerank_scores, v_ids), v_tool.k);
+  end if;
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, null, v_reranks);
 end $$;
-comment on function ragdb.search_tool(text, jsonb, float8[]) is
-  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Raises what ragdb.search raises, RG400, RG415, RG417, RG441, and RG445 where required citations or evidence are missing.';
+comment on function ragdb.search_tool(text, jsonb, float8[], jsonb) is
+  'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and records nothing. Where its retriever declares a reranker, rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id": score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445 where required citations or evidence are missing.';
 
 create or replace function ragdb.retrieve_tool(
   tool text, arguments jsonb default '{}', query_embedding float8[] default null, client text default null,
-  otel_trace_id text default null, otel_span_id text default null)
+  otel_trace_id text default null, otel_span_id text default null, rerank_scores jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -210,17 +245,45 @@ declare
   v_tool ragdb.tool_binding := ragdb._open_tool(tool);
   v_query text := ragdb._tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+  v_depth integer := ragdb._tool_depth(v_tool, v_settings, rerank_scores);
   v_hits ragdb.hit[];
+  v_ids text[];
+  v_reranks ragdb.retrieval_reranks[] := '{}';
 begin
-  perform ragdb._check_rerank((v_tool.retriever).name, v_settings.reranker, null);
   v_hits := array(
     select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page, h.start_offset, h.end_offset, h.text,
       h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash,
       h.metadata, h.mode, h.is_exact)::ragdb.hit
-    from ragdb._retrieve(v_settings.corpus, v_query, v_tool.k, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
+    from ragdb._retrieve(v_settings.corpus, v_query, v_depth, v_settings.mode, v_tool.min_score, query_embedding => query_embedding,
       client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
       retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
-  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id());
+  if v_settings.reranker is not null then
+    v_ids := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
+    v_reranks := ragdb._record_rerank(ragdb._open_trace(ragdb.last_trace_id()), v_settings.reranker, v_ids,
+      ragdb._scores(rerank_scores, v_ids), v_tool.k);
+  end if;
+  return ragdb._tool_output(v_tool, ragdb._open_corpus(v_settings.corpus, 'read'), v_hits, ragdb.last_trace_id(), v_reranks);
 end $$;
-comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text) is
-  'Calls a tool of a contract as ragdb.search_tool does and records the trace, whose id is in the provenance; client, otel_trace_id and otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
+comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text, jsonb) is
+  'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
+
+create or replace function ragdb.tool_candidates(tool text, arguments jsonb default '{}', query_embedding float8[] default null)
+returns table (reranker text, query text, chunk_id text, passage text)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tool ragdb.tool_binding := ragdb._open_tool(tool);
+  v_query text := ragdb._tool_query(v_tool, arguments);
+  v_settings ragdb.retriever_settings := ragdb._open_retriever(v_tool.retriever, null);
+begin
+  if v_settings.reranker is null then
+    return;
+  end if;
+  return query
+    select v_settings.reranker, v_query, h.chunk_id, ragdb._searched_text(h.title, h.heading, h.text)
+    from ragdb.search(v_settings.corpus, v_query, ragdb._tool_depth(v_tool, v_settings, '{}'), v_settings.mode, v_tool.min_score,
+      query_embedding => tool_candidates.query_embedding) h;
+end $$;
+comment on function ragdb.tool_candidates(text, jsonb, float8[]) is
+  'Returns what a reranker has to score for a call of a tool: its name, the query, and the chunks found (four times topK, at most 1000) with the passages to give it; nothing when the retriever declares none. Raises what ragdb.search_tool raises.';

@@ -152,6 +152,7 @@ begin
       ('list_tools', 'ragdb_reader'),
       ('search_tool', 'ragdb_reader'),
       ('retrieve_tool', 'ragdb_reader'),
+      ('tool_candidates', 'ragdb_reader'),
       -- evaluation
       ('evaluate_case', 'ragdb_reader'),
       ('import_eval', 'ragdb_reader'),

@@ -531,15 +531,17 @@ def _ours(app: FastAPI, server: Server) -> None:
         "/api/traces/{id}", tags=["Traces"], response_model=m.TraceAnswer, responses=failures(404)
     )
     async def get_trace(request: Request, id: UUID, _: Token) -> Answer:
-        """Return a recorded retrieval with its hits and its provenance."""
+        """Return a recorded retrieval with its hits, its reranking and its provenance."""
         async with server.transaction(request) as db:
             trace = await _served_trace(db, id)
             hits = await db.trace_hits(id)
+            reranks = await db.trace_reranks(id)
             provenance = await db.provenance(id)
         return Answer(
             {
                 "trace": dataclasses.asdict(trace),
                 "hits": [dataclasses.asdict(hit) for hit in hits],
+                "reranks": [dataclasses.asdict(row) for row in reranks],
                 "provenance": provenance,
             }
         )

@@ -256,6 +256,7 @@ class SearchAnswer(GlobalAnswer):
 class TraceAnswer(BaseModel):
     trace: dict[str, Any]
     hits: list[dict[str, Any]]
+    reranks: list[dict[str, Any]]
     provenance: Provenance
 
 

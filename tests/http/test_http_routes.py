@@ -119,6 +119,21 @@ def test_a_global_search_is_not_admissible(api: Api, path: str) -> None:
     assert (found["slice_id"], found["anchor_turn_id"], found["slice_info"]) == (None, None, None)
 
 
+def test_the_trace_of_a_reranked_retrieval_has_both_orders(api: Api) -> None:
+    found = api("GET", "/api/rag/search/global?query=refunds&corpus=docs&limit=2").body
+    trace_id = found["provenance"]["query_id"]
+    assert api("GET", f"/api/traces/{trace_id}").body["reranks"] == []
+    (hit,) = found["results"]
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.bind_reranker('tiny', '/models/tiny', repeat('ab', 32))")
+        db.execute("set role reader")
+        db.execute(
+            "select ragdb.record_rerank(%s, 'tiny', %s, '{0.25}')", (trace_id, [hit["turn_id"]])
+        )
+    (row,) = api("GET", f"/api/traces/{trace_id}").body["reranks"]
+    assert (row["chunk_id"], row["score"], row["model"]) == (hit["turn_id"], 0.25, "tiny")
+
+
 def test_the_span_of_a_request_is_in_its_trace(api: Api) -> None:
     span = "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
     answer = api("POST", "/api/rag/search/slice", SEARCH, traceparent=span)

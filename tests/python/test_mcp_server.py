@@ -29,6 +29,7 @@ from ragdb import contracts, ingest
 from ragdb.cli import app
 from ragdb.mcp import Tools, server
 from tests.conftest import Server
+from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
 COMMAND = "from ragdb.cli import main; main()"
@@ -417,6 +418,51 @@ def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
         assert made.structured_content["chunks"] == []
 
     talk(clone, conversation)
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_tool_of_a_reranked_retriever_is_reranked(
+    clone: str, tmp_path: Path, is_recorded: bool
+) -> None:
+    texts = [f"refund number {n} " + "of a parcel " * (n % 3) for n in range(6)]
+    model = make_cross_encoder(tmp_path / "tiny", texts)
+    declared = """corpus name=docs
+retriever name=R corpus=docs mode=lexical topK=2 rerank=tiny
+tool name=T
+  param name=q
+  retrieve retriever=R queryParam=q
+"""
+    with ragdb.connect(clone) as db:
+        db.bind_reranker("tiny", str(model), digest(model), LENGTH)
+        db.apply_contract(contracts.contract(contracts.parse(declared), "c"))
+        for n, text in enumerate(texts):
+            db.put_text("docs", f"{n}.txt", text)
+        hits = db.search("docs", "refund", 8)
+        scores = predicted(model, "refund", [hit.text for hit in hits])
+        best = sorted(range(6), key=lambda n: -scores[n])[:2]
+        made = call(clone, "T", {"q": "refund"}, record=is_recorded)
+        assert [
+            (chunk["id"], chunk["score"], chunk["provenance"]["rerank_score"])
+            for chunk in made["chunks"]
+        ] == [(hits[n].chunk_id, hits[n].score, scores[n]) for n in best]
+        about = made["provenance"]
+        assert (about["reranker"], about["reranked"], about["retrieved"]) == ("tiny", 6, 2)
+        if is_recorded:
+            trace = db.get_trace(about["trace_id"])
+            assert (trace.limit_returned, trace.result_hash) == (6, about["result_hash"])
+            rows = db.trace_reranks(trace.id)
+            assert [row.chunk_id for row in rows if row.is_returned] == [
+                chunk["id"] for chunk in made["chunks"]
+            ]
+            shown = call(clone, "get_trace", {"trace_id": about["trace_id"]})
+            assert [row["score"] for row in shown["reranks"]] == sorted(scores, reverse=True)
+        assert call(clone, "T", {"q": "nothing"}, record=is_recorded)["chunks"] == []
+        (model / "model.safetensors").write_bytes(b"")
+        db.bind_reranker("other", str(model), digest(model), LENGTH)
+        other = declared.replace("rerank=tiny", "rerank=other")
+        db.apply_contract(contracts.contract(contracts.parse(other), "c"))
+        (model / "model.safetensors").write_bytes(b"changed")
+        assert "tampered" in call(clone, "T", {"q": "refund"}, record=is_recorded)
 
 
 @pytest.mark.parametrize(

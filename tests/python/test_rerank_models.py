@@ -6,6 +6,7 @@ two layers over the words of the texts, with weights made here.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import shutil
@@ -204,6 +205,21 @@ def test_a_retrieval_is_reranked_into_its_trace(db: ragdb.Database, tiny: Path) 
     assert [hit.chunk_id for hit in db.trace_hits(trace_id)] == [hit.chunk_id for hit in hits]
     assert db.replay(trace_id).verdict == "exact"
     assert all(row.is_intact for row in db.verify_trace(trace_id))
+
+
+def test_a_coroutine_reranks_alike(db: ragdb.Database, clone: str) -> None:
+    async def reranked() -> Any:
+        async with await ragdb.aconnect(clone) as other:
+            hits = await other.retrieve("docs", "near", 8)
+            assert await other.rerank("near", [], "tiny") == []
+            return await other.rerank("near", hits, "tiny", 2)
+
+    best = asyncio.run(reranked())
+    here = db.rerank("near", db.search("docs", "near", 8), "tiny", 2)
+    assert [(hit.chunk_id, hit.rerank_score) for hit in best] == [
+        (hit.chunk_id, hit.rerank_score) for hit in here
+    ]
+    assert len(db.trace_reranks(best[0].trace_id)) == 8
 
 
 def test_equal_scores_keep_the_order_of_the_retrieval(db: ragdb.Database) -> None:

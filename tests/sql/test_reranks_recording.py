@@ -406,6 +406,28 @@ def test_what_was_declared_with_a_reranker_is_not_returned_without_one(docs: Con
             docs.execute(f"select * from {call[:-1]}, rerank => 'tiny')")
 
 
+def test_a_tool_returns_the_order_after_reranking(docs: Connection) -> None:
+    apply(docs)
+    assert docs.execute("select reranker from ragdb.list_tools()").fetchall() == [("tiny",)]
+    candidates = docs.execute("select * from ragdb.tool_candidates('T')").fetchall()
+    assert len(candidates) == 6
+    assert {(reranker, query) for reranker, query, _, _ in candidates} == {("tiny", "refund")}
+    scores = {chunk_id: len(passage) for _, _, chunk_id, passage in candidates}
+    longest = sorted(scores, key=lambda chunk_id: -scores[chunk_id])[:2]
+    for function in ("search_tool", "retrieve_tool"):
+        with raises(docs, "RG415", "is reranked by"):
+            docs.execute(f"select ragdb.{function}('T')")
+        wrong: Any
+        for wrong in ({}, [], {longest[0]: 1}, {**scores, longest[0]: "x"}):
+            with raises(docs, "RG423"):
+                docs.execute(f"select ragdb.{function}('T', rerank_scores => %s)", (Jsonb(wrong),))
+        made = one(docs, f"select ragdb.{function}('T', rerank_scores => %s)", Jsonb(scores))
+        assert [chunk["id"] for chunk in made["chunks"]] == longest
+        assert [c["provenance"]["rerank_score"] for c in made["chunks"]] == [scores[i] for i in longest]  # fmt: skip
+        assert [c["provenance"]["rank"] for c in made["chunks"]] == [1, 2]
+    assert one(docs, "select count(*) from ragdb.retrieval_reranks") == 6
+
+
 # ---- evaluation ---------------------------------------------------------------------------------
 
 
@@ -461,16 +483,19 @@ def test_a_run_without_scores_is_refused_and_a_missing_one_fails_its_case(docs: 
     for function in ("run_eval", "challenge_eval"):
         with raises(docs, "RG415", "is reranked by"):
             docs.execute(f"select ragdb.{function}('A')")
-        wrong: Any
-        for wrong in ([], 3, {"refund": 3}, {"refund": {"d1": "high"}}, {"refund": {"d1": None}}):
-            with raises(docs, "RG442", "no object of scores"):
-                docs.execute(f"select ragdb.{function}('A', rerank_scores => %s)", (Jsonb(wrong),))
+        for none in ("[]", "3"):
+            with raises(docs, "RG442", "rerank_scores is no object"):
+                docs.execute(f"select ragdb.{function}('A', rerank_scores => %s::jsonb)", (none,))
     scores = scores_of(docs, lambda query, passage: 1.0)
-    scores["refund"].popitem()
-    run_id = one(docs, "select run_id from ragdb.run_eval('A', rerank_scores => %s)", Jsonb(scores))
-    assert docs.execute(
-        "select name, status, error_code from ragdb.eval_case_results(%s)", (run_id,)
-    ).fetchall() == [("c", "error", "RG423"), ("e", "passed", None)]  # fmt: skip
+    short = dict(list(scores["refund"].items())[1:])
+    wrong: Any
+    for wrong in (short, 3, {"d1": "high"}, {"d1": None}, {**short, "d1": 10**400}, None):
+        given = Jsonb({**scores, "refund": wrong})
+        run_id = one(docs, "select run_id from ragdb.run_eval('A', rerank_scores => %s)", given)
+        found = docs.execute(
+            "select name, status, error_code from ragdb.eval_case_results(%s)", (run_id,)
+        ).fetchall()
+        assert found == [("c", "error", "RG423"), ("e", "passed", None)], wrong
 
 
 def test_a_challenge_starts_from_the_reranked_order(docs: Connection) -> None:
