@@ -1064,6 +1064,12 @@ create table ragdb.retrieval_reranks (
 
 alter table ragdb.eval_runs add column reranker text;
 
+---- migrations/versions/0013_import.sql
+
+-- Which transaction imports a corpus: its events come at the end.
+
+alter table ragdb.corpora add column import_xid xid8;
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1114,6 +1120,7 @@ begin atomic
     ('RG452', 'UnreadableBlob', 'bad_request', 400, 'a blob is of a type that no reader knows'),
     ('RG453', 'JobNotFound', 'not_found', 404, 'no job of that id waits, or it is another worker''s by now'),
     ('RG454', 'TokenNotFound', 'not_found', 404, 'there is no bearer token of that name'),
+    ('RG455', 'InvalidImport', 'bad_request', 400, 'what is imported is no export of a corpus, or not all that its header says'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
@@ -1280,6 +1287,7 @@ comment on column ragdb.corpora.record_query_text is
   'What traces keep of a query: full, hash or none.';
 comment on column ragdb.corpora.version is 'Raised once by every transaction that writes to the corpus.';
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
+comment on column ragdb.corpora.import_xid is 'Transaction that imports the corpus, until it has finished; null otherwise.';
 comment on column ragdb.corpora.documents is 'Documents of the corpus.';
 comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
@@ -1774,17 +1782,15 @@ begin atomic
   with chunk as materialized (
     select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
       first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
-    from (
-      select k.chunk_no, k.doc_no, k.ordinal, array(select jsonb_array_elements_text(k.heading)) as heading
-      from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-      where k.doc_no <> all (except_doc_nos)
-    ) k
+    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
+    where k.doc_no <> all (except_doc_nos)
   ), head as materialized (
-    select c.chunk_no, c.doc_no, c.heading from chunk c where c.head_no = c.chunk_no and cardinality(c.heading) > 0
+    select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
+    from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
-  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and cardinality(c.heading) > 0
+  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
   (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
   from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
@@ -1795,77 +1801,128 @@ end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
 
--- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
+-- Edges and links of documents are worked out anew and compared: an edge that stays is not touched. What is written
+-- is gathered first: the checks of foreign keys follow a statement under its plan_cache_mode, and to plan each of them
+-- anew takes longer than all the rest of a row.
 create or replace function ragdb._link_chunks(
   corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
   link_doc_nos integer[], link_ordinals integer[], link_targets text[], kept integer[], uris text[]
 ) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_id integer := _link_chunks.corpus_id;
   v_turns integer[];
+  v_parents integer[];
+  v_children integer[];
+  v_types text[];
+  v_linking integer[];
+  v_targets text[];
 begin
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
   v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
     join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k where d.chunking ->> 'chunker' = 'turns/1');
-  with desired as materialized (
-    select e.* from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e
-  ), gone as (
-    delete from ragdb.edges e using unnest(kept) k (chunk_no)
-    where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
-      and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d
-        where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type))
-  )
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type from desired d
-    order by d.parent_no, d.child_no
-    on conflict on constraint edges_are_unique do nothing;
-
-  with desired as materialized (
-    select k.chunk_no, l.target
+  select array_agg(e.parent_no), array_agg(e.child_no), array_agg(e.edge_type) into v_parents, v_children, v_types
+    from ragdb._document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e;
+  select array_agg(k.chunk_no), array_agg(l.target) into v_linking, v_targets
     from unnest(link_doc_nos, link_ordinals, link_targets) l (doc_no, ordinal, target)
       join unnest(chunk_nos, doc_nos, ordinals) k (chunk_no, doc_no, ordinal)
-        on k.doc_no = l.doc_no and k.ordinal = l.ordinal
-  ), gone as (
+        on k.doc_no = l.doc_no and k.ordinal = l.ordinal;
+  if cardinality(kept) > 0 then
+    delete from ragdb.edges e using unnest(kept) k (chunk_no)
+      where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
+        and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
+        and not exists (select from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+          where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type));
     delete from ragdb.document_links l using unnest(kept) k (chunk_no)
-    where l.corpus_id = v_id and l.chunk_no = k.chunk_no
-      and not exists (select from desired d where d.chunk_no = l.chunk_no and d.target = l.target)
-  )
+      where l.corpus_id = v_id and l.chunk_no = k.chunk_no
+        and not exists (select from unnest(v_linking, v_targets) d (chunk_no, target)
+          where d.chunk_no = l.chunk_no and d.target = l.target);
+  end if;
+  set local plan_cache_mode = auto;
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select v_id, d.parent_no, d.child_no, d.edge_type
+    from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
+    order by d.parent_no, d.child_no
+    on conflict on constraint edges_are_unique do nothing;
   insert into ragdb.document_links (corpus_id, chunk_no, target)
-    select v_id, d.chunk_no, d.target from desired d order by d.chunk_no, d.target
+    select v_id, d.chunk_no, d.target from unnest(v_linking, v_targets) d (chunk_no, target)
+    order by d.chunk_no, d.target
     on conflict on constraint document_links_are_unique do nothing;
+  set local plan_cache_mode = force_custom_plan;
 
-  with again as materialized (
-    select k.chunk_no from unnest(kept) k (chunk_no)
+  v_linking := array(
+    select k from unnest(kept || v_linking) k
     union
-    select k.chunk_no from unnest(chunk_nos) k (chunk_no)
-      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = k.chunk_no
-    union
-    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri
-  ), desired as materialized (
+    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri);
+  if cardinality(v_linking) = 0 then
+    return;
+  end if;
+  select array_agg(d.parent_no), array_agg(d.child_no) into v_parents, v_children
+  from (
     select distinct l.chunk_no as parent_no, c.chunk_no as child_no
-    from again a
+    from unnest(v_linking) a (chunk_no)
       join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = a.chunk_no
       join ragdb.document_sources s on s.corpus_id = v_id and s.uri = l.target
       join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = s.doc_no and c.ordinal = 0
-    where l.chunk_no <> c.chunk_no
-  ), gone as (
-    delete from ragdb.edges e using again a
+    where l.chunk_no <> c.chunk_no) d;
+  delete from ragdb.edges e using unnest(v_linking) a (chunk_no)
     where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
       and not exists (select from ragdb.turns t where t.corpus_id = v_id and t.chunk_no = e.parent_no)
-      and not exists (select from desired d where d.parent_no = e.parent_no and d.child_no = e.child_no)
-  )
+      and not exists (select from unnest(v_parents, v_children) d (parent_no, child_no)
+        where d.parent_no = e.parent_no and d.child_no = e.child_no);
+  set local plan_cache_mode = auto;
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, 'reference' from desired d order by d.parent_no, d.child_no
+    select v_id, d.parent_no, d.child_no, 'reference' from unnest(v_parents, v_children) d (parent_no, child_no)
+    order by d.parent_no, d.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
 comment on function ragdb._link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[], integer[], text[], integer[], text[]) is
   'Makes the edges and links of the given chunks what they shall be, and resolves links to the given uris again.';
+
+-- Called last: the clock's row is held to the end of the transaction, and everybody who writes waits for it.
+create or replace function ragdb._write_events(corpus ragdb.corpora, doc_nos integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_now constant timestamptz := ragdb._now();
+  v_tick bigint;
+  v_at timestamptz;
+  v_event uuid;
+begin
+  if cardinality(doc_nos) = 0 then
+    return;
+  end if;
+  insert into ragdb.event_clock as t (id, lamport, at)
+    values (true, 0, v_now)
+    on conflict on constraint event_clock_has_one_row do update set at = greatest(ragdb._now(), t.at)
+    returning t.lamport, t.at into v_tick, v_at;
+  with written as (
+    insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
+    select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now,
+      ragdb._caller(), corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
+    from unnest(doc_nos) with ordinality h (doc_no, nth)
+      join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
+    order by h.nth
+    returning lamport, event_id, doc_cid
+  ), ticked as (
+    update ragdb.event_clock t
+      set lamport = v_tick + cardinality(doc_nos), at = v_at + cardinality(doc_nos) * interval '1 microsecond'
+  ), noted as (
+    update ragdb.documents d set event_id = w.event_id
+    from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
+  )
+  select w.event_id into v_event from written w order by w.lamport desc limit 1;
+  perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+end $$;
+comment on function ragdb._write_events(ragdb.corpora, integer[]) is
+  'Writes an event for each of some documents, in their order, and tells who listens; the caller holds the corpus lock.';
 
 -- The one function that writes documents. It works out which documents a call touches, what they and their
 -- chunks shall be, and changes only what differs: a row that stays keeps its number, its vector and its edges.
@@ -1878,13 +1935,13 @@ create or replace function ragdb._write_documents(
   ingest_event_id uuid, was_duplicate boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_id integer := corpus.corpus_id;
   v_now timestamptz := ragdb._now();
-  v_caller text := ragdb._caller();
   v_language text := ragdb._language(corpus.text_config);
   -- documents touched: number, cid, title before, position of the input that decides, and what becomes of it
   d_no integer[];
@@ -1894,6 +1951,8 @@ declare
   d_uri text[];
   d_source_name text[];
   d_state text[];
+  -- document of each position of the input
+  i_doc integer[];
   v_new_docs integer;
   v_documents integer;
   v_tokens bigint;
@@ -1921,9 +1980,6 @@ declare
   l_ordinal integer[];
   l_target text[];
   v_duplicate text;
-  v_tick bigint;
-  v_at timestamptz;
-  v_event uuid;
 begin
   with input as materialized (
     select (d.n - 1)::integer as position, d.v ->> 'doc_cid' as doc_cid, d.v ->> 'uri' as uri,
@@ -1976,7 +2032,15 @@ begin
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
 
-  -- documents and their sources
+  i_doc := array(
+    select x.doc_no
+    from jsonb_array_elements(documents) with ordinality i (v, n)
+      join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+    order by i.n);
+
+  -- Documents and their sources. The check of a foreign key is planned under the plan_cache_mode of its statement, and
+  -- to plan one for each row takes longer than to write it: what is written so has one plan only.
+  set local plan_cache_mode = auto;
   insert into ragdb.documents (corpus_id, doc_no, doc_cid, title, language, media_type, metadata, chunking, external_id,
       source_name, source, size_bytes, pages, chunks, tokens, event_id, created_at, updated_at)
     select v_id, x.doc_no, x.doc_cid, i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
@@ -1986,7 +2050,7 @@ begin
       -- until its event has an id, below
       '00000000-0000-0000-0000-000000000000', v_now, v_now
     from unnest(d_no, d_cid, d_position, d_uri, d_source_name, d_state) x (doc_no, doc_cid, position, uri, source_name, state)
-      join jsonb_array_elements(documents) with ordinality i (v, n) on i.n = x.position + 1
+      cross join lateral (select documents -> x.position as v offset 0) i
     where x.state in ('new', 'written')
     order by x.doc_no
     on conflict on constraint documents_number_is_unique_per_corpus do update
@@ -1995,14 +2059,17 @@ begin
         = (excluded.title, excluded.language, excluded.media_type, excluded.metadata, excluded.chunking,
           excluded.external_id, excluded.source_name, excluded.source, excluded.size_bytes, excluded.pages, excluded.chunks,
           excluded.tokens, excluded.updated_at);
+  set local plan_cache_mode = force_custom_plan;
   update ragdb.documents d set source = x.uri, source_name = x.source_name, updated_at = v_now
     from unnest(d_no, d_uri, d_source_name, d_state) x (doc_no, uri, source_name, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'renamed';
   delete from ragdb.document_sources s using unnest(gone_uris) u (uri) where s.corpus_id = v_id and s.uri = u.uri;
+  set local plan_cache_mode = auto;
   with put as (
     insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, etag, seen_at)
       select v_id, i.v ->> 'uri', x.doc_no, coalesce(i.v ->> 'source_name', ''), i.v ->> 'etag', v_now
-      from jsonb_array_elements(documents) i (v) join unnest(d_no, d_cid) x (doc_no, doc_cid) on x.doc_cid = i.v ->> 'doc_cid'
+      from unnest(i_doc) with ordinality x (doc_no, n)
+        cross join lateral (select documents -> x.n::integer - 1 as v offset 0) i
       order by 2
       on conflict on constraint document_sources_uri_is_unique_per_corpus do update
         set doc_no = excluded.doc_no, source_name = excluded.source_name, etag = excluded.etag,
@@ -2011,6 +2078,7 @@ begin
       returning uri
   )
   select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;
+  set local plan_cache_mode = force_custom_plan;
 
   -- the chunks that there shall be: those given for a document that is written, its own for one that is renamed
   with desired as (
@@ -2131,6 +2199,7 @@ begin
   select array_agg(coalesce(k.chunk_no, corpus.next_chunk_no - 1 + k.nth) order by k.i) into k_no
   from (select k.*, (row_number() over (partition by k.chunk_no is null order by k.i))::integer as nth
         from unnest(k_no) with ordinality k (chunk_no, i)) k;
+  set local plan_cache_mode = auto;
   insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset,
       token_count, content_hash, text)
     select v_id, k.chunk_no, k.doc_no, k.ordinal, k.chunk_id, k.source, array(select jsonb_array_elements_text(k.heading)), k.page,
@@ -2139,6 +2208,7 @@ begin
       k (chunk_no, doc_no, ordinal, chunk_id, source, heading, page, start_offset, end_offset, token_count, content_hash, text)
     where k.chunk_no >= corpus.next_chunk_no
     order by k.chunk_no;
+  set local plan_cache_mode = force_custom_plan;
   delete from ragdb.documents d using unnest(d_no, d_state) x (doc_no, state)
     where d.corpus_id = v_id and d.doc_no = x.doc_no and x.state = 'gone';
 
@@ -2160,33 +2230,12 @@ begin
   end if;
   perform ragdb._drop_unused_blobs((select array_agg(x.doc_cid) from unnest(d_cid, d_state) x (doc_cid, state) where x.state = 'gone'));
 
-  -- events last: the clock's row is held to the end of the transaction, and everybody who writes waits for it
-  if exists (select from unnest(d_position, d_state) x (position, state)
-      where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null) then
-    insert into ragdb.event_clock as t (id, lamport, at)
-      values (true, 0, v_now)
-      on conflict on constraint event_clock_has_one_row do update set at = greatest(ragdb._now(), t.at)
-      returning t.lamport, t.at into v_tick, v_at;
-    with happened as (
-      select x.doc_no, (row_number() over (order by x.position))::integer as nth
-      from unnest(d_no, d_position, d_state) x (doc_no, position, state)
+  -- those of an import come with its end
+  if corpus.import_xid is distinct from pg_current_xact_id() then
+    perform ragdb._write_events(corpus, array(
+      select x.doc_no from unnest(d_no, d_position, d_state) x (doc_no, position, state)
       where x.state in ('new', 'written') or x.state = 'renamed' and x.position is not null
-    ), written as (
-      insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
-      select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now, v_caller,
-        v_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
-      from happened h join ragdb.documents d on d.corpus_id = v_id and d.doc_no = h.doc_no
-      order by h.nth
-      returning lamport, event_id, doc_cid
-    ), ticked as (
-      update ragdb.event_clock t set lamport = v_tick + n, at = v_at + n * interval '1 microsecond'
-      from (select count(*) as n from happened) h
-    ), noted as (
-      update ragdb.documents d set event_id = w.event_id
-      from written w where d.corpus_id = v_id and d.doc_cid = w.doc_cid
-    )
-    select w.event_id into v_event from written w order by w.lamport desc limit 1;
-    perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+      order by x.position));
   end if;
 
   return query
@@ -4155,6 +4204,46 @@ end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
+-- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it, and the server lets
+-- them, other processes help. They can do so with a range of rows, not with a list, and in no statement that writes.
+-- ts_rank() of two words that no chunk has is a constant, divided by the length if so wished: it counts a chunk's
+-- positions and unfolds none.
+create or replace function ragdb._analysed(corpus ragdb.corpora, chunk_nos integer[])
+returns table (chunk_no integer, words tsvector, length integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+set enable_nestloop = on
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set parallel_setup_cost = 0
+set parallel_tuple_cost = 0
+set min_parallel_table_scan_size = 0
+set min_parallel_index_scan_size = 0
+as $$
+declare
+  v_first integer;
+  v_last integer;
+begin
+  select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
+  return query execute
+    'select a.chunk_no, a.words,'
+    '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
+    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), $2) as words'
+    '   from '
+    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos) then 'ragdb.chunks c'
+      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from ragdb.chunks k'
+        ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
+    || ' left join ragdb.documents d on d.corpus_id = $1 and d.doc_no = c.doc_no'
+    '   where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
+    using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
+end $$;
+comment on function ragdb._analysed(ragdb.corpora, integer[]) is
+  'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
 -- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
 -- and what is joined in memory is hashed.
@@ -4170,27 +4259,17 @@ declare
   v_corpus ragdb.corpora;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
-  with analysed as materialized (
-    select n.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), v_corpus.text_config) as words
-    from unnest(_index_chunks.chunk_nos) n (chunk_no)
-      cross join lateral (select h.doc_no, h.heading, h.text from ragdb.chunks h
-        where h.corpus_id = v_corpus.corpus_id and h.chunk_no = n.chunk_no offset 0) c
-      cross join lateral (select o.title from ragdb.documents o
-        where o.corpus_id = v_corpus.corpus_id and o.doc_no = c.doc_no offset 0) d
-  ), measured as materialized (
-    select a.chunk_no, a.words,
-      (select coalesce(sum(cardinality(w.positions)), 0)::integer from unnest(a.words) w) as length
-    from analysed a
-  ), postings as materialized (
-    select m.chunk_no, w.lexeme collate "C" as lexeme,
+  with postings as materialized (
+    select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
       case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from measured m cross join lateral unnest(m.words) w
+    from ragdb._analysed(v_corpus, _index_chunks.chunk_nos) m left join lateral unnest(m.words) w on true
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
-    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p group by p.lexeme) t
+    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
+        where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), numbered as materialized (
@@ -4204,19 +4283,19 @@ begin
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
-    select v_corpus.corpus_id, m.chunk_no, m.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
-    from measured m
-      left join (
-        select p.chunk_no, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
-          string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
-        from postings p join numbered n on n.lexeme = p.lexeme
-        group by p.chunk_no
-      ) g on g.chunk_no = m.chunk_no
-    order by m.chunk_no
+    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
+    from (
+      select p.chunk_no, max(p.length) as length, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
+        string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
+      from postings p left join numbered n on n.lexeme = p.lexeme
+      group by p.chunk_no
+    ) g
+    order by g.chunk_no
+    returning lexeme_count
   )
   update ragdb.corpora c
-    set chunks = c.chunks + (select count(*) from measured),
-      lexeme_count = c.lexeme_count + (select coalesce(sum(m.length), 0) from measured m),
+    set chunks = c.chunks + (select count(*) from indexed),
+      lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
@@ -8580,6 +8659,9 @@ begin
     using unnest(v_turns) t
     join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
     where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
+      -- a document may link to the conversation
+      and exists (select from ragdb.turns p
+        where p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no)
       and not exists (select
         from unnest(v_edges) g
         join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
@@ -16181,6 +16263,409 @@ end $$;
 comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text, text, text, integer, text) is
   'Checks the citations of an output as ragdb.check_citations, whose rows it returns after the id of the answer, and records the answer and what each citation came to, without any text; task, model and client (up to 200 characters each) are names, attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404, RG413, and 25006 where nothing can be written.';
 
+---- sql/78_exports.sql
+
+-- A corpus in one file: what goes out, how it comes in again, and the digest that both sides must agree on.
+--
+-- What a corpus is made of goes along: settings, documents with their sources, chunks, links and turns, embeddings
+-- of the current space. What follows from these (ids, edges, postings, counters, salience) is made anew, and what
+-- a database says about a corpus (traces, rights, keys, events, contracts) stays there.
+
+create or replace function ragdb._embedding_bytes(embedding vector) returns bytea
+language sql immutable parallel safe
+-- behind the width, two bytes, and two that are unused
+return pg_catalog.substr(vector_send(_embedding_bytes.embedding), 5);
+comment on function ragdb._embedding_bytes(vector) is 'Returns the numbers of a vector as big-endian float4.';
+
+-- jsonb writes its keys in one order on every server, so the text of this can be hashed.
+create or replace function ragdb._exported_document(corpus_id integer, doc_no integer) returns jsonb
+language sql stable parallel safe
+begin atomic
+  with chunk as (
+    select c.chunk_no, c.ordinal, c.chunk_id, c.text, c.start_offset, c.end_offset, c.token_count, c.page, c.heading,
+      t.session_id, t.role, t.given, t.created_at
+    from ragdb.chunks c left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
+    where c.corpus_id = _exported_document.corpus_id and c.doc_no = _exported_document.doc_no
+  )
+  select jsonb_build_object('doc_cid', d.doc_cid, 'title', d.title, 'language', d.language, 'media_type', d.media_type,
+      'metadata', d.metadata, 'chunking', d.chunking, 'external_id', d.external_id, 'size_bytes', d.size_bytes,
+      'pages', d.pages, 'sources', (
+        select jsonb_agg(jsonb_build_object('uri', s.uri, 'source_name', s.source_name, 'etag', s.etag) order by s.uri)
+        from ragdb.document_sources s where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no))
+    || case when exists (select from chunk k where k.session_id is not null) then
+      jsonb_build_object('session', (select min(k.session_id) from chunk k), 'messages', (
+        select jsonb_agg(k.given || jsonb_build_object('id', k.chunk_id, 'role', k.role, 'text', k.text,
+            'created_at', to_char(k.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+            'parents', coalesce((
+              select jsonb_agg(jsonb_build_object('id', p.chunk_id, 'edge_type', e.edge_type)
+                order by p.chunk_id, e.edge_type)
+              from ragdb.edges e
+                join ragdb.turns t on t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no
+                join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no
+              where e.corpus_id = d.corpus_id and e.child_no = k.chunk_no), '[]')) order by k.ordinal)
+        from chunk k))
+    else
+      jsonb_build_object('chunks', coalesce((
+        select jsonb_agg(jsonb_build_object('text', k.text, 'start', k.start_offset, 'end', k.end_offset,
+            'tokens', k.token_count, 'page', k.page, 'heading', k.heading)
+          || case when d.chunking ->> 'chunker' = 'turns/1' then jsonb_build_object('id', k.chunk_id) else '{}' end
+          order by k.ordinal)
+        from chunk k), '[]'), 'links', coalesce((
+        select jsonb_agg(jsonb_build_object('chunk', k.ordinal, 'target', l.target) order by k.ordinal, l.target)
+        from chunk k join ragdb.document_links l on l.corpus_id = d.corpus_id and l.chunk_no = k.chunk_no), '[]'))
+    end
+  from ragdb.documents d
+  where d.corpus_id = _exported_document.corpus_id and d.doc_no = _exported_document.doc_no;
+end;
+comment on function ragdb._exported_document(integer, integer) is
+  'Returns a document as an export has it: as put_documents or put_conversations takes it, with sources in place of uri, source_name and etag.';
+
+create or replace function ragdb._export_header(corpus ragdb.corpora) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1 -- numbers as exact as they are
+set jit = off
+as $$
+declare
+  v_id constant integer := corpus.corpus_id;
+  v_space constant ragdb.embedding_spaces := ragdb._space(v_id, 'current');
+  v_settings constant jsonb := jsonb_build_object('title', corpus.title, 'text_config', corpus.text_config,
+    'k1', corpus.k1, 'b', corpus.b, 'pivot', corpus.pivot, 'record_query_text', corpus.record_query_text);
+  v_embedder jsonb;
+  v_provider jsonb;
+  v_documents bytea;
+begin
+  select jsonb_build_object('name', e.name, 'model', e.model, 'revision', e.revision, 'dims', e.dims, 'metric', e.metric,
+      'max_tokens', e.max_tokens, 'query_prefix', e.query_prefix, 'passage_prefix', e.passage_prefix,
+      'weights_sha256', e.weights_sha256, 'm', v_space.m, 'ef_construction', v_space.ef_construction),
+    jsonb_build_object('provider', e.provider,
+      -- a path says something of this machine, and nothing to another
+      'provider_model', case when e.provider <> 'sentence-transformers' or e.provider_model = 'packaged' then e.provider_model end)
+    into v_embedder, v_provider
+    from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
+  select string_agg(sha256(convert_to(ragdb._exported_document(v_id, d.doc_no)::text, 'UTF8') || coalesce(v.hashes, '')), ''
+      order by d.doc_cid)
+    into v_documents
+    from ragdb.documents d
+      cross join lateral (
+        select string_agg(int4send(c.ordinal) || sha256(ragdb._embedding_bytes(e.embedding)), '' order by c.ordinal) as hashes
+        from ragdb.chunks c
+          join ragdb.chunk_embeddings e
+            on e.space_id = v_space.space_id and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no
+        where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no) v
+    where d.corpus_id = v_id;
+  return jsonb_build_object('format', 'ragdb-corpus/1',
+    'corpus', v_settings || jsonb_build_object('name', corpus.name, 'is_restricted', corpus.personal_of is not null
+      or exists (select from ragdb.corpus_grants g where g.corpus_id = v_id)),
+    'embedder', v_embedder || v_provider,
+    'counts', jsonb_build_object(
+      'documents', (select count(*) from ragdb.documents d where d.corpus_id = v_id),
+      'chunks', (select count(*) from ragdb.chunks c where c.corpus_id = v_id),
+      'turns', (select count(*) from ragdb.turns t where t.corpus_id = v_id),
+      'embeddings', (select count(*) from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)),
+    'digest', encode(sha256(ragdb._packed('ragdb-corpus-1') || ragdb._packed(v_settings::text)
+      || ragdb._packed(coalesce(v_embedder::text, '')) || coalesce(v_documents, '')), 'hex'));
+end $$;
+comment on function ragdb._export_header(ragdb.corpora) is
+  'Returns the first line of an export: settings, embedder, counts and the digest of all that follows.';
+
+-- Definers, because tables are granted to nobody. The right to read is enough: what goes out are things that can be
+-- read one by one.
+create or replace function ragdb.export_corpus(corpus text) returns jsonb
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+return ragdb._export_header(ragdb._open_corpus(export_corpus.corpus, 'read'));
+comment on function ragdb.export_corpus(text) is
+  'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal wherever these are equal, under whatever name. Raises RG400, RG404.';
+
+-- On a plan that is kept: custom plans would be made anew for every document, too.
+create or replace function ragdb.export_documents(corpus text, after integer default 0, count integer default 1000)
+returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_id constant integer := (ragdb._open_corpus(export_documents.corpus, 'read')).corpus_id;
+begin
+  if after is null or count is null or count not between 1 and 1000 then
+    raise exception 'after is null, or count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+            hint = 'for the next page, give the last position as after; begin with 0';
+  end if;
+  return query
+    select d.doc_no, d.doc_cid, d.chunks, ragdb._exported_document(v_id, d.doc_no)::text,
+      exists (select from ragdb.blobs b where b.cid = d.doc_cid)
+    from (
+      select p.doc_no, p.doc_cid, p.chunks, sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
+      from (select o.doc_no, o.doc_cid, o.chunks from ragdb.documents o
+        where o.corpus_id = v_id and o.doc_no > export_documents.after
+        order by o.doc_no limit export_documents.count) p) d
+    where d.before < export_documents.count
+    order by d.doc_no;
+end $$;
+comment on function ragdb.export_documents(text, integer, integer) is
+  'Returns the documents of a corpus after a position, as many as have together about count chunks (1 to 1000) and at least one: each as the JSON that ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises RG400, RG404.';
+
+create or replace function ragdb.export_embeddings(corpus text, after integer default 0, count integer default 1000)
+returns table ("position" integer, doc_cids text[], ordinals integer[], embeddings bytea)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_id constant integer := (ragdb._open_corpus(export_embeddings.corpus, 'read')).corpus_id;
+  v_space constant ragdb.embedding_spaces := ragdb._space(v_id, 'current');
+begin
+  if after is null or count is null or count not between 1 and 1000 then
+    raise exception 'after is null, or count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+            hint = 'for the next page, give the last position as after; begin with 0';
+  end if;
+  return query
+    select max(e.chunk_no), array_agg(d.doc_cid order by e.chunk_no), array_agg(c.ordinal order by e.chunk_no),
+      string_agg(ragdb._embedding_bytes(e.embedding), '' order by e.chunk_no)
+    from (
+      select v.chunk_no, v.embedding from ragdb.chunk_embeddings v
+      where v.space_id = v_space.space_id and v.corpus_id = v_id and v.chunk_no > export_embeddings.after
+      order by v.chunk_no limit export_embeddings.count) e
+      join ragdb.chunks c on c.corpus_id = v_id and c.chunk_no = e.chunk_no
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = c.doc_no
+    having count(*) > 0;
+end $$;
+comment on function ragdb.export_embeddings(text, integer, integer) is
+  'Returns the next 1 to 1000 embeddings of the current space of a corpus after a position: document and ordinal of each chunk, and their numbers one behind the other as big-endian float4; no row when there are no more. Raises RG400, RG404.';
+
+-- ── coming in ───────────────────────────────────────────────────────────────────────────────────────
+
+create or replace function ragdb._refuse_import(problem text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'this is no whole export: %', problem
+    using errcode = 'RG455', detail = 'nothing of it is kept when the transaction is rolled back',
+          hint = 'export the corpus again; exports are made by ragdb export or ragdb.export_corpus()';
+end $$;
+comment on function ragdb._refuse_import(text) is 'Raises RG455, saying what is wrong with what is imported.';
+
+create or replace function ragdb._importing(corpus text) returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._lock_corpus(corpus, 'write');
+begin
+  if v_corpus.import_xid is distinct from pg_current_xact_id() then
+    raise exception 'corpus % is not being imported', ragdb._quote(corpus)
+      using errcode = 'RG455', detail = 'an import is one transaction',
+            hint = 'call ragdb.import_corpus() first, in the same transaction';
+  end if;
+  return v_corpus;
+end $$;
+comment on function ragdb._importing(text) is
+  'Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.';
+
+create or replace function ragdb.import_corpus(header jsonb, corpus text default null) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings constant jsonb := header -> 'corpus';
+  v_embedder constant jsonb := nullif(header -> 'embedder', 'null');
+  v_name constant text := coalesce(import_corpus.corpus, v_settings ->> 'name');
+  v_caller constant text := ragdb._caller();
+  v_known ragdb.embedders;
+  v_corpus ragdb.corpora;
+  v_wrong text;
+begin
+  if coalesce(header ->> 'format', '') <> 'ragdb-corpus/1' then
+    perform ragdb._refuse_import('its format is ' || ragdb._quote(header ->> 'format') || ', not "ragdb-corpus/1"');
+  end if;
+  select f.name into v_wrong
+    from (values
+      ('corpus', header, 'object'), ('counts', header, 'object'), ('digest', header, 'string'), ('name', v_settings, 'string'),
+      ('title', v_settings, 'string?'), ('text_config', v_settings, 'string'), ('k1', v_settings, 'number'),
+      ('b', v_settings, 'number'), ('pivot', v_settings, 'number'), ('record_query_text', v_settings, 'string'),
+      ('is_restricted', v_settings, 'boolean'), ('embedder', header, 'object?'),
+      ('name', v_embedder, 'string'), ('model', v_embedder, 'string'), ('revision', v_embedder, 'string?'),
+      ('dims', v_embedder, 'number'), ('metric', v_embedder, 'string'), ('max_tokens', v_embedder, 'number'),
+      ('query_prefix', v_embedder, 'string'), ('passage_prefix', v_embedder, 'string'),
+      ('weights_sha256', v_embedder, 'string?'), ('m', v_embedder, 'number'), ('ef_construction', v_embedder, 'number'),
+      ('provider', v_embedder, 'string?'), ('provider_model', v_embedder, 'string?')
+    ) f (name, object, type)
+    where f.object is not null
+      and coalesce(jsonb_typeof(f.object -> f.name), 'null') <> rtrim(f.type, '?')
+      and not (f.type like '%?' and coalesce(f.object -> f.name, 'null') = 'null')
+    limit 1;
+  if v_wrong is not null then
+    perform ragdb._refuse_import('its header has no right ' || ragdb._quote(v_wrong));
+  end if;
+  if octet_length(header::text) > 1000000 then
+    perform ragdb._refuse_import('its header is over a million bytes long');
+  end if;
+  perform ragdb.create_corpus(v_name, v_settings ->> 'title', v_settings ->> 'text_config', (v_settings ->> 'k1')::float8,
+    (v_settings ->> 'b')::float8, v_settings ->> 'record_query_text');
+  if not coalesce((v_settings ->> 'pivot')::float8 between 1e-6 and 1e9, false) then
+    perform ragdb._refuse_import('its pivot is ' || ragdb._quote(v_settings ->> 'pivot'));
+  end if;
+  update ragdb.corpora c set pivot = (v_settings ->> 'pivot')::float8, import_xid = pg_current_xact_id()
+    where c.name = v_name and c.personal_of is not distinct from case when v_name = 'personal' then v_caller end
+    returning c.* into strict v_corpus;
+  -- what few could read there is not for all to read here
+  if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
+    insert into ragdb.corpus_grants (corpus_id, role, privilege) values (v_corpus.corpus_id, v_caller, 'admin');
+  end if;
+  if v_embedder is null then
+    return v_name;
+  end if;
+  select e.* into v_known from ragdb.embedders e where e.name = v_embedder ->> 'name';
+  if not found and not pg_has_role(v_caller, 'ragdb_writer', 'usage') and not pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+    raise exception 'role % may not create embedder %', ragdb._quote(v_caller), ragdb._quote(v_embedder ->> 'name')
+      using errcode = 'RG401', detail = 'the corpus has embeddings by it, and this database does not know it',
+            hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
+  end if;
+  -- raises where one of that name promises something else
+  v_known := ragdb.create_embedder(v_embedder ->> 'name', (v_embedder ->> 'dims')::integer, v_embedder ->> 'model',
+    v_embedder ->> 'metric', (v_embedder ->> 'max_tokens')::integer, v_embedder ->> 'revision', v_embedder ->> 'query_prefix',
+    v_embedder ->> 'passage_prefix', v_embedder ->> 'weights_sha256');
+  if v_known.provider is null then
+    -- the two that need no address, no path and no admin
+    if v_embedder ->> 'provider' = 'hash'
+      or v_embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null
+        and pg_has_role(v_caller, 'ragdb_writer', 'usage')
+    then
+      perform ragdb.bind_embedder(v_known.name, v_embedder ->> 'provider', v_embedder ->> 'provider_model');
+    end if;
+  elsif v_known.weights_sha256 is null and (v_known.provider <> v_embedder ->> 'provider'
+      or v_known.provider <> 'sentence-transformers' and v_known.provider_model <> v_embedder ->> 'provider_model')
+  then
+    raise exception 'embedder % is run by % here and by % there', ragdb._quote(v_known.name), v_known.provider,
+        ragdb._quote(v_embedder ->> 'provider')
+      using errcode = 'RG417', detail = 'vectors of two models would mix, and no digest of the weights tells that they are one',
+            hint = 'bind it alike in both databases, or give one of them another embedder with ragdb.reembed_corpus()';
+  end if;
+  return v_name;
+end $$;
+comment on function ragdb.import_corpus(jsonb, text) is
+  'Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes it, under the name of its header or another, with its settings and its embedder. Where it was restricted only the caller and admins may read it; rights are not part of an export. Raises RG400, RG401, RG409, RG411, RG417, RG455.';
+
+create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb._importing(import_documents.corpus);
+  v_documents jsonb;
+  v_conversations jsonb;
+  v_copies jsonb;
+  v_chunks integer;
+begin
+  if coalesce(jsonb_typeof(documents), '') <> 'array' or exists (
+      select from jsonb_array_elements(documents) d
+      where jsonb_typeof(d) <> 'object' or coalesce(jsonb_typeof(d -> 'sources'), '') <> 'array'
+        or jsonb_array_length(case jsonb_typeof(d -> 'sources') when 'array' then d -> 'sources' else '[]' end) = 0)
+  then
+    perform ragdb._refuse_import('documents is no array of documents with sources');
+  end if;
+  -- the first source decides; at the others, the same bytes are found too
+  with source as materialized (
+    select d.n, d.v - 'sources' as document, jsonb_build_object('uri', s.v -> 'uri', 'source_name', s.v -> 'source_name',
+        'etag', s.v -> 'etag') as source,
+      row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
+    from jsonb_array_elements(documents) with ordinality d (v, n), jsonb_array_elements(d.v -> 'sources') s (v)
+  )
+  select jsonb_agg(s.document || s.source order by s.n) filter (where s.nth = 1 and not s.document ? 'messages'),
+      jsonb_agg(s.document || s.source order by s.n) filter (where s.nth = 1 and s.document ? 'messages'),
+      jsonb_agg((s.document - 'session' - 'messages') || s.source || '{"chunks": [], "links": []}' order by s.n, s.nth)
+        filter (where s.nth > 1)
+    into v_documents, v_conversations, v_copies
+    from source s;
+  select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
+    select d.chunks_indexed from ragdb.put_documents(v_corpus.name, coalesce(v_documents, '[]')) d
+    union all
+    select c.chunks_indexed from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
+  perform ragdb.put_documents(v_corpus.name, coalesce(v_copies, '[]'));
+  return v_chunks;
+end $$;
+comment on function ragdb.import_documents(text, jsonb) is
+  'Puts documents of an export, an array of what ragdb.export_documents returns, into the corpus that this transaction imports, and returns the number of their chunks; ids, links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
+
+create or replace function ragdb.import_embeddings(
+  corpus text, doc_cids text[], ordinals integer[], embeddings real[])
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb._importing(import_embeddings.corpus);
+  v_space ragdb.embedding_spaces := ragdb._space(v_corpus.corpus_id, 'current');
+  v_embedder ragdb.embedders;
+  v_stored integer[];
+begin
+  if doc_cids is null or cardinality(doc_cids) not between 1 and 1000 or cardinality(ordinals) is distinct from cardinality(doc_cids) then
+    perform ragdb._refuse_import('doc_cids and ordinals are not of one length of 1 to 1000');
+  end if;
+  if v_space.space_id is null then
+    perform ragdb._refuse_import('its header names no embedder');
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
+  perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
+    select format('chunk %s of %s', o.ordinal, ragdb._quote(o.doc_cid))
+    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n) order by o.n));
+  with place as materialized (
+    select c.chunk_no, o.n
+    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n)
+      cross join lateral (select d.doc_no from ragdb.documents d
+        where d.corpus_id = v_corpus.corpus_id and d.doc_cid = o.doc_cid offset 0) d
+      cross join lateral (select k.chunk_no from ragdb.chunks k
+        where k.corpus_id = v_corpus.corpus_id and k.doc_no = d.doc_no and k.ordinal = o.ordinal offset 0) c
+  ), stored as (
+    insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+    select v_space.space_id, v_corpus.corpus_id, p.chunk_no, sha256(convert_to(i.input, 'UTF8')), v.embedding
+    from ragdb._embedding_inputs(v_corpus.corpus_id, array(select p.chunk_no from place p), v_embedder.passage_prefix) i
+      join place p on p.chunk_no = i.chunk_no
+      join ragdb._cut(embeddings, v_embedder.dims) v on v.n = p.n
+    order by p.chunk_no
+    on conflict do nothing
+    returning chunk_no
+  )
+  select array_agg(s.chunk_no) into v_stored from stored s;
+  if coalesce(cardinality(v_stored), 0) <> cardinality(doc_cids) then
+    perform ragdb._refuse_import('it has embeddings of chunks that are not there, or two of one');
+  end if;
+  perform ragdb._derive_embedded_turns(v_space, v_stored);
+  return cardinality(v_stored);
+end $$;
+comment on function ragdb.import_embeddings(text, text[], integer[], real[]) is
+  'Stores embeddings, one behind the other, of chunks (document and ordinal) of the corpus that this transaction imports, and returns their number. Raises RG400, RG401, RG404, RG418, RG455.';
+
+create or replace function ragdb.finish_import(corpus text, header jsonb) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb._importing(finish_import.corpus);
+  v_found constant jsonb := ragdb._export_header(v_corpus);
+begin
+  if v_found -> 'counts' is distinct from header -> 'counts' then
+    perform ragdb._refuse_import(format('it has %s, and its header says %s', v_found -> 'counts',
+      ragdb._quote(header ->> 'counts')));
+  end if;
+  if v_found -> 'digest' is distinct from header -> 'digest' then
+    perform ragdb._refuse_import('its settings, documents or embeddings are not those of its digest');
+  end if;
+  perform ragdb._build_blocks(v_corpus);
+  update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb._write_events(v_corpus, array(
+    select d.doc_no from ragdb.documents d where d.corpus_id = v_corpus.corpus_id order by d.doc_no));
+end $$;
+comment on function ragdb.finish_import(text, jsonb) is
+  'Ends an import: compares what came with the counts and the digest of the header, makes the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404, RG455.';
+
 ---- sql/80_capabilities.sql
 
 -- Wire capabilities: requests and answers as JSON objects, for HTTP, for other programs, and for psql.
@@ -18193,6 +18678,13 @@ begin
       ('revoke_corpus', 'ragdb_reader'),
       ('check_corpus', 'ragdb_reader'),
       ('repair_corpus', 'ragdb_reader'),
+      ('export_corpus', 'ragdb_reader'),
+      ('export_documents', 'ragdb_reader'),
+      ('export_embeddings', 'ragdb_reader'),
+      ('import_corpus', 'ragdb_reader'),
+      ('import_documents', 'ragdb_reader'),
+      ('import_embeddings', 'ragdb_reader'),
+      ('finish_import', 'ragdb_reader'),
       ('put_blob', 'ragdb_reader'),
       ('get_blob', 'ragdb_reader'),
       ('put_document', 'ragdb_reader'),
@@ -18390,7 +18882,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 4b102adb00d3d994';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 037d37870665bf2d';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
