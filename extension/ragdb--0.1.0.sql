@@ -1257,12 +1257,9 @@ comment on function ragdb._lock_corpus(text, text) is
 -- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
 create or replace function ragdb._uuid7(at timestamptz) returns uuid
 language sql volatile parallel safe
-begin atomic
-  select (pg_catalog.lpad(pg_catalog.to_hex(t.us / 1000), 12, '0') || '7'
-    || pg_catalog.lpad(pg_catalog.to_hex(t.us % 1000 * 4096 / 1000), 3, '0')
-    || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid
-  from (select (extract(epoch from _uuid7.at) * 1000000)::bigint as us) t;
-end;
+return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint / 1000), 12, '0') || '7'
+  || pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint % 1000 * 4096 / 1000), 3, '0')
+  || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid;
 comment on function ragdb._uuid7(timestamptz) is
   'Returns a new UUID of version 7 whose time is the given one, to a quarter of a microsecond.';
 
@@ -1778,6 +1775,7 @@ create or replace function ragdb._document_edges(
 ) returns table (parent_no integer, child_no integer, edge_type text)
 language sql stable parallel safe
 set enable_nestloop = off
+set enable_mergejoin = off
 begin atomic
   with chunk as materialized (
     select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
@@ -1892,6 +1890,7 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_now constant timestamptz := ragdb._now();
+  v_caller constant text := ragdb._caller();
   v_tick bigint;
   v_at timestamptz;
   v_event uuid;
@@ -1906,7 +1905,7 @@ begin
   with written as (
     insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
     select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now,
-      ragdb._caller(), corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
+      v_caller, corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
     from unnest(doc_nos) with ordinality h (doc_no, nth)
       join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
     order by h.nth
@@ -5323,9 +5322,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no))
-    from changed n
-      join before o on o.corpus_id = n.corpus_id and o.doc_no = n.doc_no and o.title is distinct from n.title
-      join ragdb.chunks c on c.corpus_id = n.corpus_id and c.doc_no = n.doc_no
+    from (
+        -- no join: planned once, for whatever number of rows, it may be a loop over all pairs
+        select n.corpus_id, n.doc_no, n.title from changed n
+        except
+        select o.corpus_id, o.doc_no, o.title from before o) d
+      join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no
     group by c.corpus_id;
   return null;
 end $$;
@@ -18882,7 +18884,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 037d37870665bf2d';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2117e99e1b7c1d49';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

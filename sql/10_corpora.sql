@@ -126,12 +126,9 @@ comment on function ragdb._lock_corpus(text, text) is
 -- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
 create or replace function ragdb._uuid7(at timestamptz) returns uuid
 language sql volatile parallel safe
-begin atomic
-  select (pg_catalog.lpad(pg_catalog.to_hex(t.us / 1000), 12, '0') || '7'
-    || pg_catalog.lpad(pg_catalog.to_hex(t.us % 1000 * 4096 / 1000), 3, '0')
-    || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid
-  from (select (extract(epoch from _uuid7.at) * 1000000)::bigint as us) t;
-end;
+return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint / 1000), 12, '0') || '7'
+  || pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint % 1000 * 4096 / 1000), 3, '0')
+  || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid;
 comment on function ragdb._uuid7(timestamptz) is
   'Returns a new UUID of version 7 whose time is the given one, to a quarter of a microsecond.';
 

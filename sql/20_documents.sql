@@ -296,6 +296,7 @@ create or replace function ragdb._document_edges(
 ) returns table (parent_no integer, child_no integer, edge_type text)
 language sql stable parallel safe
 set enable_nestloop = off
+set enable_mergejoin = off
 begin atomic
   with chunk as materialized (
     select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
@@ -410,6 +411,7 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_now constant timestamptz := ragdb._now();
+  v_caller constant text := ragdb._caller();
   v_tick bigint;
   v_at timestamptz;
   v_event uuid;
@@ -424,7 +426,7 @@ begin
   with written as (
     insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus, doc_cid, title, language, chunks)
     select v_tick + h.nth, ragdb._uuid7(v_at + h.nth * interval '1 microsecond'), 'rag.document.ingested', v_now,
-      ragdb._caller(), corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
+      v_caller, corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
     from unnest(doc_nos) with ordinality h (doc_no, nth)
       join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
     order by h.nth

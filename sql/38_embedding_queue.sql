@@ -170,9 +170,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no))
-    from changed n
-      join before o on o.corpus_id = n.corpus_id and o.doc_no = n.doc_no and o.title is distinct from n.title
-      join ragdb.chunks c on c.corpus_id = n.corpus_id and c.doc_no = n.doc_no
+    from (
+        -- no join: planned once, for whatever number of rows, it may be a loop over all pairs
+        select n.corpus_id, n.doc_no, n.title from changed n
+        except
+        select o.corpus_id, o.doc_no, o.title from before o) d
+      join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no
     group by c.corpus_id;
   return null;
 end $$;
