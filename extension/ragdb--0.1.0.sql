@@ -845,8 +845,8 @@ create table ragdb.answer_citations (
 
 ---- migrations/versions/0006_blocks.sql
 
--- What stands in them was made for blocks of single chunks;
--- searches do without.
+-- The blocks there are were made of single chunks; ragdb.optimize_corpus makes them anew, of groups of four, and until
+-- then searches do without.
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
 alter table ragdb.term_blocks set (toast_tuple_target = 8160);
@@ -1069,6 +1069,13 @@ alter table ragdb.eval_runs add column reranker text;
 -- Which transaction imports a corpus: its events come at the end.
 
 alter table ragdb.corpora add column import_xid xid8;
+
+---- migrations/versions/0014_block_weights.sql
+
+-- The blocks there are have other sizes; ragdb.optimize_corpus makes them anew, and until then searches do without.
+delete from ragdb.block_states;
+alter table ragdb.term_blocks drop column weight;
+alter table ragdb.lexemes add column block_weight float8;
 
 ---- sql/05_errors.sql
 
@@ -4040,6 +4047,7 @@ comment on column ragdb.lexemes.lexeme is 'The lexeme as ragdb._lexemes writes i
 comment on column ragdb.lexemes.term_id is 'Number of the lexeme in its corpus; the index of ragdb.chunk_lexemes.impacts.';
 comment on column ragdb.lexemes.df is 'Chunks of the corpus that have the lexeme; 0 until the next ragdb.optimize_corpus once the last one is gone.';
 comment on column ragdb.lexemes.max_impact is 'Upper bound of the lexeme''s impacts, 0 to k1 + 1.';
+comment on column ragdb.lexemes.block_weight is 'Its idf when ragdb.term_blocks was made; null where it has no blocks.';
 comment on table ragdb.chunk_lexemes is
   'The lexical index, one row a chunk, derived from ragdb.chunks and ragdb.documents.';
 comment on column ragdb.chunk_lexemes.corpus_id is 'The corpus.';
@@ -4054,12 +4062,11 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
 comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, up to 16,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
 comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
-comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -4075,30 +4082,42 @@ return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
 
-create or replace function ragdb._sparse_block(entries text) returns sparsevec
+-- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of 16,000
+-- at most (pgvector has no wider vectors), so that any block is a fair sample and none is wider than it needs.
+create or replace function ragdb._blocks(last_chunk_no integer) returns integer
 language sql immutable parallel safe
-return ('{' || _sparse_block.entries || '}/8000')::sparsevec;
-comment on function ragdb._sparse_block(text) is
-  'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
+return (_blocks.last_chunk_no + 63999) / 64000;
+comment on function ragdb._blocks(integer) is 'Returns the number of blocks for the chunks up to a number.';
+
+create or replace function ragdb._block_size(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return ((_block_size.last_chunk_no + 3) / 4 - 1) / ragdb._blocks(_block_size.last_chunk_no) + 1;
+comment on function ragdb._block_size(integer) is 'Returns the number of groups that a block has for the chunks up to a number.';
+
+create or replace function ragdb._sparse_block(entries text, size integer) returns sparsevec
+language sql immutable parallel safe
+return ('{' || _sparse_block.entries || '}/' || _sparse_block.size)::sparsevec;
+comment on function ragdb._sparse_block(text, integer) is
+  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any order.';
 
 -- doubled four times: a long array made at once takes ten times as long to become a vector
-create or replace function ragdb._even(value float8) returns vector
+create or replace function ragdb._even(value float8, size integer) returns vector
 language sql immutable parallel safe
 return (
-  select d.v || d.v
+  select subvector(d.v || d.v, 1, _even.size)
   from (select c.v || c.v as v
     from (select b.v || b.v as v
       from (select a.v || a.v as v
-        from (select pg_catalog.array_fill(_even.value::real, array[500])::vector as v offset 0) a offset 0) b
+        from (select pg_catalog.array_fill(_even.value::real, array[(_even.size + 15) / 16])::vector as v offset 0) a offset 0) b
       offset 0) c
     offset 0) d);
-comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
+comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
 
--- What a query scores at most in every group of four chunks is a sum of vectors, which pgvector adds several numbers an
+-- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
 -- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
 -- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
 -- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
--- new memory for each.
+-- new memory for each. They are kept while a search looks for the need that leaves the right number of groups.
 create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -4115,48 +4134,29 @@ end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
-create or replace function ragdb._block_score(corpus_id integer, block_no integer, levels text[]) returns vector
+create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
-return (
-  select sum(b.scores::vector)
-  from pg_catalog.unnest(_block_score.levels) l (term_ids)
-    cross join lateral (select k.scores from ragdb.term_blocks k
-      where k.corpus_id = _block_score.corpus_id and k.term_id = any (l.term_ids::integer[])
-        and k.block_no = _block_score.block_no
-      offset 0) b);
-comment on function ragdb._block_score(integer, integer, text[]) is
-  'Returns the sums, in float4, of the scores of the groups of one block in some terms; null where it has none of them.';
+return array(
+  select coalesce(
+    (select sum(b.scores::vector)
+    from pg_catalog.unnest(_block_sums.levels) l (term_ids)
+      cross join lateral (select k.scores from ragdb.term_blocks k
+        where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
+          and k.block_no = n.block_no
+        offset 0) b),
+    ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no));
+comment on function ragdb._block_sums(integer, integer, text[]) is
+  'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
-create or replace function ragdb._count_above(score vector, need float8) returns bigint
+create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
 language sql immutable parallel safe
-return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
-comment on function ragdb._count_above(vector, float8) is 'Counts the groups of a block with a score over need.';
-
-create or replace function ragdb._blocks_above(
-  corpus_id integer, blocks integer, levels text[], need float8,
-  out block_nos integer[], out bits bit varying[], out count bigint)
-language sql stable parallel safe
-begin atomic
-  select pg_catalog.array_agg(q.block_no), pg_catalog.array_agg(q.bits), coalesce(sum(q.count), 0)::bigint
-  from (
-    select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
-    from (
-      select n.block_no, binary_quantize(s.score - (select ragdb._even(_blocks_above.need)))::bit varying as bits
-      from pg_catalog.generate_series(0, _blocks_above.blocks - 1) n (block_no)
-        cross join lateral (
-          select sum(b.scores::vector) as score
-          from pg_catalog.unnest(_blocks_above.levels) l (term_ids)
-            cross join lateral (select k.scores from ragdb.term_blocks k
-              where k.corpus_id = _blocks_above.corpus_id and k.term_id = any (l.term_ids::integer[])
-                and k.block_no = n.block_no
-              offset 0) b
-          offset 0) s
-      offset 0) a
-    offset 0) q
-  where q.count > 0;
-end;
-comment on function ragdb._blocks_above(integer, integer, text[], float8) is
-  'Returns the blocks that have sums over need, a bit for each of their groups, and the number of these sums.';
+return (
+  select sum(pg_catalog.bit_count(binary_quantize(_count_above.sums[n.i] - e.need)))::bigint
+  from (select ragdb._even(_count_above.need, vector_dims(_count_above.sums[1])) as need offset 0) e
+    cross join pg_catalog.generate_series(1, _count_above.blocks) n (i));
+comment on function ragdb._count_above(vector[], integer, float8) is
+  'Counts the groups over need in the first so many blocks.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -4181,6 +4181,26 @@ begin
   return v_found;
 end $$;
 comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
+
+create or replace function ragdb._groups_above(sums vector[], need float8)
+returns table (group_nos integer[], bounds float8[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
+    pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
+  from (
+    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.i - 1 as group_no,
+      vector_norm(subvector(_groups_above.sums[b.i], p.place, 1)) as bound
+    from (
+      select n.i, binary_quantize(_groups_above.sums[n.i] - e.need)::bit varying as bits
+      from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
+        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (i)
+      offset 0) b
+      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
+    where pg_catalog.bit_count(b.bits) > 0) g;
+end;
+comment on function ragdb._groups_above(vector[], float8) is
+  'Returns the groups over need and their sums, best first.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -4344,13 +4364,8 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
-create or replace function ragdb._blocks(last_chunk_no integer) returns integer
-language sql immutable parallel safe
-return (_blocks.last_chunk_no + 31999) / 32000;
-comment on function ragdb._blocks(integer) is 'Returns the number of blocks that chunks up to a number need.';
-
 -- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone. Groups are dealt out, so that any block is a fair sample.
+-- what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -4367,27 +4382,26 @@ begin
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
-  with weights as materialized (
-    select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
-    from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 64
-  )
-  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
-  from (
-    select p.term_id, n.group_no % v_blocks as block_no,
-      string_agg(n.group_no / v_blocks + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
-    from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
-      cross join lateral (
-        select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
-            + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
-        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
-        where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
-        group by u.lexeme
-        offset 0) p
-      join weights w on w.term_id = p.term_id
-    group by p.term_id, n.group_no % v_blocks) g
-    join weights w on w.term_id = g.term_id
-  order by g.term_id, g.block_no;
+  update ragdb.lexemes l set block_weight = w.weight
+    from (select t.term_id, case when t.df >= 64 then ln(1 + (corpus.chunks - t.df + 0.5::float8) / (t.df + 0.5::float8)) end as weight
+      from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
+    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id and l.block_weight is distinct from w.weight;
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
+  select corpus.corpus_id, p.term_id, n.group_no % v_blocks, ragdb._sparse_block(
+    string_agg(n.group_no / v_blocks + 1 || ':' || (w.block_weight * p.impact)::real, ','),
+    ragdb._block_size(corpus.next_chunk_no - 1))
+  from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+    cross join lateral (
+      select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+      where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+      group by u.lexeme
+      offset 0) p
+    join (select l.term_id, l.block_weight from ragdb.lexemes l
+      where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w on w.term_id = p.term_id
+  group by p.term_id, n.group_no % v_blocks
+  order by p.term_id, n.group_no % v_blocks;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is
   'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
@@ -4557,8 +4571,6 @@ comment on function ragdb._indexed_expression(text, text, integer) is
 
 -- Each of the three ways to look at a space is one statement on its partition, planned anew (a width cannot be a
 -- parameter, and a plan for the parent opens every partition): the vectors are scored where they are found.
--- Each of the three ways to look at a space is one statement on its partition, planned anew: a width cannot be a
--- parameter, and a plan for the parent opens every partition.
 
 -- Ties at the k-th place all stay: only the caller knows the ids that order them.
 create or replace function ragdb._scan_space(
@@ -4586,7 +4598,6 @@ returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on
-set enable_hashjoin = on
 set jit = off
 as $$
 begin
@@ -4595,7 +4606,7 @@ begin
   end if;
   return query execute format(
     'select s.chunk_no, ragdb._similarity(s.embedding, $1, %L)'
-    ' from pg_catalog.unnest($2) n (chunk_no) join ragdb.%I s on s.corpus_id = $3 and s.chunk_no = n.chunk_no',
+    ' from ragdb.%I s where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
     metric, ragdb._space_table(space.space_id))
     using query, chunk_nos, space.corpus_id;
 end $$;
@@ -6104,6 +6115,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_conditions jsonb[];
+  v_is_alone boolean;
   v_chunk_nos integer[];
 begin
   if chunk_ids is not null then
@@ -6115,11 +6127,17 @@ begin
     return v_chunk_nos;
   end if;
   v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
+  -- The index over metadata knows nothing of corpora. Where most documents are this one's it is better alone: to join it
+  -- with an index that does takes as long as reading that one whole.
+  v_is_alone := exists (select from unnest(v_conditions) c (condition)
+      where not (condition ->> 'is_builtin')::boolean and condition ->> 'operator' in ('eq', 'all'))
+    and (select 2 * p.documents > r.reltuples from ragdb.corpora p, pg_class r
+      where p.corpus_id = _filtered_chunks.corpus_id and r.oid = 'ragdb.documents'::regclass);
   execute 'select array(select c.chunk_no from ragdb.documents d'
     ' cross join lateral (select h.chunk_no, h.source, h.page from ragdb.chunks h'
     ' where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) c'
-    ' where d.corpus_id = $2 and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions)
-    || ' limit $4)'
+    ' where ' || case when v_is_alone then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end
+    || ' and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions) || ' limit $4)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
   return v_chunk_nos;
 end $$;
@@ -6221,38 +6239,39 @@ return array(select x.chunk_no from ragdb.chunk_lexemes x where x.lexemes @@ _ch
 comment on function ragdb._chunks_meeting(tsquery, integer) is
   'Returns the chunks under a condition, so many at most.';
 
--- The other way round: its cost follows the number of chunks given.
+-- The other way round: its cost follows the number of chunks given. A list of keys in one scan costs half of a scan for
+-- each.
 create or replace function ragdb._candidates_among(
   corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
 returns table (chunk_no integer, score float8)
 language sql stable parallel safe
 begin atomic
-  select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_among.weights)
-  from pg_catalog.unnest(_candidates_among.chunk_nos) n (chunk_no)
-    cross join lateral (
-      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
-      where y.corpus_id = _candidates_among.corpus_id and y.chunk_no = n.chunk_no
-        and (_candidates_among.condition is null or y.lexemes @@ _candidates_among.condition)
-      offset 0) x
-  where ragdb._inner_product(x.impacts, _candidates_among.weights) > 0
-  order by 2 desc
+  select c.chunk_no, c.score
+  from (
+    select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_among.weights) as score
+    from ragdb.chunk_lexemes x
+    where x.corpus_id = _candidates_among.corpus_id and x.chunk_no = any (_candidates_among.chunk_nos)
+      and (_candidates_among.condition is null or x.lexemes @@ _candidates_among.condition)
+    offset 0) c
+  where c.score > 0
+  order by c.score desc
   limit _candidates_among.k;
 end;
 comment on function ragdb._candidates_among(integer, integer[], tsquery, sparsevec, integer) is
   'Returns the k best of the given chunks that have a term and meet a condition (null: none) by their scores in float4.';
 
--- The same of groups of four chunks, which lie side by side.
+-- The same of groups of four chunks.
 create or replace function ragdb._candidates_in_groups(corpus_id integer, group_nos integer[], weights sparsevec)
 returns table (chunk_no integer, score float8)
 language sql stable parallel safe
 begin atomic
   select x.chunk_no, ragdb._inner_product(x.impacts, _candidates_in_groups.weights)
-  from pg_catalog.unnest(_candidates_in_groups.group_nos) g (group_no)
-    cross join lateral (
-      select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
-      where y.corpus_id = _candidates_in_groups.corpus_id
-        and y.chunk_no between 4 * g.group_no + 1 and 4 * g.group_no + 4
-      offset 0) x;
+  from ragdb.chunk_lexemes x
+  where x.corpus_id = _candidates_in_groups.corpus_id
+    and x.chunk_no = any (array(
+      select 4 * g.group_no + i
+      from pg_catalog.unnest(_candidates_in_groups.group_nos) g (group_no)
+        cross join pg_catalog.generate_series(1, 4) i));
 end;
 comment on function ragdb._candidates_in_groups(integer, integer[], sparsevec) is
   'Returns the chunks of the given groups (from 0) with their scores in float4.';
@@ -6296,38 +6315,106 @@ end $$;
 comment on function ragdb._bound_condition(text[], float8[], float8[], integer, float8, integer) is
   'Returns a tsquery, as text, that is true of every chunk whose terms, by their bounds from place on, can reach need; rests[i] is the sum of bounds from i on.';
 
--- The score that counts: float8, terms in the order of their lexemes, whatever their numbers are. An impact is
--- a float4 made of a small whole number, the term's frequency, and gives it back exactly.
+-- The score that counts: float8, terms in the order of their lexemes, whatever their numbers are (a CTE is read in the
+-- order of its rows). An impact is a float4 made of a small whole number, the term's frequency, and gives it back exactly.
 create or replace function ragdb._bm25(corpus ragdb.corpora, chunk_nos integer[], term_ids integer[], weights float8[])
 returns table (chunk_no integer, bm25 float8, matched float8)
 language sql stable parallel safe
 begin atomic
-  select x.chunk_no,
-    coalesce(sum(t.weight * ((corpus).k1 + 1) * f.tf / (f.tf + n.norm) order by t.ordinal) filter (where f.tf > 0), 0),
-    coalesce(sum(t.weight order by t.ordinal) filter (where f.tf > 0), 0)
-  from pg_catalog.unnest(_bm25.chunk_nos) a (chunk_no)
+  with terms as materialized (
+    select t.weight, ragdb._sparse(t.term_id || ':1') as unit
+    from rows from (pg_catalog.unnest(_bm25.term_ids), pg_catalog.unnest(_bm25.weights)) t (term_id, weight)
+  )
+  select x.chunk_no, s.bm25, s.matched
+  from (
+      select y.chunk_no, y.impacts,
+        (corpus).k1 * (1 - (corpus).b + (corpus).b * y.lexeme_count / (corpus).pivot) as norm
+      from ragdb.chunk_lexemes y
+      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (_bm25.chunk_nos)
+      offset 0) x
     cross join lateral (
-      select y.chunk_no, y.impacts, y.lexeme_count from ragdb.chunk_lexemes y
-      where y.corpus_id = (corpus).corpus_id and y.chunk_no = a.chunk_no offset 0) x
-    cross join lateral (select (corpus).k1 * (1 - (corpus).b + (corpus).b * x.lexeme_count / (corpus).pivot) as norm
-      offset 0) n
-    cross join (
-      select u.weight, u.ordinal, ragdb._sparse(u.term_id || ':1') as unit
-      from rows from (unnest(_bm25.term_ids), unnest(_bm25.weights)) with ordinality u (term_id, weight, ordinal)
-      offset 0) t
-    cross join lateral (select ragdb._inner_product(x.impacts, t.unit) as impact offset 0) i
-    cross join lateral (select case when i.impact > 0 then
-        greatest(1, round(i.impact * n.norm / nullif((corpus).k1 + 1 - i.impact, 0))) else 0 end as tf offset 0) f
-  group by x.chunk_no;
+      select coalesce(sum(f.weight * ((corpus).k1 + 1) * f.tf / (f.tf + x.norm)), 0) as bm25,
+        coalesce(sum(f.weight), 0) as matched
+      from (
+        select t.weight,
+          greatest(1, round(i.impact * x.norm / nullif((corpus).k1 + 1 - i.impact, 0))) as tf
+        from terms t cross join lateral (select ragdb._inner_product(x.impacts, t.unit) as impact offset 0) i
+        where i.impact > 0) f) s;
 end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
--- The k best by the blocks. Chunks that these do not know (newer, or indexed anew), and the best of those with a word
--- that no block has, are candidates anyway.
-create or replace function ragdb._find_in_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], vector sparsevec,
+-- The k best by the sums of the blocks. A need that some more groups reach than have to be looked at is found by counting
+-- in a third of the blocks, each of which is a fair sample. The best of these groups show what k chunks score; after them
+-- only groups that reach as much are looked at.
+create or replace function ragdb._find_by_sums(
+  corpus_id integer, groups integer, sums vector[], most float8, other_nos integer[], other_scores float8[], vector sparsevec,
   reach float8, k integer, out chunk_nos integer[], out scores float8[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_sample constant integer := greatest(1, cardinality(sums) / 3);
+  -- the number of groups falls about exponentially with the need
+  v_low float8 := 0;
+  v_low_log float8 := ln(8 * k + groups);
+  v_high float8 := reach;
+  v_high_log float8 := ln(0.5);
+  v_need float8;
+  v_count bigint;
+  v_group_nos integer[];
+  v_bounds float8[];
+  v_seen integer := 0;
+  v_until integer;
+  v_kth float8 := 0;
+begin
+  chunk_nos := other_nos;
+  scores := other_scores;
+  for v_i in 1..10 loop
+    v_need := v_low + (v_high - v_low)
+      * greatest(0.1::float8, least(0.9::float8, (v_low_log - ln(3 * k + 25)) / (v_low_log - v_high_log)));
+    v_count := ragdb._count_above(sums, v_sample, v_need / most) * cardinality(sums) / v_sample;
+    exit when v_count between 2 * k and 6 * k + 80 or v_need < reach / 100;
+    if v_count < 2 * k then
+      v_high := v_need;
+      v_high_log := ln(v_count + 0.5);
+    else
+      v_low := v_need;
+      v_low_log := ln(v_count);
+    end if;
+  end loop;
+  loop
+    select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._groups_above(sums, v_need / most) g;
+    v_count := coalesce(cardinality(v_group_nos), 0);
+    while v_seen < v_count and v_bounds[v_seen + 1] * most >= v_kth loop
+      v_until := case when v_seen = 0 then least(v_count, 2 * k + 4)
+        else (select count(*) from unnest(v_bounds) b where b * most >= v_kth) end;
+      select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc) into chunk_nos, scores
+      from (
+        select q.chunk_no, max(q.score) as score
+        from (
+          select g.chunk_no, g.score
+          from ragdb._candidates_in_groups(_find_by_sums.corpus_id, v_group_nos[v_seen + 1 : v_until], vector) g
+          union all
+          select o.chunk_no, o.score from unnest(chunk_nos, scores) o (chunk_no, score)) q
+        where q.score > 0 and q.score >= v_kth
+        group by q.chunk_no) c;
+      v_seen := v_until;
+      -- less by what float4 cannot tell apart, and by what its sums may fall short
+      v_kth := coalesce(scores[k] * (1 - 2e-5::float8), 0);
+    end loop;
+    exit when v_need = 0 or v_kth >= v_need;
+    v_need := case when v_kth > 0 then v_kth when v_need < reach / 100 then 0 else v_need / 2 end;
+  end loop;
+end $$;
+comment on function ragdb._find_by_sums(integer, integer, vector[], float8, integer[], float8[], sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first, out of groups by their sums times most, and of others that are scored already; reach is what a chunk can score at most.';
+
+-- Chunks that the blocks do not know (newer, or indexed anew), and those with a word that no block has, are candidates
+-- anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], block_weights float8[],
+  vector sparsevec, reach float8, k integer, out chunk_nos integer[], out scores float8[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -6337,109 +6424,42 @@ declare
   v_times integer[];
   v_most float8;
   v_loose tsquery;
-  v_levels text[];
-  v_blocks constant integer := ragdb._blocks(state.last_chunk_no);
-  v_score ragdb.chunk_embeddings.embedding%type;
-  v_block_nos integer[];
-  v_bits bit varying[];
-  v_limit integer := 2 * k + 32;
-  v_count bigint;
-  v_low float8 := 0;
-  v_high float8 := reach;
-  -- the more words, the fewer of them a chunk has
-  v_need float8 := reach / (1 + cardinality(term_ids) / 8.0);
-  v_step float8 := 0.93;
-  v_known float8;
 begin
   -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
   -- than the sum of its blocks a chunk can score at most.
   select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
-    coalesce(max(u.weight / (u.times * u.stored)), 1),
+    coalesce(max(u.weight / (u.times * u.block_weight)), 1),
     string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
   into v_ids, v_times, v_most, v_loose
   from (
-    select z.id, z.weight, b.weight as stored,
-      case when b.weight is not null then greatest(1, least(100, round(z.weight / b.weight)))::integer end as times
-    from unnest(term_ids, weights) z (id, weight)
-      left join lateral (select t.weight from ragdb.term_blocks t
-        where t.corpus_id = corpus.corpus_id and t.term_id = z.id limit 1) b on true) u;
+    select t.*,
+      case when t.block_weight is not null then greatest(1, least(100, round(t.weight / t.block_weight)))::integer end as times
+    from unnest(_find_in_blocks.term_ids, _find_in_blocks.weights, _find_in_blocks.block_weights)
+      t (id, weight, block_weight)) u;
   v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  v_levels := ragdb._levels(v_ids, v_times);
-  -- a score that at least k groups reach and no more than some hundred: first guessed from one block
-  v_score := ragdb._block_score(corpus.corpus_id, 0, v_levels);
-  for v_i in 1..8 loop
-    v_count := coalesce(v_blocks * ragdb._count_above(v_score, v_need / v_most), 0);
-    exit when v_count between k + 25 and 3 * k + 90;
-    if v_count > k + 25 then
-      v_low := v_need;
-      v_need := least((v_low + v_high) / 2, 1.25 * v_low);
-    else
-      v_high := v_need;
-      v_need := greatest((v_low + v_high) / 2, 0.7 * v_high);
-    end if;
-  end loop;
-  v_low := 0;
-  v_high := reach;
-  for v_i in 1..12 loop
-    select a.block_nos, a.bits, a.count into v_block_nos, v_bits, v_count
-      from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
-    v_known := v_need;
-    -- to look at some more groups costs less than to add up all terms again
-    exit when v_count between k and 3 * k + 200 + 20 * cardinality(v_ids);
-    if v_count < k then
-      v_high := v_need;
-    else
-      v_low := v_need;
-    end if;
-    v_need := case when v_low = 0 then 0.8 * v_high else least((v_low + v_high) / 2, 1.2 * v_low) end;
-  end loop;
-  if v_count < k then
-    v_need := v_low;
-  end if;
-  loop
-    if v_need <> v_known then
-      select a.block_nos, a.bits into v_block_nos, v_bits
-        from ragdb._blocks_above(corpus.corpus_id, v_blocks, v_levels, v_need / v_most * (1 - 1e-5::float8)) a;
-      v_known := v_need;
-    end if;
-    select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc)
-    into chunk_nos, scores
+  if v_loose is not null or cardinality(v_unknown) > 0 then
+    select array_agg(o.chunk_no order by o.score desc), array_agg(o.score order by o.score desc) into chunk_nos, scores
     from (
-      select q.chunk_no, max(q.score) as score
-      from (
-        select g.chunk_no, g.score
-        from ragdb._candidates_in_groups(corpus.corpus_id, array(
-          select (p.place - 1) * v_blocks + b.block_no
-          from unnest(v_block_nos, v_bits) b (block_no, bits) cross join lateral unnest(ragdb._set_bits(b.bits)) p (place)),
-          vector) g
-        union all
-        select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, v_limit) u
-        union all
-        select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, v_limit) l) q
-      where q.score > 0
-      group by q.chunk_no
-      order by score desc
-      limit v_limit) c;
-    v_count := coalesce(cardinality(chunk_nos), 0);
-    if v_count = v_limit and scores[v_limit] >= scores[k] * (1 - 1e-5::float8) then
-      v_limit := 8 * v_limit;
-      continue;
-    end if;
-    exit when v_need = 0 or v_count >= k and scores[k] * (1 - 1e-5::float8) >= v_need;
-    -- the k-th score is a need that will do; one close to the first is cheaper, and mostly does
-    v_need := case when v_count >= k then greatest(scores[k] * (1 - 2e-5::float8), v_step * v_need)
-      when v_need < reach / 100 then 0 else v_need / 2 end;
-    v_step := 0;
-  end loop;
+      select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, null) u
+      union
+      select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, null) l) o;
+  end if;
+  if v_ids is not null then
+    select f.chunk_nos, f.scores into chunk_nos, scores
+    from ragdb._find_by_sums(corpus.corpus_id, state.last_chunk_no / 4,
+      ragdb._block_sums(corpus.corpus_id, state.last_chunk_no, ragdb._levels(v_ids, v_times)), v_most,
+      chunk_nos, scores, vector, reach, k) f;
+  end if;
 end $$;
-comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], sparsevec, float8, integer) is
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], float8[], sparsevec, float8, integer) is
   'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
 
--- Three ways to the same result. Few postings, or a list of chunks: score them all. Else a tsquery that lets through
--- what can reach the k-th score, a guess at first: cheap where GIN has few postings to look at. Else the blocks.
+-- Few postings, or a list of chunks: score them all. Else the blocks, where the corpus has some that know nearly all of
+-- its chunks and nothing else has to be met. Else a tsquery that lets through what can reach the k-th score, which is
+-- guessed at first.
 create or replace function ragdb._rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[],
-  also integer[] default null)
+  among integer[] default null, also integer[] default null)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
 language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
@@ -6456,12 +6476,13 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
+  v_block_weights float8[];
   v_rests float8[];
   v_reach float8;
   v_postings bigint;
   v_conditions jsonb[];
   v_sql text;
-  v_among integer[];
+  v_among integer[] := among;
   v_state ragdb.block_states;
   v_condition text;
   v_guess float8 := 0.65;
@@ -6470,6 +6491,10 @@ declare
   v_found integer[];
   v_scores float8[];
   v_count integer;
+  -- Worked out once a session, when it is planned. A piece of two megabytes that was given back makes the C library of
+  -- most servers keep what later calls give back; else each of them asks the system for its memory anew, page by page,
+  -- which took a fifth of the time (measured).
+  v_primed constant integer := length(repeat(' ', 2000000));
 begin
   if ragdb._has_clauses(query) then
     select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text from ragdb._query_clauses(query) c;
@@ -6478,31 +6503,39 @@ begin
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    array_agg(t.block_weight order by t.lexeme) filter (where t.df > 0),
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
     sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
-  into v_ids, v_weights, v_bounds, v_vector, v_asked, v_reach, v_postings
+  into v_ids, v_weights, v_bounds, v_block_weights, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact,
+    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact, l.block_weight,
       cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
     from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-      left join lateral (select d.term_id, d.df, d.max_impact from ragdb.lexemes d
+      left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
         where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
       cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
         else (select d.df from ragdb.lexemes d
           where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
+  -- Of many chunks it is cheaper to look at those with the right words than at each; of many more when they are listed
+  -- already.
   if filter is not null or chunk_ids is not null then
     v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
-      v_among := null;
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
-      v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by q.score desc) from ('
-        'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
-        ' cross join lateral (select h.doc_no, h.source, h.page from ragdb.chunks h'
+      v_sql := ' cross join lateral (select h.doc_no, h.source, h.page from ragdb.chunks h'
         ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
         ' cross join lateral (select o.* from ragdb.documents o'
         ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
-        ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions) || ' order by 2 desc limit $5) q';
+        ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions);
     end if;
+  elsif cardinality(v_among) > 20000 then
+    v_sql := ' where x.lexemes @@ $4 and x.chunk_no = any ($6)';
+  end if;
+  if v_sql is not null then
+    v_among := null;
+    v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by q.score desc) from ('
+      'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x' || v_sql
+      || ' order by 2 desc limit $5) q';
   end if;
   if v_ids is null or v_must is null then
     return;
@@ -6525,7 +6558,7 @@ begin
   end if;
   if v_state.corpus_id is not null then
     select f.chunk_nos, f.scores into v_found, v_scores
-      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_vector, v_reach, k) f;
+      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_block_weights, v_vector, v_reach, k) f;
     v_count := coalesce(cardinality(v_found), 0);
   else
     select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
@@ -6551,7 +6584,7 @@ begin
         from ragdb._candidates((v_condition || v_must)::tsquery, v_vector, v_limit) c;
       else
         execute v_sql into v_found, v_scores
-          using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit;
+          using v_conditions, v_vector, corpus.corpus_id, (v_condition || v_must)::tsquery, v_limit, among;
       end if;
     end if;
     v_count := coalesce(cardinality(v_found), 0);
@@ -6579,8 +6612,8 @@ begin
     select b.chunk_no, b.bm25 / (v_asked * (corpus.k1 + 1)), b.bm25, b.matched / v_asked
     from ragdb._bm25(corpus, v_found, v_ids, v_weights) b;
 end $$;
-comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[]) is
-  'Returns at least the k best chunks of a corpus by BM25 over the most the query could reach, and those of also, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
+comment on function ragdb._rank_lexical(ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[]) is
+  'Returns at least the k best chunks of a corpus (under a filter and chunk ids, or among the given) by BM25 over the most the query could reach, and those of also, in no order, with the raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
 
 create or replace function ragdb._rank_reference(
   corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
@@ -6702,20 +6735,20 @@ begin
           search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic
-    ), top as materialized (
-      select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
-        h.content_hash,
-        row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
-      from ranked r
-        cross join lateral (select c.* from ragdb.chunks c
-          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-      order by rank limit search.k
     )
     select t.rank, t.name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page, t.start_offset, t.end_offset,
       t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
       case when v_mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25, t.coverage,
       encode(t.content_hash, 'hex'), d.metadata, v_mode, t.is_exact
-    from top t
+    from (
+      select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
+        h.content_hash,
+        row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
+      from (select a.*, rank() over (order by a.score desc) as place from ranked a) r
+        cross join lateral (select c.* from ragdb.chunks c
+          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
+      where r.place <= search.k
+      order by rank limit search.k) t
       cross join lateral (select o.* from ragdb.documents o
         where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
     order by t.rank;
@@ -6892,7 +6925,7 @@ comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
 -- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces, embedding vector,
-  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, lexical_weight float8)
+  k integer, among integer[], chunk_nos integer[], fusion text, lexical_weight float8)
 returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
@@ -6901,7 +6934,7 @@ set enable_hashjoin = on
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(50, 4 * k));
+  v_depth constant integer := least(1000, greatest(30, 3 * k));
   v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
   v_metric text;
 begin
@@ -6917,7 +6950,7 @@ begin
         select r.chunk_no, r.score, r.bm25, r.coverage,
           case when r.bm25 > 0 and count(*) over (partition by r.score) > 1 then (select c.chunk_id
             from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no) end as chunk_id
-        from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
+        from ragdb._rank_lexical(corpus, statistics, query, v_depth, null, null, among,
             array(select n.chunk_no from near n)) r) t
     ), words as materialized (
       select s.chunk_no, s.rank from scored s
@@ -6946,8 +6979,8 @@ begin
       coalesce((select bool_and(n.is_exact) from near n), true)
     from candidates c;
 end $$;
-comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, jsonb, text[], integer[], text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(50, 4 k)), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[], text, float8) is
+  'Returns the candidates of both legs, each to depth min(1000, max(30, 3 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
 
 -- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
 create or replace function ragdb._query_vector(
@@ -7020,20 +7053,21 @@ as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
   v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_among integer[];
   v_chunk_nos integer[];
 begin
   v_embedding := ragdb._vector(ragdb._query_vector(corpus, v_space, query, query_embedding));
   if filter is not null or chunk_ids is not null then
-    v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
+    v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
   end if;
   -- what has a sign, + or -, binds the semantic leg too; a mere phrase does not: questions quote what no text
   -- says in these words
-  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_chunk_nos);
+  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
   if mode = 'semantic' then
     return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
   else
-    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, filter,
-      chunk_ids, v_chunk_nos, fusion, lexical_weight) r;
+    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, v_among,
+      v_chunk_nos, fusion, lexical_weight) r;
   end if;
 end $$;
 comment on function ragdb._rank_near(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is
@@ -14376,7 +14410,7 @@ begin
     select r.chunk_no from (
       select s.* from ragdb._rank_semantic(corpus, space, ragdb._vector(embedding), k) s where mode = 'semantic'
       union all
-      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k, null, null,
+      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k, null,
         null, 'convex', 0.5) h where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
@@ -18884,7 +18918,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2117e99e1b7c1d49';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 0ffdde142cf465e1';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -305,6 +305,7 @@ lexemes = Table(
     Column("term_id", Integer, nullable=False),
     Column("df", Integer, nullable=False),
     Column("max_impact", REAL, nullable=False),
+    Column("block_weight", Double),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 
@@ -1010,7 +1011,6 @@ term_blocks = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("term_id", Integer, primary_key=True),
     Column("block_no", Integer, primary_key=True),
-    Column("weight", Double, nullable=False),
     Column("scores", SPARSEVEC, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],

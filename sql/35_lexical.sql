@@ -11,6 +11,7 @@ comment on column ragdb.lexemes.lexeme is 'The lexeme as ragdb._lexemes writes i
 comment on column ragdb.lexemes.term_id is 'Number of the lexeme in its corpus; the index of ragdb.chunk_lexemes.impacts.';
 comment on column ragdb.lexemes.df is 'Chunks of the corpus that have the lexeme; 0 until the next ragdb.optimize_corpus once the last one is gone.';
 comment on column ragdb.lexemes.max_impact is 'Upper bound of the lexeme''s impacts, 0 to k1 + 1.';
+comment on column ragdb.lexemes.block_weight is 'Its idf when ragdb.term_blocks was made; null where it has no blocks.';
 comment on table ragdb.chunk_lexemes is
   'The lexical index, one row a chunk, derived from ragdb.chunks and ragdb.documents.';
 comment on column ragdb.chunk_lexemes.corpus_id is 'The corpus.';
@@ -25,12 +26,11 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
 comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores at most in groups of four chunks, 8,000 groups at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, up to 16,000 groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
 comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.weight is 'The lexeme''s idf when the blocks were made.';
-comment on column ragdb.term_blocks.scores is 'Weight times the largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -46,30 +46,42 @@ return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
 
-create or replace function ragdb._sparse_block(entries text) returns sparsevec
+-- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of 16,000
+-- at most (pgvector has no wider vectors), so that any block is a fair sample and none is wider than it needs.
+create or replace function ragdb._blocks(last_chunk_no integer) returns integer
 language sql immutable parallel safe
-return ('{' || _sparse_block.entries || '}/8000')::sparsevec;
-comment on function ragdb._sparse_block(text) is
-  'Makes the sparse vector of a block of the entries "place:value,…", in any order.';
+return (_blocks.last_chunk_no + 63999) / 64000;
+comment on function ragdb._blocks(integer) is 'Returns the number of blocks for the chunks up to a number.';
+
+create or replace function ragdb._block_size(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return ((_block_size.last_chunk_no + 3) / 4 - 1) / ragdb._blocks(_block_size.last_chunk_no) + 1;
+comment on function ragdb._block_size(integer) is 'Returns the number of groups that a block has for the chunks up to a number.';
+
+create or replace function ragdb._sparse_block(entries text, size integer) returns sparsevec
+language sql immutable parallel safe
+return ('{' || _sparse_block.entries || '}/' || _sparse_block.size)::sparsevec;
+comment on function ragdb._sparse_block(text, integer) is
+  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any order.';
 
 -- doubled four times: a long array made at once takes ten times as long to become a vector
-create or replace function ragdb._even(value float8) returns vector
+create or replace function ragdb._even(value float8, size integer) returns vector
 language sql immutable parallel safe
 return (
-  select d.v || d.v
+  select subvector(d.v || d.v, 1, _even.size)
   from (select c.v || c.v as v
     from (select b.v || b.v as v
       from (select a.v || a.v as v
-        from (select pg_catalog.array_fill(_even.value::real, array[500])::vector as v offset 0) a offset 0) b
+        from (select pg_catalog.array_fill(_even.value::real, array[(_even.size + 15) / 16])::vector as v offset 0) a offset 0) b
       offset 0) c
     offset 0) d);
-comment on function ragdb._even(float8) is 'Returns a vector of a block''s size with one value throughout.';
+comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
 
--- What a query scores at most in every group of four chunks is a sum of vectors, which pgvector adds several numbers an
+-- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
 -- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
 -- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
 -- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
--- new memory for each.
+-- new memory for each. They are kept while a search looks for the need that leaves the right number of groups.
 create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -86,48 +98,29 @@ end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
-create or replace function ragdb._block_score(corpus_id integer, block_no integer, levels text[]) returns vector
+create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
-return (
-  select sum(b.scores::vector)
-  from pg_catalog.unnest(_block_score.levels) l (term_ids)
-    cross join lateral (select k.scores from ragdb.term_blocks k
-      where k.corpus_id = _block_score.corpus_id and k.term_id = any (l.term_ids::integer[])
-        and k.block_no = _block_score.block_no
-      offset 0) b);
-comment on function ragdb._block_score(integer, integer, text[]) is
-  'Returns the sums, in float4, of the scores of the groups of one block in some terms; null where it has none of them.';
+return array(
+  select coalesce(
+    (select sum(b.scores::vector)
+    from pg_catalog.unnest(_block_sums.levels) l (term_ids)
+      cross join lateral (select k.scores from ragdb.term_blocks k
+        where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
+          and k.block_no = n.block_no
+        offset 0) b),
+    ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no));
+comment on function ragdb._block_sums(integer, integer, text[]) is
+  'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
-create or replace function ragdb._count_above(score vector, need float8) returns bigint
+create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
 language sql immutable parallel safe
-return pg_catalog.bit_count(binary_quantize(_count_above.score - ragdb._even(_count_above.need)));
-comment on function ragdb._count_above(vector, float8) is 'Counts the groups of a block with a score over need.';
-
-create or replace function ragdb._blocks_above(
-  corpus_id integer, blocks integer, levels text[], need float8,
-  out block_nos integer[], out bits bit varying[], out count bigint)
-language sql stable parallel safe
-begin atomic
-  select pg_catalog.array_agg(q.block_no), pg_catalog.array_agg(q.bits), coalesce(sum(q.count), 0)::bigint
-  from (
-    select a.block_no, a.bits, pg_catalog.bit_count(a.bits) as count
-    from (
-      select n.block_no, binary_quantize(s.score - (select ragdb._even(_blocks_above.need)))::bit varying as bits
-      from pg_catalog.generate_series(0, _blocks_above.blocks - 1) n (block_no)
-        cross join lateral (
-          select sum(b.scores::vector) as score
-          from pg_catalog.unnest(_blocks_above.levels) l (term_ids)
-            cross join lateral (select k.scores from ragdb.term_blocks k
-              where k.corpus_id = _blocks_above.corpus_id and k.term_id = any (l.term_ids::integer[])
-                and k.block_no = n.block_no
-              offset 0) b
-          offset 0) s
-      offset 0) a
-    offset 0) q
-  where q.count > 0;
-end;
-comment on function ragdb._blocks_above(integer, integer, text[], float8) is
-  'Returns the blocks that have sums over need, a bit for each of their groups, and the number of these sums.';
+return (
+  select sum(pg_catalog.bit_count(binary_quantize(_count_above.sums[n.i] - e.need)))::bigint
+  from (select ragdb._even(_count_above.need, vector_dims(_count_above.sums[1])) as need offset 0) e
+    cross join pg_catalog.generate_series(1, _count_above.blocks) n (i));
+comment on function ragdb._count_above(vector[], integer, float8) is
+  'Counts the groups over need in the first so many blocks.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -152,6 +145,26 @@ begin
   return v_found;
 end $$;
 comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
+
+create or replace function ragdb._groups_above(sums vector[], need float8)
+returns table (group_nos integer[], bounds float8[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
+    pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
+  from (
+    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.i - 1 as group_no,
+      vector_norm(subvector(_groups_above.sums[b.i], p.place, 1)) as bound
+    from (
+      select n.i, binary_quantize(_groups_above.sums[n.i] - e.need)::bit varying as bits
+      from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
+        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (i)
+      offset 0) b
+      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
+    where pg_catalog.bit_count(b.bits) > 0) g;
+end;
+comment on function ragdb._groups_above(vector[], float8) is
+  'Returns the groups over need and their sums, best first.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -315,13 +328,8 @@ end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
 
-create or replace function ragdb._blocks(last_chunk_no integer) returns integer
-language sql immutable parallel safe
-return (_blocks.last_chunk_no + 31999) / 32000;
-comment on function ragdb._blocks(integer) is 'Returns the number of blocks that chunks up to a number need.';
-
 -- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone. Groups are dealt out, so that any block is a fair sample.
+-- what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -338,27 +346,26 @@ begin
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
-  with weights as materialized (
-    select l.term_id, ln(1 + (corpus.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) as weight
-    from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df >= 64
-  )
-  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select corpus.corpus_id, g.term_id, g.block_no, w.weight, ragdb._sparse_block(g.scores)
-  from (
-    select p.term_id, n.group_no % v_blocks as block_no,
-      string_agg(n.group_no / v_blocks + 1 || ':' || (w.weight * p.impact)::real, ',') as scores
-    from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
-      cross join lateral (
-        select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
-            + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
-        from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
-        where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
-        group by u.lexeme
-        offset 0) p
-      join weights w on w.term_id = p.term_id
-    group by p.term_id, n.group_no % v_blocks) g
-    join weights w on w.term_id = g.term_id
-  order by g.term_id, g.block_no;
+  update ragdb.lexemes l set block_weight = w.weight
+    from (select t.term_id, case when t.df >= 64 then ln(1 + (corpus.chunks - t.df + 0.5::float8) / (t.df + 0.5::float8)) end as weight
+      from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
+    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id and l.block_weight is distinct from w.weight;
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
+  select corpus.corpus_id, p.term_id, n.group_no % v_blocks, ragdb._sparse_block(
+    string_agg(n.group_no / v_blocks + 1 || ':' || (w.block_weight * p.impact)::real, ','),
+    ragdb._block_size(corpus.next_chunk_no - 1))
+  from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+    cross join lateral (
+      select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+          + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+      where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+      group by u.lexeme
+      offset 0) p
+    join (select l.term_id, l.block_weight from ragdb.lexemes l
+      where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w on w.term_id = p.term_id
+  group by p.term_id, n.group_no % v_blocks
+  order by p.term_id, n.group_no % v_blocks;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is
   'Makes the blocks of a corpus anew; the caller holds the corpus lock.';

@@ -112,8 +112,6 @@ comment on function ragdb._indexed_expression(text, text, integer) is
 
 -- Each of the three ways to look at a space is one statement on its partition, planned anew (a width cannot be a
 -- parameter, and a plan for the parent opens every partition): the vectors are scored where they are found.
--- Each of the three ways to look at a space is one statement on its partition, planned anew: a width cannot be a
--- parameter, and a plan for the parent opens every partition.
 
 -- Ties at the k-th place all stay: only the caller knows the ids that order them.
 create or replace function ragdb._scan_space(
@@ -141,7 +139,6 @@ returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on
-set enable_hashjoin = on
 set jit = off
 as $$
 begin
@@ -150,7 +147,7 @@ begin
   end if;
   return query execute format(
     'select s.chunk_no, ragdb._similarity(s.embedding, $1, %L)'
-    ' from pg_catalog.unnest($2) n (chunk_no) join ragdb.%I s on s.corpus_id = $3 and s.chunk_no = n.chunk_no',
+    ' from ragdb.%I s where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
     metric, ragdb._space_table(space.space_id))
     using query, chunk_nos, space.corpus_id;
 end $$;

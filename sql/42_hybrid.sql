@@ -54,7 +54,7 @@ comment on function ragdb._demanded_chunks(ragdb.corpora, text, integer[]) is
 -- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score counts 0.
 create or replace function ragdb._rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces, embedding vector,
-  k integer, filter jsonb, chunk_ids text[], chunk_nos integer[], fusion text, lexical_weight float8)
+  k integer, among integer[], chunk_nos integer[], fusion text, lexical_weight float8)
 returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
@@ -63,7 +63,7 @@ set enable_hashjoin = on
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(50, 4 * k));
+  v_depth constant integer := least(1000, greatest(30, 3 * k));
   v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
   v_metric text;
 begin
@@ -79,7 +79,7 @@ begin
         select r.chunk_no, r.score, r.bm25, r.coverage,
           case when r.bm25 > 0 and count(*) over (partition by r.score) > 1 then (select c.chunk_id
             from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no) end as chunk_id
-        from ragdb._rank_lexical(corpus, statistics, query, v_depth, filter, chunk_ids,
+        from ragdb._rank_lexical(corpus, statistics, query, v_depth, null, null, among,
             array(select n.chunk_no from near n)) r) t
     ), words as materialized (
       select s.chunk_no, s.rank from scored s
@@ -108,8 +108,8 @@ begin
       coalesce((select bool_and(n.is_exact) from near n), true)
     from candidates c;
 end $$;
-comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, jsonb, text[], integer[], text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(50, 4 k)), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[], text, float8) is
+  'Returns the candidates of both legs, each to depth min(1000, max(30, 3 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
 
 -- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
 create or replace function ragdb._query_vector(
@@ -182,20 +182,21 @@ as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb._current_space(corpus);
   v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_among integer[];
   v_chunk_nos integer[];
 begin
   v_embedding := ragdb._vector(ragdb._query_vector(corpus, v_space, query, query_embedding));
   if filter is not null or chunk_ids is not null then
-    v_chunk_nos := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
+    v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids);
   end if;
   -- what has a sign, + or -, binds the semantic leg too; a mere phrase does not: questions quote what no text
   -- says in these words
-  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_chunk_nos);
+  v_chunk_nos := ragdb._demanded_chunks(corpus, regexp_replace(query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
   if mode = 'semantic' then
     return query select r.* from ragdb._rank_semantic(corpus, v_space, v_embedding, k, v_chunk_nos) r;
   else
-    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, filter,
-      chunk_ids, v_chunk_nos, fusion, lexical_weight) r;
+    return query select r.* from ragdb._rank_hybrid(corpus, statistics, query, v_space, v_embedding, k, v_among,
+      v_chunk_nos, fusion, lexical_weight) r;
   end if;
 end $$;
 comment on function ragdb._rank_near(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[], real[], text, float8) is

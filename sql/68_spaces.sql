@@ -79,7 +79,7 @@ begin
     select r.chunk_no from (
       select s.* from ragdb._rank_semantic(corpus, space, ragdb._vector(embedding), k) s where mode = 'semantic'
       union all
-      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k, null, null,
+      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k, null,
         null, 'convex', 0.5) h where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);

@@ -1,5 +1,5 @@
--- What stands in them was made for blocks of single chunks;
--- searches do without.
+-- The blocks there are were made of single chunks; ragdb.optimize_corpus makes them anew, of groups of four, and until
+-- then searches do without.
 delete from ragdb.block_states;
 -- a row is read whole: inside its page it costs a third of what it does beside it
 alter table ragdb.term_blocks set (toast_tuple_target = 8160);

@@ -224,9 +224,9 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
     stored += stored[:200] * 2
     db.execute("select ragdb.create_corpus('large', text_config => 'simple')")
     put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
-    # so that there is more than one block of 32,000 chunks
+    # so that there is more than one block of 64,000 chunks
     db.execute(
-        "update ragdb.corpora set next_chunk_no = next_chunk_no + 70001 where name = 'large'"
+        "update ragdb.corpora set next_chunk_no = next_chunk_no + 140001 where name = 'large'"
     )
     put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[1100:], 1100)))
 
