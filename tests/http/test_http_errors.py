@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.embedding import one
 from tests.http.conftest import ANCHOR, RAGDB, SECRET, Api, Response
 from tests.http.test_http_routes import SEARCH, wait_for_lock
 from tests.sql.conversations import uuid
@@ -233,8 +234,7 @@ def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
     api = start()
     with psycopg.connect(api.dsn, autocommit=True) as db:
         db.execute("create role short_lived")
-        db.execute("select ragdb.create_http_token('short_lived', 'short')")
-        token = db.execute("select ragdb.create_http_token('short_lived', 'two')").fetchall()[0][0]
+        token = one(db, "select ragdb.create_http_token('short_lived', 'short')")
         db.execute("drop role short_lived")
     check(api("GET", "/capabilities", role=token), 503, "SERVICE_UNAVAILABLE")
 
