@@ -241,9 +241,10 @@ begin
     order by s.state desc, s.space_id
   loop
     loop
-      -- a worker that dies takes its claim along; an input that kills twenty workers is to blame
+      -- A worker that dies takes its claim along; an input that kills twenty workers is to blame. What was locked is
+      -- found again by its place: of a queue just filled nothing is known, and the key looks no better than a scan.
       with fatal as materialized (
-        select j.input_hash from ragdb.embedding_jobs j
+        select j.ctid as place from ragdb.embedding_jobs j
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
           and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20
         for update skip locked
@@ -251,9 +252,9 @@ begin
       update ragdb.embedding_jobs j set is_dead = true, worker = null,
           last_error = coalesce(j.last_error, 'twenty workers died or lost their lease on it')
         from fatal f
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = f.input_hash;
+        where j.ctid = f.place;
       with due as materialized (
-        select j.input_hash from ragdb.embedding_jobs j
+        select j.ctid as place from ragdb.embedding_jobs j
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
           and not j.is_dead and j.due_at <= clock_timestamp()
         order by j.due_at limit claim_embeddings.count
@@ -263,8 +264,7 @@ begin
         set attempt = j.attempt + 1, worker = claim_embeddings.worker,
             due_at = clock_timestamp() + claim_embeddings.lease
         from due d
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
-          and j.input_hash = d.input_hash
+        where j.ctid = d.place
         returning j as job
       )
       select coalesce(array_agg(c.job), '{}') into v_claimed from claimed c;
@@ -360,13 +360,18 @@ begin
   if cardinality(input_hashes) = 0 then
     return 0;
   end if;
-  perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
-    select coalesce('chunk ' || ragdb._quote((
-        select c.chunk_id from ragdb.embedding_jobs j
-          join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = h.hash
-        order by c.chunk_id limit 1)), 'input ' || h.n)
-    from unnest(input_hashes) with ordinality h (hash, n) order by h.n));
+  begin
+    perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, input_hashes::text[]);
+  exception when sqlstate 'RG418' then
+    -- only now it is worth while to look up what they are of
+    perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
+      select coalesce('chunk ' || ragdb._quote((
+          select c.chunk_id from ragdb.embedding_jobs j
+            join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
+          where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = h.hash
+          order by c.chunk_id limit 1)), 'input ' || h.n)
+      from unnest(input_hashes) with ordinality h (hash, n) order by h.n));
+  end;
   -- no chunk may change between the look at it and the commit
   select c.name into strict v_corpus.name from ragdb.corpora c where c.corpus_id = v_space.corpus_id;
   v_corpus := ragdb._lock_corpus(v_corpus.name, 'write');

@@ -43,6 +43,27 @@ def test_every_chunk_is_embedded_and_nothing_is_left(any_db: Connection) -> None
     assert claim(any_db) == []
 
 
+def test_a_claim_looks_at_a_few_rows_an_input_however_many_wait(db: Connection) -> None:
+    make_corpus(db, {f"{n}.txt": f"words of text {n}" for n in range(1500)})
+
+    def rows_read() -> int:
+        return int(
+            one(
+                db,
+                "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))"
+                " from pg_stat_xact_user_tables"
+                " where relname in ('embedding_jobs', 'chunks', 'documents', 'chunk_embeddings_1')",
+            )
+        )
+
+    claim(db, count=1)
+    before = rows_read()
+    for _ in range(3):
+        complete(db, claim(db, count=400))
+    # a few rows for each of 1,200 inputs, and every job that waits three times, not for each input
+    assert rows_read() - before < 30 * 1500
+
+
 def test_the_input_is_prefix_title_heading_and_text(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs')")
     make_embedder(db, passage_prefix="passage: ")
