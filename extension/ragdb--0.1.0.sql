@@ -14169,7 +14169,7 @@ create or replace function ragdb._report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s version %s\n',
     ragdb._run_title(run), (run).status, (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions, (run).corpus, (run).corpus_version,
-    (run).rank_mode, (run).contract, (run).contract_version)
+    (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract, (run).contract_version)
   || coalesce((
     select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(case when r.passed then 'ok' when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
         when r.required then 'FAIL' else 'advisory' end, 10)
@@ -14229,7 +14229,8 @@ comment on function ragdb._md(text) is 'Returns a text as it is written in a tab
 create or replace function ragdb._report_md(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version %s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
-    (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions, ragdb._md((run).corpus), (run).rank_mode, ragdb._md((run).contract), (run).contract_version)
+    (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions, ragdb._md((run).corpus),
+    (run).rank_mode || coalesce(' and reranker ' || ragdb._md((run).reranker), ''), ragdb._md((run).contract), (run).contract_version)
   || coalesce((
     select E'\n| | case | expected | was |\n|---|---|---|---|\n' || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |',
       case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed' else 'advisory' end,
@@ -18923,7 +18924,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source a4585271a577e78b';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 49211bdcddc3e2f0';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import psycopg
 
@@ -25,10 +25,10 @@ CAPABILITIES = {
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.functions import Hit, TracedHit
+    from ragdb.functions import Hit, TracedHit, TurnHit
     from ragdb.ingest import Options, Report
     from ragdb.portable import Exported
-    from ragdb.rerank import RerankedHit, Reranker
+    from ragdb.rerank import RerankedHit, RerankedTurn, Reranker
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -66,13 +66,23 @@ class Database(Functions):
 
         return ingest(self, paths, corpus=corpus, **options)
 
+    @overload
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[TurnHit],
+        reranker: str | Reranker,
+        k: int | None = None,
+    ) -> list[RerankedTurn]: ...
+    @overload
     def rerank(
         self,
         query: str,
         hits: Sequence[Hit | TracedHit],
         reranker: str | Reranker,
         k: int | None = None,
-    ) -> list[RerankedHit]:
+    ) -> list[RerankedHit]: ...
+    def rerank(self, query: str, hits: Any, reranker: str | Reranker, k: int | None = None) -> Any:
         """Have a model put the hits of a retrieval in order, and keep the `k` best (None: all).
 
         `hits` come from `search`, `retrieve` and their like, with `rerank_depth(k)` asked for;
@@ -152,13 +162,25 @@ class AsyncDatabase(AsyncFunctions):
         """Close the connection."""
         await self.connection.close()
 
+    @overload
+    async def rerank(
+        self,
+        query: str,
+        hits: Sequence[TurnHit],
+        reranker: str | Reranker,
+        k: int | None = None,
+    ) -> list[RerankedTurn]: ...
+    @overload
     async def rerank(
         self,
         query: str,
         hits: Sequence[Hit | TracedHit],
         reranker: str | Reranker,
         k: int | None = None,
-    ) -> list[RerankedHit]:
+    ) -> list[RerankedHit]: ...
+    async def rerank(
+        self, query: str, hits: Any, reranker: str | Reranker, k: int | None = None
+    ) -> Any:
         """Have a model put hits in order, in a thread of its own; see `Database.rerank`."""
         from ragdb.rerank import arerank
 

@@ -21,7 +21,7 @@ from ragdb.errors import (
     RerankerMismatch,
     RerankerNotFound,
 )
-from ragdb.functions import Hit, Rerankers, TracedHit
+from ragdb.functions import Hit, Rerankers, TracedHit, TurnHit
 
 if TYPE_CHECKING:
     from ragdb.client import AsyncDatabase, Database
@@ -50,6 +50,18 @@ class RerankedHit(Hit):
     rerank_score: float
     retrieval_rank: int
     trace_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedTurn(TurnHit):
+    """A hit of a retrieval under a slice, in the same way."""
+
+    rerank_score: float
+    retrieval_rank: int
+
+
+AnyHit = Hit | TracedHit | TurnHit
+Reranked = RerankedHit | RerankedTurn
 
 
 class CrossEncoderReranker:
@@ -166,7 +178,7 @@ def named(rows: Sequence[Rerankers], name: str) -> Rerankers:
     )
 
 
-def passage(hit: Hit | TracedHit) -> str:
+def passage(hit: AnyHit) -> str:
     """What a chunk is scored by: `ragdb._searched_text`, which it is embedded by too."""
     parts = [hit.title, "\n".join(part for part in hit.heading if part is not None)]
     return "\n".join([*filter(None, parts), hit.text])
@@ -190,10 +202,10 @@ def score(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float
 def rerank(
     db: Database,
     query: str,
-    hits: Sequence[Hit | TracedHit],
+    hits: Sequence[AnyHit],
     reranker: str | Reranker,
     k: int | None = None,
-) -> list[RerankedHit]:
+) -> list[Reranked]:
     """The `k` hits that score highest, equal ones in their order before; see `Database.rerank`."""
     trace_id = _trace_of(hits, k)
     if not hits:
@@ -208,10 +220,10 @@ def rerank(
 async def arerank(
     db: AsyncDatabase,
     query: str,
-    hits: Sequence[Hit | TracedHit],
+    hits: Sequence[AnyHit],
     reranker: str | Reranker,
     k: int | None = None,
-) -> list[RerankedHit]:
+) -> list[Reranked]:
     """`rerank`, the model in a thread of its own."""
     trace_id = _trace_of(hits, k)
     if not hits:
@@ -227,29 +239,29 @@ async def arerank(
     return _ordered(hits, scores, k)
 
 
-def _trace_of(hits: Sequence[Hit | TracedHit], k: int | None) -> UUID | None:
+def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
     """The one trace of some hits; None where they were not recorded."""
     if k is not None and k < 1:
         raise ValueError(f"k is {k} and not 1 or more")
-    traces = {hit.trace_id if isinstance(hit, TracedHit) else None for hit in hits}
+    traces = {None if isinstance(hit, Hit) else hit.trace_id for hit in hits}
     if len(traces) > 1:
         raise ValueError("the hits are of several retrievals")
     return next(iter(traces), None)
 
 
-def _ordered(
-    hits: Sequence[Hit | TracedHit], scores: list[float], k: int | None
-) -> list[RerankedHit]:
+def _ordered(hits: Sequence[AnyHit], scores: list[float], k: int | None) -> list[Reranked]:
     # sorting leaves equal ones in their order
     best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
     return [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
 
 
-def _reranked(hit: Hit | TracedHit, score: float, rank: int) -> RerankedHit:
-    values = {field.name: getattr(hit, field.name) for field in fields(Hit)}
-    trace_id = hit.trace_id if isinstance(hit, TracedHit) else None
-    values |= {"rank": rank, "retrieval_rank": hit.rank}
-    return RerankedHit(**values, rerank_score=score, trace_id=trace_id)
+def _reranked(hit: AnyHit, score: float, rank: int) -> Reranked:
+    kind: Any = TurnHit if isinstance(hit, TurnHit) else Hit
+    values = {field.name: getattr(hit, field.name) for field in fields(kind)}
+    values |= {"rank": rank, "retrieval_rank": hit.rank, "rerank_score": score}
+    if kind is TurnHit:
+        return RerankedTurn(**values)
+    return RerankedHit(**values, trace_id=hit.trace_id if isinstance(hit, TracedHit) else None)
 
 
 def for_eval(

@@ -69,6 +69,8 @@ def search(
     from ragdb.cli.output import record
 
     printable(query)
+    if rerank == "none":
+        rerank = None
     if explain and mode not in (None, "lexical"):
         raise Failure(f"--explain explains lexical scores, not mode {mode}")
     how: dict[str, Any] = {

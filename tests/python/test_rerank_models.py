@@ -26,6 +26,7 @@ from ragdb.errors import InvalidRerank, RerankerMismatch, RerankerNotFound
 from ragdb.retrieval import CorpusRetriever, PostgresRetriever, RetrievalQuery
 from ragdb.tasks import RagPolicy
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted, train
+from tests.sql.conversations import conversation, message, uuid
 
 MEANINGS = [
     ("dog", "puppy"),
@@ -222,6 +223,28 @@ def test_a_coroutine_reranks_alike(db: ragdb.Database, clone: str) -> None:
     assert len(db.trace_reranks(best[0].trace_id)) == 8
 
 
+def test_a_slice_is_reranked_into_its_trace(db: ragdb.Database, tiny: Path) -> None:
+    texts = [*TEXTS.values()]
+    db.create_corpus("chat")
+    db.create_signing_key()
+    turns = [message(n, [n - 1] if n > 1 else [], text=texts[n - 1]) for n in range(1, 7)]
+    db.put_conversations("chat", [conversation(turns)])
+    for retrieve in (db.search_slice, db.retrieve_slice):
+        hits = retrieve("chat", "near", anchor=uuid(1), k=8)
+        assert len(hits) == 6
+        scores = predicted(tiny, "near", [hit.text for hit in hits])
+        order = sorted(range(6), key=lambda n: -scores[n])
+        best = db.rerank("near", hits, "tiny", 4)
+        assert [(hit.chunk_id, hit.rerank_score, hit.retrieval_rank) for hit in best] == [
+            (hits[n].chunk_id, scores[n], hits[n].rank) for n in order[:4]
+        ]
+        assert [hit.role for hit in best] == [hits[n].role for n in order[:4]]
+    rows = db.trace_reranks(best[0].trace_id)
+    assert [row.chunk_id for row in rows] == [hits[n].chunk_id for n in order]
+    assert db.get_trace(best[0].trace_id).is_admissible
+    assert db.replay(best[0].trace_id).verdict == "exact"
+
+
 def test_equal_scores_keep_the_order_of_the_retrieval(db: ragdb.Database) -> None:
     hits = db.retrieve("docs", "near", 8)
     best = db.rerank("near", hits, Odd(0, 1, 0, 1, -0.0, 1, 0, 2))
@@ -360,8 +383,9 @@ def test_an_eval_measures_the_order_after_reranking(
         apply(db, CONTRACT.replace("rerank=tiny", f"rerank={name}"))
         given = run("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels)
         assert given.exit_code == 0, given.stderr
-        report = run("eval", "run", "A", "--json")
+        report = run("eval", "run", "A")
         assert report.exit_code in (0, 1), report.stderr
+        assert ("by lexical and reranker taught," in report.stdout) == (name == "taught")
         (done,) = db.list_eval_runs(count=1)
         assert done.reranker == (None if name == "none" else name)
         # what the model itself says of the first stage's twelve

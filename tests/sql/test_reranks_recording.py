@@ -19,6 +19,8 @@ from psycopg.types.json import Jsonb
 from ragdb import contracts
 from tests.conftest import Connection, Login
 from tests.embedding import one, put
+from tests.sql.conversations import conversation, message, uuid
+from tests.sql.conversations import put as put_conversations
 
 TEXTS = {f"d{n}": f"refund number {n} " + "word " * n for n in range(6)}
 SHA = "ab" * 32
@@ -476,6 +478,24 @@ def test_a_run_is_of_the_ranking_after_reranking(docs: Connection) -> None:
         (run_id,),
     ).fetchall()
     assert traces == [(8, 6, 2)] * 3
+
+
+def test_a_case_inside_a_slice_is_reranked_too(docs: Connection) -> None:
+    docs.execute("select ragdb.create_signing_key('k')")
+    turns = [message(n, [n - 1] if n > 1 else [], text="refund " * n) for n in range(1, 5)]
+    put_conversations(docs, "docs", conversation(turns))
+    apply(docs, CONTRACT.replace("query=refund sources=d3", f"query=refund anchor={uuid(1)}"))
+    scores = scores_of(docs, lambda query, passage: float(len(passage)))
+    # the slice and nothing else
+    assert set(scores["refund"]) == {uuid(n) for n in range(1, 5)}
+    run_id = one(docs, "select run_id from ragdb.run_eval('A', rerank_scores => %s)", Jsonb(scores))
+    found = docs.execute(
+        "select r.chunk_id, t.is_admissible from ragdb.eval_case_results(%s) c,"
+        " ragdb.get_trace(c.trace_id) t, ragdb.trace_reranks(t.id) r"
+        " where c.case_no = 1 and r.is_returned order by r.rank",
+        (run_id,),
+    ).fetchall()
+    assert found == [(uuid(4), True), (uuid(3), True)]
 
 
 def test_a_run_without_scores_is_refused_and_a_missing_one_fails_its_case(docs: Connection) -> None:
