@@ -187,8 +187,15 @@ end $$;
 comment on function ragdb._searched_text(text, text[], text) is
   'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
 
+create or replace function ragdb._title(corpus_id integer, doc_no integer) returns text
+language sql stable parallel safe
+return (select d.title from ragdb.documents d where d.corpus_id = _title.corpus_id and d.doc_no = _title.doc_no);
+comment on function ragdb._title(integer, integer) is 'Returns the title of a document.';
+
 -- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it, and the server lets
 -- them, other processes help. They can do so with a range of rows, not with a list, and in no statement that writes.
+-- The planner takes a range that is newer than its statistics for one row: that row shall be worth sharing, and joined
+-- to none, for the rest of the work would stay behind.
 -- ts_rank() of two words that no chunk has is a constant, divided by the length if so wished: it counts a chunk's
 -- positions and unfolds none.
 create or replace function ragdb._analysed(corpus ragdb.corpora, chunk_nos integer[])
@@ -196,12 +203,9 @@ returns table (chunk_no integer, words tsvector, length integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = auto
-set enable_nestloop = on
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_material = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set cpu_tuple_cost = 1000
 set parallel_setup_cost = 0
 set parallel_tuple_cost = 0
 set min_parallel_table_scan_size = 0
@@ -215,13 +219,13 @@ begin
   return query execute
     'select a.chunk_no, a.words,'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
-    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(d.title, c.heading, c.text), $2) as words'
+    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(ragdb._title(c.corpus_id, c.doc_no), c.heading, c.text), $2)'
+    '     as words'
     '   from '
     || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos) then 'ragdb.chunks c'
       else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from ragdb.chunks k'
         ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
-    || ' left join ragdb.documents d on d.corpus_id = $1 and d.doc_no = c.doc_no'
-    '   where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
+    || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
 end $$;
 comment on function ragdb._analysed(ragdb.corpora, integer[]) is
