@@ -17027,6 +17027,20 @@ return (
 comment on function ragdb._wire_error_of(text, text, text, text) is
   'Returns an error of class RG as a capability answers it; null for a code that is not ours.';
 
+create or replace function ragdb._wait_for_worker(
+  embedder ragdb.embedders, waits text, last_error text, retry_after_ms integer, job_id uuid)
+returns jsonb
+language sql stable parallel safe
+return case when (embedder).name is not null and (embedder).provider is null
+  then ragdb._wire_error('partition',
+    pg_catalog.format('embedder %s is bound to no provider', ragdb._quote((embedder).name)),
+    'ragdb embedder bind names what runs it; then ask again', 30000, _wait_for_worker.job_id)
+  else ragdb._wire_error('partition',
+    _wait_for_worker.waits || coalesce('; the last attempt failed: ' || _wait_for_worker.last_error, ''),
+    'ask again after retry_after_ms; ragdb worker must run', _wait_for_worker.retry_after_ms, _wait_for_worker.job_id) end;
+comment on function ragdb._wait_for_worker(ragdb.embedders, text, text, integer, uuid) is
+  'Returns the answer of a capability whose result a worker makes meanwhile, or would if the embedder (null: none is needed) were bound.';
+
 create or replace function ragdb._ms_since(began timestamptz) returns numeric
 language sql stable parallel safe
 return pg_catalog.round((1000 * extract(epoch from pg_catalog.clock_timestamp() - _ms_since.began))::numeric, 3);
@@ -17099,8 +17113,6 @@ declare
   v_k integer;
   v_query text;
   v_chunks jsonb;
-  v_state text;
-  v_message text;
   v_detail text;
   v_hint text;
 begin
@@ -17149,13 +17161,12 @@ exception when others then
   if sqlstate !~ '^RG' then
     raise;
   end if;
-  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
-    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
-  if v_corpus.corpus_id is not null and v_query is not null and v_state <> 'RG450' then
-    perform ragdb.record_failure(v_corpus.name, v_query, v_state, ragdb._ms_since(v_began)::float8,
+  get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  if v_corpus.corpus_id is not null and v_query is not null and sqlstate <> 'RG450' then
+    perform ragdb.record_failure(v_corpus.name, v_query, sqlstate, ragdb._ms_since(v_began)::float8,
       k => v_k, filter => v_input -> 'filter', client => 'rag.query@1.0');
   end if;
-  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+  return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_query(jsonb) is
   'Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5), "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score", "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta": {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found, bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the query. Raises 25006 where nothing can be written.';
@@ -17171,12 +17182,7 @@ declare
 begin
   perform ragdb.request_query_embedding(corpus.name, query);
   select s.last_error into v_error from ragdb.query_embedding_state(corpus.name, query) s;
-  return ragdb._wire_error('partition',
-    case when embedder.provider is null then format('embedder %s is bound to no provider', ragdb._quote(embedder.name))
-      else 'the query waits for a worker that embeds it' || coalesce('; the last attempt failed: ' || v_error, '') end,
-    case when embedder.provider is null then 'ragdb embedder bind names what runs it; then ask again'
-      else 'ask again after retry_after_ms; ragdb worker must run' end,
-    case when embedder.provider is null then 30000 else 100 end,
+  return ragdb._wait_for_worker(embedder, 'the query waits for a worker that embeds it', v_error, 100,
     ragdb._query_job(corpus.corpus_id, embedder.embedder_id, sha256(convert_to(query, 'UTF8'))));
 end $$;
 comment on function ragdb._wait_for_query(ragdb.corpora, ragdb.embedders, text) is
@@ -17239,10 +17245,7 @@ declare
   v_language text;
   v_document ragdb.documents;
   v_blob record;
-  v_embedder ragdb.embedders;
   v_job ragdb.ingest_jobs;
-  v_state text;
-  v_message text;
   v_detail text;
   v_hint text;
 begin
@@ -17309,21 +17312,14 @@ begin
       where j.corpus_id = v_corpus.corpus_id and j.doc_cid = v_cid;
     perform pg_notify('ragdb_embeddings', 'ingest');
   end if;
-  v_embedder := ragdb._unbound_embedder(v_corpus.corpus_id);
-  return ragdb._wire_error('partition',
-    case when v_embedder.name is null then 'the blob waits for a worker that reads it'
-        || coalesce('; the last attempt failed: ' || v_job.message, '')
-      else format('embedder %s is bound to no provider', ragdb._quote(v_embedder.name)) end,
-    case when v_embedder.name is null then 'ask again after retry_after_ms; ragdb worker must run'
-      else 'ragdb embedder bind names what runs it; then ask again' end,
-    case when v_embedder.name is null then 250 else 30000 end, v_job.job_id);
+  return ragdb._wait_for_worker(ragdb._unbound_embedder(v_corpus.corpus_id),
+    'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
 exception when others then
   if sqlstate !~ '^RG' then
     raise;
   end if;
-  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
-    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
-  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+  get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_ingest(jsonb) is
   'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the blob.';
@@ -17476,7 +17472,6 @@ as $$
 declare
   v_began constant timestamptz := clock_timestamp();
   v_corpora jsonb;
-  v_message text;
   v_detail text;
   v_hint text;
 begin
@@ -17491,9 +17486,8 @@ exception when others then
   if sqlstate !~ '^RG' then
     raise;
   end if;
-  get stacked diagnostics v_message = message_text, v_detail = pg_exception_detail,
-    v_hint = pg_exception_hint;
-  return ragdb._wire_error_of(sqlstate, v_message, v_detail, v_hint);
+  get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_list_corpora(jsonb) is
   'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized or capacity_exceeded.';
@@ -17512,8 +17506,6 @@ declare
   v_hash bytea;
   v_job ragdb.embed_jobs;
   v_embeddings jsonb;
-  v_state text;
-  v_message text;
   v_detail text;
   v_hint text;
 begin
@@ -17558,20 +17550,14 @@ begin
       where j.embedder_id = v_embedder.embedder_id and j.request_hash = v_hash;
     perform pg_notify('ragdb_embeddings', 'texts');
   end if;
-  return ragdb._wire_error('partition',
-    case when v_embedder.provider is null then format('embedder %s is bound to no provider', ragdb._quote(v_embedder.name))
-      else 'the texts wait for a worker that embeds them'
-        || coalesce('; the last attempt failed: ' || v_job.message, '') end,
-    case when v_embedder.provider is null then 'ragdb embedder bind names what runs it; then ask again'
-      else 'ask again after retry_after_ms; ragdb worker must run' end,
-    case when v_embedder.provider is null then 30000 else 100 end, v_job.job_id);
+  return ragdb._wait_for_worker(v_embedder, 'the texts wait for a worker that embeds them', v_job.message, 100,
+    v_job.job_id);
 exception when others then
   if sqlstate !~ '^RG' then
     raise;
   end if;
-  get stacked diagnostics v_state = returned_sqlstate, v_message = message_text,
-    v_detail = pg_exception_detail, v_hint = pg_exception_hint;
-  return ragdb._wire_error_of(v_state, v_message, v_detail, v_hint);
+  get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.embed_text(jsonb) is
   'Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to 8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta": {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker embeds the texts.';
@@ -18928,7 +18914,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 47f8b13466f4a247';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 3d08c16145b5688b';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
