@@ -205,6 +205,9 @@ def main() -> None:
             ):
                 with psycopg.connect(dsn, autocommit=True) as db:
                     measured[name] = run(db, limit, arguments.batch)
+                    backend = Path(f"/proc/{db.info.backend_pid}")
+                while backend.exists():  # what it has used is not the next one's
+                    time.sleep(0.01)
             count = size = 0
             for chunk in read_chunks(limit):
                 count += 1
