@@ -1074,7 +1074,16 @@ alter table ragdb.corpora add column import_xid xid8;
 
 -- The blocks there are have other sizes; ragdb.optimize_corpus makes them anew, and until then searches do without.
 delete from ragdb.block_states;
-alter table ragdb.term_blocks drop column weight;
+drop table ragdb.term_blocks;
+create table ragdb.term_blocks (
+  corpus_id integer not null
+    constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
+  term_id integer not null,
+  block_no integer not null,
+  scores sparsevec not null,
+  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
+) with (toast_tuple_target = 8160);
+alter table ragdb.term_blocks alter scores set storage external;
 alter table ragdb.lexemes add column block_weight float8;
 
 ---- sql/05_errors.sql
@@ -18914,7 +18923,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 3d08c16145b5688b';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 8ba38715a96377b7';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
