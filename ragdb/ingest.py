@@ -655,7 +655,8 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         if self.executor:
-            self.executor.shutdown(wait=error[0] is None, cancel_futures=True)
+            # after an interrupt too: leaving waits for workers anyway, and complains of their pipes
+            self.executor.shutdown(cancel_futures=True)
 
     def submit(self, task: Task) -> Waiting:
         if self.workers == 1:
