@@ -207,14 +207,18 @@ def model_folder(source: str, revision: str | None = None) -> Path:
         ) from error
 
 
-def check_weights(folder: Path, sha256: str) -> None:
-    """Raise EmbedderMismatch unless model.safetensors of a folder has this digest (hex)."""
-    weights = folder / "model.safetensors"
+def weights_digest(folder: Path) -> str:
+    """SHA-256 (hex) of the model.safetensors of a folder. Raises EmbedderNotFound without one."""
     try:
-        with weights.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        with (folder / "model.safetensors").open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         raise EmbedderNotFound(f"model {folder.name!r} has no model.safetensors") from None
+
+
+def check_weights(folder: Path, sha256: str) -> None:
+    """Raise EmbedderMismatch unless model.safetensors of a folder has this digest (hex)."""
+    found = weights_digest(folder)
     if found != sha256:
         raise EmbedderMismatch(
             f"the weights of model {folder.name!r} have sha256 {found[:12]}…, not {sha256[:12]}…: "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -147,10 +146,9 @@ def describe(source: str, revision: str | None = None) -> Described:
     folder = _folder(source, revision)
     limit = _limit(folder)
     try:
-        with (folder / "model.safetensors").open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise RerankerNotFound(f"model {folder.name!r} has no model.safetensors") from None
+        digest = embed.weights_digest(folder)
+    except EmbedderNotFound as error:
+        raise RerankerNotFound(str(error)) from None
     place = str(folder.resolve()) if Path(source).is_dir() else source
     return Described(place, digest, min(limit, LONGEST))
 
