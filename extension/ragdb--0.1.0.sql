@@ -4075,7 +4075,7 @@ comment on table ragdb.term_blocks is
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
 comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -4158,12 +4158,23 @@ return array(
 comment on function ragdb._block_sums(integer, integer, text[]) is
   'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
+create or replace function ragdb._bits_above(sums vector[], blocks integer, need float8)
+returns table (block integer, bits bit varying)
+language sql immutable parallel safe rows 4
+begin atomic
+  select n.i, binary_quantize(_bits_above.sums[n.i] - e.need)::bit varying
+  from (select ragdb._even(_bits_above.need, vector_dims(_bits_above.sums[1])) as need offset 0) e
+    cross join pg_catalog.generate_series(1, _bits_above.blocks) n (i)
+  offset 0;
+end;
+comment on function ragdb._bits_above(vector[], integer, float8) is
+  'Returns the first so many blocks, from 1, with a bit for each group: whether its sum is over need.';
+
 create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
 language sql immutable parallel safe
 return (
-  select sum(pg_catalog.bit_count(binary_quantize(_count_above.sums[n.i] - e.need)))::bigint
-  from (select ragdb._even(_count_above.need, vector_dims(_count_above.sums[1])) as need offset 0) e
-    cross join pg_catalog.generate_series(1, _count_above.blocks) n (i));
+  select sum(pg_catalog.bit_count(b.bits))::bigint
+  from ragdb._bits_above(_count_above.sums, _count_above.blocks, _count_above.need) b);
 comment on function ragdb._count_above(vector[], integer, float8) is
   'Counts the groups over need in the first so many blocks.';
 
@@ -4198,13 +4209,9 @@ begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.i - 1 as group_no,
-      vector_norm(subvector(_groups_above.sums[b.i], p.place, 1)) as bound
-    from (
-      select n.i, binary_quantize(_groups_above.sums[n.i] - e.need)::bit varying as bits
-      from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
-        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (i)
-      offset 0) b
+    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.block - 1 as group_no,
+      vector_norm(subvector(_groups_above.sums[b.block], p.place, 1)) as bound
+    from ragdb._bits_above(_groups_above.sums, pg_catalog.cardinality(_groups_above.sums), _groups_above.need) b
       cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;
@@ -16433,6 +16440,20 @@ return ragdb._export_header(ragdb._open_corpus(export_corpus.corpus, 'read'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal wherever these are equal, under whatever name. Raises RG400, RG404.';
 
+create or replace function ragdb._check_page(after integer, count integer) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if after is null or count is null or count not between 1 and 1000 then
+    raise exception 'after is null, or count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+            hint = 'for the next page, give the last position as after; begin with 0';
+  end if;
+end $$;
+comment on function ragdb._check_page(integer, integer) is
+  'Refuses a page of an export that is none. Raises RG400.';
+
 -- On a plan that is kept: custom plans would be made anew for every document, too.
 create or replace function ragdb.export_documents(corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
@@ -16444,11 +16465,7 @@ as $$
 declare
   v_id constant integer := (ragdb._open_corpus(export_documents.corpus, 'read')).corpus_id;
 begin
-  if after is null or count is null or count not between 1 and 1000 then
-    raise exception 'after is null, or count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last position as after; begin with 0';
-  end if;
+  perform ragdb._check_page(after, count);
   return query
     select d.doc_no, d.doc_cid, d.chunks, ragdb._exported_document(v_id, d.doc_no)::text,
       exists (select from ragdb.blobs b where b.cid = d.doc_cid)
@@ -16474,11 +16491,7 @@ declare
   v_id constant integer := (ragdb._open_corpus(export_embeddings.corpus, 'read')).corpus_id;
   v_space constant ragdb.embedding_spaces := ragdb._space(v_id, 'current');
 begin
-  if after is null or count is null or count not between 1 and 1000 then
-    raise exception 'after is null, or count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last position as after; begin with 0';
-  end if;
+  perform ragdb._check_page(after, count);
   return query
     select max(e.chunk_no), array_agg(d.doc_cid order by e.chunk_no), array_agg(c.ordinal order by e.chunk_no),
       string_agg(ragdb._embedding_bytes(e.embedding), '' order by e.chunk_no)
@@ -18923,7 +18936,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 8ba38715a96377b7';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 929bf5857f8ee166';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

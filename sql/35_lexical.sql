@@ -30,7 +30,7 @@ comment on table ragdb.term_blocks is
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
 comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact of the lexeme in a group, by the group''s place in the block, from 1.';
+comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact in a group, by the group''s place in the block, from 1.';
 
 -- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
 -- bound when they are created. Both disappear into the statements that call them.
@@ -113,12 +113,23 @@ return array(
 comment on function ragdb._block_sums(integer, integer, text[]) is
   'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
+create or replace function ragdb._bits_above(sums vector[], blocks integer, need float8)
+returns table (block integer, bits bit varying)
+language sql immutable parallel safe rows 4
+begin atomic
+  select n.i, binary_quantize(_bits_above.sums[n.i] - e.need)::bit varying
+  from (select ragdb._even(_bits_above.need, vector_dims(_bits_above.sums[1])) as need offset 0) e
+    cross join pg_catalog.generate_series(1, _bits_above.blocks) n (i)
+  offset 0;
+end;
+comment on function ragdb._bits_above(vector[], integer, float8) is
+  'Returns the first so many blocks, from 1, with a bit for each group: whether its sum is over need.';
+
 create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
 language sql immutable parallel safe
 return (
-  select sum(pg_catalog.bit_count(binary_quantize(_count_above.sums[n.i] - e.need)))::bigint
-  from (select ragdb._even(_count_above.need, vector_dims(_count_above.sums[1])) as need offset 0) e
-    cross join pg_catalog.generate_series(1, _count_above.blocks) n (i));
+  select sum(pg_catalog.bit_count(b.bits))::bigint
+  from ragdb._bits_above(_count_above.sums, _count_above.blocks, _count_above.need) b);
 comment on function ragdb._count_above(vector[], integer, float8) is
   'Counts the groups over need in the first so many blocks.';
 
@@ -153,13 +164,9 @@ begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.i - 1 as group_no,
-      vector_norm(subvector(_groups_above.sums[b.i], p.place, 1)) as bound
-    from (
-      select n.i, binary_quantize(_groups_above.sums[n.i] - e.need)::bit varying as bits
-      from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
-        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (i)
-      offset 0) b
+    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.block - 1 as group_no,
+      vector_norm(subvector(_groups_above.sums[b.block], p.place, 1)) as bound
+    from ragdb._bits_above(_groups_above.sums, pg_catalog.cardinality(_groups_above.sums), _groups_above.need) b
       cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;

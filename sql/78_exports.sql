@@ -111,6 +111,20 @@ return ragdb._export_header(ragdb._open_corpus(export_corpus.corpus, 'read'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal wherever these are equal, under whatever name. Raises RG400, RG404.';
 
+create or replace function ragdb._check_page(after integer, count integer) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if after is null or count is null or count not between 1 and 1000 then
+    raise exception 'after is null, or count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+            hint = 'for the next page, give the last position as after; begin with 0';
+  end if;
+end $$;
+comment on function ragdb._check_page(integer, integer) is
+  'Refuses a page of an export that is none. Raises RG400.';
+
 -- On a plan that is kept: custom plans would be made anew for every document, too.
 create or replace function ragdb.export_documents(corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
@@ -122,11 +136,7 @@ as $$
 declare
   v_id constant integer := (ragdb._open_corpus(export_documents.corpus, 'read')).corpus_id;
 begin
-  if after is null or count is null or count not between 1 and 1000 then
-    raise exception 'after is null, or count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last position as after; begin with 0';
-  end if;
+  perform ragdb._check_page(after, count);
   return query
     select d.doc_no, d.doc_cid, d.chunks, ragdb._exported_document(v_id, d.doc_no)::text,
       exists (select from ragdb.blobs b where b.cid = d.doc_cid)
@@ -152,11 +162,7 @@ declare
   v_id constant integer := (ragdb._open_corpus(export_embeddings.corpus, 'read')).corpus_id;
   v_space constant ragdb.embedding_spaces := ragdb._space(v_id, 'current');
 begin
-  if after is null or count is null or count not between 1 and 1000 then
-    raise exception 'after is null, or count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last position as after; begin with 0';
-  end if;
+  perform ragdb._check_page(after, count);
   return query
     select max(e.chunk_no), array_agg(d.doc_cid order by e.chunk_no), array_agg(c.ordinal order by e.chunk_no),
       string_agg(ragdb._embedding_bytes(e.embedding), '' order by e.chunk_no)
