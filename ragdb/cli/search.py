@@ -81,6 +81,8 @@ def search(
     }
     with session.connect() as db:
         names = corpus or _readable(db)
+        if trace and len(names) != 1:
+            raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
             how["k"] = db.rerank_depth(k)
         if not explain:
@@ -88,8 +90,6 @@ def search(
         hits: list[Any]
         trace_id = None
         if trace:
-            if len(names) != 1:
-                raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
             hits = recorded(db, db.retrieve, names[0], query, how)
             trace_id = db.last_trace_id()
         else:
@@ -121,11 +121,13 @@ def embedded(
     if mode in ("lexical", "reference"):
         return None
     from ragdb import embed
-    from ragdb.errors import RagdbError
+    from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
 
     try:
         return embed.for_query(db.connection, corpora, query)
-    except (embed.ProviderDown, embed.InputRefused, RagdbError) as error:
+    except (
+        embed.ProviderDown, embed.InputRefused, EmbedderNotFound, EmbedderMismatch, InvalidEmbedding
+    ) as error:  # fmt: skip
         if mode is not None:
             raise Failure(
                 f"the query cannot be embedded: {error}", hint="--mode lexical needs no embedding"

@@ -140,6 +140,13 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("mode", [[], ["--mode", "semantic"]])
+def test_a_search_of_what_is_not_there_says_only_that(demo: Run, mode: list[str]) -> None:
+    found = demo("search", "x", "-c", "nowhere", *mode)
+    assert found.exit_code == 2
+    assert found.stderr.startswith('ragdb: corpus "nowhere" does not exist (RG404)')
+
+
 def test_errors_of_the_database_show_detail_and_hint(demo: Run) -> None:
     result = demo("search", "x", "-c", "demo", "-k", "0")
     lines = result.stderr.splitlines()
