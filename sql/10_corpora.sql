@@ -34,23 +34,33 @@ comment on function ragdb._quote(text) is 'Quotes a value for an error message, 
 -- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
 create or replace function ragdb._privilege(corpus_id integer, personal_of text, name text)
 returns integer
-language sql stable parallel safe
-return case
-  when _privilege.personal_of is not null then
-    case when _privilege.personal_of = ragdb._caller() then 3 else 0 end
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_owner', 'usage') then 3
-  when _privilege.name = 'system' then
-    case when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 1 else 0 end
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage') then 3
-  when exists (select from ragdb.corpus_grants g where g.corpus_id = _privilege.corpus_id) then
-    coalesce((select max(case g.privilege when 'read' then 1 when 'write' then 2 else 3 end)
-      from ragdb.corpus_grants g join pg_catalog.pg_roles r on r.rolname = g.role
-      where g.corpus_id = _privilege.corpus_id
-        and pg_catalog.pg_has_role(ragdb._caller(), r.oid, 'usage')), 0)
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_writer', 'usage') then 2
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 1
-  else 0
-end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant text := ragdb._caller();
+  v_granted boolean;
+  v_most integer;
+begin
+  if personal_of is not null then
+    return case when personal_of = v_caller then 3 else 0 end;
+  elsif pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+    return 3;
+  elsif name = 'system' then
+    return case when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1 else 0 end;
+  elsif pg_has_role(v_caller, 'ragdb_admin', 'usage') then
+    return 3;
+  end if;
+  select count(*) > 0, max(case g.privilege when 'read' then 1 when 'write' then 2 else 3 end)
+      filter (where pg_has_role(v_caller, r.oid, 'usage'))
+    into v_granted, v_most
+    from ragdb.corpus_grants g left join pg_roles r on r.rolname = g.role
+    where g.corpus_id = _privilege.corpus_id;
+  return case when v_granted then coalesce(v_most, 0)
+    when pg_has_role(v_caller, 'ragdb_writer', 'usage') then 2
+    when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1
+    else 0 end;
+end $$;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 

@@ -64,17 +64,33 @@ return ('{' || _sparse_block.entries || '}/' || _sparse_block.size)::sparsevec;
 comment on function ragdb._sparse_block(text, integer) is
   'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any order.';
 
--- doubled four times: a long array made at once takes ten times as long to become a vector
-create or replace function ragdb._even(value float8, size integer) returns vector
+create or replace function ragdb._one_value(value float8, times integer) returns vector
 language sql immutable parallel safe
-return (
-  select subvector(d.v || d.v, 1, _even.size)
-  from (select c.v || c.v as v
-    from (select b.v || b.v as v
-      from (select a.v || a.v as v
-        from (select pg_catalog.array_fill(_even.value::real, array[(_even.size + 15) / 16])::vector as v offset 0) a offset 0) b
-      offset 0) c
-    offset 0) d);
+return pg_catalog.array_fill(_one_value.value::real, array[_one_value.times])::vector;
+comment on function ragdb._one_value(float8, integer) is 'Returns a vector of one value so many times.';
+
+create or replace function ragdb._joined(a vector, b vector) returns vector
+language sql immutable parallel safe
+return _joined.a || _joined.b;
+comment on function ragdb._joined(vector, vector) is 'Returns one vector behind another.';
+
+create or replace function ragdb._first(a vector, size integer) returns vector
+language sql immutable parallel safe
+return subvector(_first.a, 1, _first.size);
+comment on function ragdb._first(vector, integer) is 'Returns the first places of a vector.';
+
+-- doubled ten times: a long array takes ten times as long to become a vector
+create or replace function ragdb._even(value float8, size integer, out even vector)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  even := ragdb._one_value(value, (size + 1023) / 1024);
+  for v_i in 1..10 loop
+    even := ragdb._joined(even, even);
+  end loop;
+  even := ragdb._first(even, size);
+end $$;
 comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
 
 -- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
@@ -98,40 +114,49 @@ end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
+-- A block without any of the terms is no row of theirs. What the terms have is read in one scan and added up in the order
+-- of the blocks, so that the sums of all use the same memory in turn.
 create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(
-    (select sum(b.scores::vector)
-    from pg_catalog.unnest(_block_sums.levels) l (term_ids)
-      cross join lateral (select k.scores from ragdb.term_blocks k
-        where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
-          and k.block_no = n.block_no
-        offset 0) b),
-    ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
-  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no));
+  select coalesce(s.sum, ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
+    left join (
+      select o.block_no, sum(o.scores::vector) as sum
+      from (
+        select b.block_no, b.scores
+        from pg_catalog.unnest(_block_sums.levels) l (term_ids)
+          cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
+            where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
+            offset 0) b
+        order by b.block_no
+        offset 0) o
+      group by o.block_no) s on s.block_no = n.block_no
+  order by n.block_no);
 comment on function ragdb._block_sums(integer, integer, text[]) is
   'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
-create or replace function ragdb._bits_above(sums vector[], blocks integer, need float8)
-returns table (block integer, bits bit varying)
-language sql immutable parallel safe rows 4
-begin atomic
-  select n.i, binary_quantize(_bits_above.sums[n.i] - e.need)::bit varying
-  from (select ragdb._even(_bits_above.need, vector_dims(_bits_above.sums[1])) as need offset 0) e
-    cross join pg_catalog.generate_series(1, _bits_above.blocks) n (i)
-  offset 0;
-end;
-comment on function ragdb._bits_above(vector[], integer, float8) is
-  'Returns the first so many blocks, from 1, with a bit for each group: whether its sum is over need.';
-
-create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
+create or replace function ragdb._spread(sums vector) returns float8
 language sql immutable parallel safe
-return (
-  select sum(pg_catalog.bit_count(b.bits))::bigint
-  from ragdb._bits_above(_count_above.sums, _count_above.blocks, _count_above.need) b);
-comment on function ragdb._count_above(vector[], integer, float8) is
-  'Counts the groups over need in the first so many blocks.';
+return sqrt(greatest(1e-12::float8, (vector_norm(_spread.sums) ^ 2
+  - l1_distance(_spread.sums, ('{}/' || vector_dims(_spread.sums))::sparsevec::vector) ^ 2 / vector_dims(_spread.sums))
+  / vector_dims(_spread.sums)));
+comment on function ragdb._spread(vector) is
+  'Returns the standard deviation of the values of a vector, none of them under 0.';
+
+create or replace function ragdb._groups_above(sums vector[], need float8)
+returns table (groups bigint, bits bit varying[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select sum(pg_catalog.bit_count(b.bits))::bigint, pg_catalog.array_agg(b.bits order by b.n)
+  from (
+    select n.n, binary_quantize(_groups_above.sums[n.n] - e.need)::bit varying as bits
+    from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
+      cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (n)
+    offset 0) b;
+end;
+comment on function ragdb._groups_above(vector[], float8) is
+  'Counts the groups whose sum is over need, and returns a bit for each, block by block.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -157,21 +182,20 @@ begin
 end $$;
 comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
 
-create or replace function ragdb._groups_above(sums vector[], need float8)
+create or replace function ragdb._best_groups(sums vector[], bits bit varying[])
 returns table (group_nos integer[], bounds float8[])
 language sql immutable parallel safe rows 1
 begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.block - 1 as group_no,
-      vector_norm(subvector(_groups_above.sums[b.block], p.place, 1)) as bound
-    from ragdb._bits_above(_groups_above.sums, pg_catalog.cardinality(_groups_above.sums), _groups_above.need) b
-      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
-    where pg_catalog.bit_count(b.bits) > 0) g;
+    select (p.place - 1) * pg_catalog.cardinality(_best_groups.sums) + b.n - 1 as group_no,
+      vector_norm(subvector(_best_groups.sums[b.n], p.place, 1)) as bound
+    from pg_catalog.unnest(_best_groups.bits) with ordinality b (bits, n)
+      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)) g;
 end;
-comment on function ragdb._groups_above(vector[], float8) is
-  'Returns the groups over need and their sums, best first.';
+comment on function ragdb._best_groups(vector[], bit varying[]) is
+  'Returns the groups that have a bit, and their sums, best first.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe

@@ -400,115 +400,89 @@ end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
--- The k best by the sums of the blocks. A need that some more groups reach than have to be looked at is found by counting
--- in a third of the blocks, each of which is a fair sample. The best of these groups show what k chunks score; after them
--- only groups that reach as much are looked at.
-create or replace function ragdb._find_by_sums(
-  corpus_id integer, groups integer, sums vector[], most float8, other_nos integer[], other_scores float8[], vector sparsevec,
+-- A need that some more groups reach than have to be looked at is sought by counting: sums fall off about exponentially,
+-- as fast as their standard deviation says. The best of these groups show what k chunks score; after them only groups that
+-- reach as much are looked at. Chunks that the blocks do not know (newer, or indexed anew), and those with a word that no
+-- block has, are candidates anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, sums vector[], most float8, loose tsquery, vector sparsevec,
   reach float8, k integer, out chunk_nos integer[], out scores float8[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_sample constant integer := greatest(1, cardinality(sums) / 3);
-  -- the number of groups falls about exponentially with the need
+  v_others integer[] := '{}';
+  v_spread float8;
+  v_log constant float8 := ln(3 * k + 25);
   v_low float8 := 0;
-  v_low_log float8 := ln(8 * k + groups);
-  v_high float8 := reach;
-  v_high_log float8 := ln(0.5);
+  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 25);
+  v_high float8 := reach / most;
+  v_high_log float8;
+  v_guess float8;
   v_need float8;
   v_count bigint;
+  v_bits bit varying[];
   v_group_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
 begin
-  chunk_nos := other_nos;
-  scores := other_scores;
+  if loose is not null or state.last_chunk_no < corpus.next_chunk_no - 1 or cardinality(state.stale_chunks) > 0 then
+    select coalesce(array_agg(o.chunk_no order by o.score desc), '{}'), array_agg(o.score order by o.score desc)
+    into v_others, scores
+    from (
+      select u.chunk_no, u.score
+      from ragdb._candidates_among(corpus.corpus_id, state.stale_chunks
+        || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1)), null, vector, null) u
+      union
+      select l.chunk_no, l.score from ragdb._candidates(loose, vector, null) l) o;
+    chunk_nos := v_others;
+  end if;
+  if sums is null then
+    return;
+  end if;
+  v_spread := ragdb._spread(sums[1]);
+  v_guess := v_spread * (v_low_log - v_log);
   for v_i in 1..10 loop
-    v_need := v_low + (v_high - v_low)
-      * greatest(0.1::float8, least(0.9::float8, (v_low_log - ln(3 * k + 25)) / (v_low_log - v_high_log)));
-    v_count := ragdb._count_above(sums, v_sample, v_need / most) * cardinality(sums) / v_sample;
-    exit when v_count between 2 * k and 6 * k + 80 or v_need < reach / 100;
-    if v_count < 2 * k then
+    v_need := greatest(v_low + 0.1 * (v_high - v_low), least(v_high - 0.1 * (v_high - v_low), v_guess));
+    select g.groups, g.bits into v_count, v_bits from ragdb._groups_above(sums, v_need) g;
+    exit when v_count between 1.5 * k and 8 * k + 100 or v_need * most < reach / 100;
+    if v_count < 1.5 * k then
       v_high := v_need;
       v_high_log := ln(v_count + 0.5);
     else
       v_low := v_need;
       v_low_log := ln(v_count);
     end if;
+    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_log)
+      else v_low + (v_high - v_low) * (v_low_log - v_log) / (v_low_log - v_high_log) end;
   end loop;
   loop
-    select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._groups_above(sums, v_need / most) g;
+    select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._best_groups(sums, v_bits) g;
     v_count := coalesce(cardinality(v_group_nos), 0);
     while v_seen < v_count and v_bounds[v_seen + 1] * most >= v_kth loop
       v_until := case when v_seen = 0 then least(v_count, 2 * k + 4)
         else (select count(*) from unnest(v_bounds) b where b * most >= v_kth) end;
       select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc) into chunk_nos, scores
       from (
-        select q.chunk_no, max(q.score) as score
-        from (
-          select g.chunk_no, g.score
-          from ragdb._candidates_in_groups(_find_by_sums.corpus_id, v_group_nos[v_seen + 1 : v_until], vector) g
-          union all
-          select o.chunk_no, o.score from unnest(chunk_nos, scores) o (chunk_no, score)) q
-        where q.score > 0 and q.score >= v_kth
-        group by q.chunk_no) c;
+        select g.chunk_no, g.score
+        from ragdb._candidates_in_groups(corpus.corpus_id, v_group_nos[v_seen + 1 : v_until], vector) g
+        where g.chunk_no <> all (v_others)
+        union all
+        select o.chunk_no, o.score from unnest(chunk_nos, scores) o (chunk_no, score)) c
+      where c.score > 0 and c.score >= v_kth;
       v_seen := v_until;
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(scores[k] * (1 - 2e-5::float8), 0);
     end loop;
-    exit when v_need = 0 or v_kth >= v_need;
-    v_need := case when v_kth > 0 then v_kth when v_need < reach / 100 then 0 else v_need / 2 end;
+    exit when v_need = 0 or v_kth >= v_need * most;
+    v_need := case when v_kth > 0 then v_kth / most when v_need * most < reach / 100 then 0 else v_need / 2 end;
+    select g.bits into v_bits from ragdb._groups_above(sums, v_need) g;
   end loop;
 end $$;
-comment on function ragdb._find_by_sums(integer, integer, vector[], float8, integer[], float8[], sparsevec, float8, integer) is
-  'Returns the k best chunks and what ties with the last by their scores in float4, best first, out of groups by their sums times most, and of others that are scored already; reach is what a chunk can score at most.';
-
--- Chunks that the blocks do not know (newer, or indexed anew), and those with a word that no block has, are candidates
--- anyway.
-create or replace function ragdb._find_in_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], block_weights float8[],
-  vector sparsevec, reach float8, k integer, out chunk_nos integer[], out scores float8[])
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_unknown integer[];
-  v_ids integer[];
-  v_times integer[];
-  v_most float8;
-  v_loose tsquery;
-begin
-  -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
-  -- than the sum of its blocks a chunk can score at most.
-  select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
-    coalesce(max(u.weight / (u.times * u.block_weight)), 1),
-    string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
-  into v_ids, v_times, v_most, v_loose
-  from (
-    select t.*,
-      case when t.block_weight is not null then greatest(1, least(100, round(t.weight / t.block_weight)))::integer end as times
-    from unnest(_find_in_blocks.term_ids, _find_in_blocks.weights, _find_in_blocks.block_weights)
-      t (id, weight, block_weight)) u;
-  v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  if v_loose is not null or cardinality(v_unknown) > 0 then
-    select array_agg(o.chunk_no order by o.score desc), array_agg(o.score order by o.score desc) into chunk_nos, scores
-    from (
-      select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, null) u
-      union
-      select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, null) l) o;
-  end if;
-  if v_ids is not null then
-    select f.chunk_nos, f.scores into chunk_nos, scores
-    from ragdb._find_by_sums(corpus.corpus_id, state.last_chunk_no / 4,
-      ragdb._block_sums(corpus.corpus_id, state.last_chunk_no, ragdb._levels(v_ids, v_times)), v_most,
-      chunk_nos, scores, vector, reach, k) f;
-  end if;
-end $$;
-comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], float8[], sparsevec, float8, integer) is
-  'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, vector[], float8, tsquery, sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first: out of the groups of the blocks by their sums times most (null: there are none), of chunks that the blocks do not know and of those under the condition loose (null: none); reach is what a chunk can score at most.';
 
 -- Few postings, or a list of chunks: score them all. Else the blocks, where the corpus has some that know nearly all of
 -- its chunks and nothing else has to be met. Else a tsquery that lets through what can reach the k-th score, which is
@@ -532,7 +506,10 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
-  v_block_weights float8[];
+  v_block_ids integer[];
+  v_block_times integer[];
+  v_most float8;
+  v_loose text;
   v_rests float8[];
   v_reach float8;
   v_postings bigint;
@@ -559,19 +536,25 @@ begin
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    array_agg(t.block_weight order by t.lexeme) filter (where t.df > 0),
+    array_agg(t.term_id) filter (where t.times is not null), array_agg(t.times) filter (where t.times is not null),
+    coalesce(max(t.weight / (t.times * t.block_weight)), 1),
+    string_agg(ragdb._token(corpus.corpus_id, t.term_id), '|') filter (where t.df > 0 and t.times is null),
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
     sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
-  into v_ids, v_weights, v_bounds, v_block_weights, v_vector, v_asked, v_reach, v_postings
+  into v_ids, v_weights, v_bounds, v_block_ids, v_block_times, v_most, v_loose, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact, l.block_weight,
-      cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
-    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-      left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
-        where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
-      cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
-        else (select d.df from ragdb.lexemes d
-          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
+    select u.*, case when u.df > 0 and u.block_weight is not null
+      then greatest(1, least(100, round(u.weight / u.block_weight)))::integer end as times
+    from (
+      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact, l.block_weight,
+        cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
+      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+        left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
+          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+        cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
+          else (select d.df from ragdb.lexemes d
+            where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n offset 0) u
+    offset 0) t;
   -- Of many chunks it is cheaper to look at those with the right words than at each; of many more when they are listed
   -- already.
   if filter is not null or chunk_ids is not null then
@@ -614,7 +597,10 @@ begin
   end if;
   if v_state.corpus_id is not null then
     select f.chunk_nos, f.scores into v_found, v_scores
-      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_block_weights, v_vector, v_reach, k) f;
+      from ragdb._find_in_blocks(corpus, v_state,
+        case when v_block_ids is not null then
+          ragdb._block_sums(corpus.corpus_id, v_state.last_chunk_no, ragdb._levels(v_block_ids, v_block_times)) end,
+        v_most, v_loose::tsquery, v_vector, v_reach, k) f;
     v_count := coalesce(cardinality(v_found), 0);
   else
     select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
@@ -800,10 +786,10 @@ begin
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
         row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
-      from (select a.*, rank() over (order by a.score desc) as place from ranked a) r
+      from ranked r
         cross join lateral (select c.* from ragdb.chunks c
           where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-      where r.place <= search.k
+      where (r.score >= (select s.score from ranked s order by s.score desc offset search.k - 1 limit 1)) is not false
       order by rank limit search.k) t
       cross join lateral (select o.* from ragdb.documents o
         where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
