@@ -79,17 +79,17 @@ language sql immutable parallel safe
 return subvector(_first.a, 1, _first.size);
 comment on function ragdb._first(vector, integer) is 'Returns the first places of a vector.';
 
--- doubled ten times: a long array takes ten times as long to become a vector
+-- doubled: a long array takes ten times as long to become a vector
 create or replace function ragdb._even(value float8, size integer, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  even := ragdb._one_value(value, (size + 1023) / 1024);
-  for v_i in 1..10 loop
+  even := ragdb._one_value(value, (size + 255) / 256);
+  for v_i in 1..6 loop
     even := ragdb._joined(even, even);
   end loop;
-  even := ragdb._first(even, size);
+  even := ragdb._first(ragdb._joined(ragdb._joined(even, even), ragdb._joined(even, even)), size);
 end $$;
 comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
 
@@ -114,25 +114,26 @@ end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
--- A block without any of the terms is no row of theirs. What the terms have is read in one scan and added up in the order
--- of the blocks, so that the sums of all use the same memory in turn.
+-- The scores of all terms are read in one scan and added up in the order of the blocks, so that the sums of all use the
+-- same memory in turn. A block without any of the terms has no row of theirs.
 create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(s.sum, ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
-  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
-    left join (
-      select o.block_no, sum(o.scores::vector) as sum
-      from (
-        select b.block_no, b.scores
+  select coalesce(sum(o.scores::vector), ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  from (
+    select n.block_no, b.scores
+    from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
+      left join (
+        select k.block_no, k.scores
         from pg_catalog.unnest(_block_sums.levels) l (term_ids)
-          cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
-            where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
-            offset 0) b
-        order by b.block_no
-        offset 0) o
-      group by o.block_no) s on s.block_no = n.block_no
-  order by n.block_no);
+          cross join lateral (select t.block_no, t.scores from ragdb.term_blocks t
+            where t.corpus_id = _block_sums.corpus_id and t.term_id = any (l.term_ids::integer[])
+            offset 0) k
+        offset 0) b on b.block_no = n.block_no
+    order by n.block_no
+    offset 0) o
+  group by o.block_no
+  order by o.block_no);
 comment on function ragdb._block_sums(integer, integer, text[]) is
   'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 

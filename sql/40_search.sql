@@ -413,9 +413,9 @@ as $$
 declare
   v_others integer[] := '{}';
   v_spread float8;
-  v_log constant float8 := ln(3 * k + 25);
+  v_log constant float8 := ln(3 * k + 10);
   v_low float8 := 0;
-  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 25);
+  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 10);
   v_high float8 := reach / most;
   v_high_log float8;
   v_guess float8;
@@ -447,8 +447,8 @@ begin
   for v_i in 1..10 loop
     v_need := greatest(v_low + 0.1 * (v_high - v_low), least(v_high - 0.1 * (v_high - v_low), v_guess));
     select g.groups, g.bits into v_count, v_bits from ragdb._groups_above(sums, v_need) g;
-    exit when v_count between 1.5 * k and 8 * k + 100 or v_need * most < reach / 100;
-    if v_count < 1.5 * k then
+    exit when v_count between 1.2 * k and 8 * k + 60 or v_need * most < reach / 100;
+    if v_count < 1.2 * k then
       v_high := v_need;
       v_high_log := ln(v_count + 0.5);
     else
