@@ -81,22 +81,27 @@ begin
             from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no) end as chunk_id
         from ragdb._rank_lexical(corpus, statistics, query, v_depth, null, null, among,
             array(select n.chunk_no from near n)) r) t
-    ), words as materialized (
-      select s.chunk_no, s.rank from scored s
-      where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
-    ), also_near as materialized (
-      select a.chunk_no, a.score
-      from ragdb._score_chunks(space, v_metric, embedding,
-        array(select w.chunk_no from words w where w.chunk_no not in (select n.chunk_no from near n))) a
+    ), legs as materialized (
+      select s.chunk_no, s.score as lexical_score, s.bm25, s.coverage,
+        case when s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
+          then s.rank end as lexical_rank,
+        null::float8 as semantic_score, null::integer as semantic_rank
+      from scored s
+      union all
+      select n.chunk_no, null, null, null, null, n.score, n.rank from near n
     ), candidates as (
-      select i.chunk_no, coalesce(s.score, 0) as lexical_score, coalesce(n.score, a.score) as semantic_score,
-        w.rank as lexical_rank, n.rank as semantic_rank, coalesce(s.bm25, 0) as bm25,
-        coalesce(s.coverage, 0) as coverage
-      from (select n.chunk_no from near n union select w.chunk_no from words w) i
-        left join scored s on s.chunk_no = i.chunk_no
-        left join words w on w.chunk_no = i.chunk_no
-        left join near n on n.chunk_no = i.chunk_no
-        left join also_near a on a.chunk_no = i.chunk_no
+      select l.chunk_no, coalesce(max(l.lexical_score), 0) as lexical_score, coalesce(max(l.bm25), 0) as bm25,
+        coalesce(max(l.coverage), 0) as coverage, max(l.lexical_rank) as lexical_rank,
+        max(l.semantic_score) as semantic_score, max(l.semantic_rank) as semantic_rank
+      from (
+        select g.* from legs g
+        union all
+        select a.chunk_no, null, null, null, null, a.score, null
+        from ragdb._score_chunks(space, v_metric, embedding, array(
+          select g.chunk_no from legs g group by g.chunk_no
+          having max(g.lexical_rank) is not null and max(g.semantic_rank) is null)) a) l
+      group by l.chunk_no
+      having max(l.lexical_rank) is not null or max(l.semantic_rank) is not null
     )
     select c.chunk_no,
       round(1000000::float8 * case fusion
@@ -156,7 +161,9 @@ begin
         return 'lexical';
       end if;
       v_space := ragdb._current_space(v_corpus);
-    elsif ragdb._query_vector(v_corpus, v_space, query, query_embedding) is null then
+    elsif query_embedding is null
+      and ragdb._query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
+    then
       if mode is null then
         return 'lexical';
       end if;
@@ -169,7 +176,7 @@ begin
   return coalesce(mode, 'hybrid');
 end $$;
 comment on function ragdb._search_mode(ragdb.corpora[], text, text, real[]) is
-  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415, RG418.';
+  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415.';
 
 create or replace function ragdb._rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb,
