@@ -59,11 +59,10 @@ returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_hashjoin = on
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(30, 3 * k));
+  v_depth constant integer := least(1000, greatest(25, 5 * k / 2));
   v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
   v_metric text;
 begin
@@ -114,7 +113,7 @@ begin
     from candidates c;
 end $$;
 comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[], text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(30, 3 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
 
 -- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
 create or replace function ragdb._query_vector(
