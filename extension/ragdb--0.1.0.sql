@@ -1181,23 +1181,33 @@ comment on function ragdb._quote(text) is 'Quotes a value for an error message, 
 -- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
 create or replace function ragdb._privilege(corpus_id integer, personal_of text, name text)
 returns integer
-language sql stable parallel safe
-return case
-  when _privilege.personal_of is not null then
-    case when _privilege.personal_of = ragdb._caller() then 3 else 0 end
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_owner', 'usage') then 3
-  when _privilege.name = 'system' then
-    case when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 1 else 0 end
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage') then 3
-  when exists (select from ragdb.corpus_grants g where g.corpus_id = _privilege.corpus_id) then
-    coalesce((select max(case g.privilege when 'read' then 1 when 'write' then 2 else 3 end)
-      from ragdb.corpus_grants g join pg_catalog.pg_roles r on r.rolname = g.role
-      where g.corpus_id = _privilege.corpus_id
-        and pg_catalog.pg_has_role(ragdb._caller(), r.oid, 'usage')), 0)
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_writer', 'usage') then 2
-  when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 1
-  else 0
-end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant text := ragdb._caller();
+  v_granted boolean;
+  v_most integer;
+begin
+  if personal_of is not null then
+    return case when personal_of = v_caller then 3 else 0 end;
+  elsif pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+    return 3;
+  elsif name = 'system' then
+    return case when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1 else 0 end;
+  elsif pg_has_role(v_caller, 'ragdb_admin', 'usage') then
+    return 3;
+  end if;
+  select count(*) > 0, max(case g.privilege when 'read' then 1 when 'write' then 2 else 3 end)
+      filter (where pg_has_role(v_caller, r.oid, 'usage'))
+    into v_granted, v_most
+    from ragdb.corpus_grants g left join pg_roles r on r.rolname = g.role
+    where g.corpus_id = _privilege.corpus_id;
+  return case when v_granted then coalesce(v_most, 0)
+    when pg_has_role(v_caller, 'ragdb_writer', 'usage') then 2
+    when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1
+    else 0 end;
+end $$;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
@@ -4109,17 +4119,33 @@ return ('{' || _sparse_block.entries || '}/' || _sparse_block.size)::sparsevec;
 comment on function ragdb._sparse_block(text, integer) is
   'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any order.';
 
--- doubled four times: a long array made at once takes ten times as long to become a vector
-create or replace function ragdb._even(value float8, size integer) returns vector
+create or replace function ragdb._one_value(value float8, times integer) returns vector
 language sql immutable parallel safe
-return (
-  select subvector(d.v || d.v, 1, _even.size)
-  from (select c.v || c.v as v
-    from (select b.v || b.v as v
-      from (select a.v || a.v as v
-        from (select pg_catalog.array_fill(_even.value::real, array[(_even.size + 15) / 16])::vector as v offset 0) a offset 0) b
-      offset 0) c
-    offset 0) d);
+return pg_catalog.array_fill(_one_value.value::real, array[_one_value.times])::vector;
+comment on function ragdb._one_value(float8, integer) is 'Returns a vector of one value so many times.';
+
+create or replace function ragdb._joined(a vector, b vector) returns vector
+language sql immutable parallel safe
+return _joined.a || _joined.b;
+comment on function ragdb._joined(vector, vector) is 'Returns one vector behind another.';
+
+create or replace function ragdb._first(a vector, size integer) returns vector
+language sql immutable parallel safe
+return subvector(_first.a, 1, _first.size);
+comment on function ragdb._first(vector, integer) is 'Returns the first places of a vector.';
+
+-- doubled: a long array takes ten times as long to become a vector
+create or replace function ragdb._even(value float8, size integer, out even vector)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  even := ragdb._one_value(value, (size + 255) / 256);
+  for v_i in 1..6 loop
+    even := ragdb._joined(even, even);
+  end loop;
+  even := ragdb._first(ragdb._joined(ragdb._joined(even, even), ragdb._joined(even, even)), size);
+end $$;
 comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
 
 -- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
@@ -4143,40 +4169,50 @@ end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
+-- The scores of all terms are read in one scan and added up in the order of the blocks, so that the sums of all use the
+-- same memory in turn. A block without any of the terms has no row of theirs.
 create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(
-    (select sum(b.scores::vector)
-    from pg_catalog.unnest(_block_sums.levels) l (term_ids)
-      cross join lateral (select k.scores from ragdb.term_blocks k
-        where k.corpus_id = _block_sums.corpus_id and k.term_id = any (l.term_ids::integer[])
-          and k.block_no = n.block_no
-        offset 0) b),
-    ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
-  from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no));
+  select coalesce(sum(o.scores::vector), ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  from (
+    select n.block_no, b.scores
+    from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
+      left join (
+        select k.block_no, k.scores
+        from pg_catalog.unnest(_block_sums.levels) l (term_ids)
+          cross join lateral (select t.block_no, t.scores from ragdb.term_blocks t
+            where t.corpus_id = _block_sums.corpus_id and t.term_id = any (l.term_ids::integer[])
+            offset 0) k
+        offset 0) b on b.block_no = n.block_no
+    order by n.block_no
+    offset 0) o
+  group by o.block_no
+  order by o.block_no);
 comment on function ragdb._block_sums(integer, integer, text[]) is
   'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
 
-create or replace function ragdb._bits_above(sums vector[], blocks integer, need float8)
-returns table (block integer, bits bit varying)
-language sql immutable parallel safe rows 4
-begin atomic
-  select n.i, binary_quantize(_bits_above.sums[n.i] - e.need)::bit varying
-  from (select ragdb._even(_bits_above.need, vector_dims(_bits_above.sums[1])) as need offset 0) e
-    cross join pg_catalog.generate_series(1, _bits_above.blocks) n (i)
-  offset 0;
-end;
-comment on function ragdb._bits_above(vector[], integer, float8) is
-  'Returns the first so many blocks, from 1, with a bit for each group: whether its sum is over need.';
-
-create or replace function ragdb._count_above(sums vector[], blocks integer, need float8) returns bigint
+create or replace function ragdb._spread(sums vector) returns float8
 language sql immutable parallel safe
-return (
-  select sum(pg_catalog.bit_count(b.bits))::bigint
-  from ragdb._bits_above(_count_above.sums, _count_above.blocks, _count_above.need) b);
-comment on function ragdb._count_above(vector[], integer, float8) is
-  'Counts the groups over need in the first so many blocks.';
+return sqrt(greatest(1e-12::float8, (vector_norm(_spread.sums) ^ 2
+  - l1_distance(_spread.sums, ('{}/' || vector_dims(_spread.sums))::sparsevec::vector) ^ 2 / vector_dims(_spread.sums))
+  / vector_dims(_spread.sums)));
+comment on function ragdb._spread(vector) is
+  'Returns the standard deviation of the values of a vector, none of them under 0.';
+
+create or replace function ragdb._groups_above(sums vector[], need float8)
+returns table (groups bigint, bits bit varying[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select sum(pg_catalog.bit_count(b.bits))::bigint, pg_catalog.array_agg(b.bits order by b.n)
+  from (
+    select n.n, binary_quantize(_groups_above.sums[n.n] - e.need)::bit varying as bits
+    from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
+      cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (n)
+    offset 0) b;
+end;
+comment on function ragdb._groups_above(vector[], float8) is
+  'Counts the groups whose sum is over need, and returns a bit for each, block by block.';
 
 -- position() looks at every bit; most pieces have none that is set
 create or replace function ragdb._set_bits(bits bit varying) returns integer[]
@@ -4202,21 +4238,20 @@ begin
 end $$;
 comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
 
-create or replace function ragdb._groups_above(sums vector[], need float8)
+create or replace function ragdb._best_groups(sums vector[], bits bit varying[])
 returns table (group_nos integer[], bounds float8[])
 language sql immutable parallel safe rows 1
 begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select (p.place - 1) * pg_catalog.cardinality(_groups_above.sums) + b.block - 1 as group_no,
-      vector_norm(subvector(_groups_above.sums[b.block], p.place, 1)) as bound
-    from ragdb._bits_above(_groups_above.sums, pg_catalog.cardinality(_groups_above.sums), _groups_above.need) b
-      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
-    where pg_catalog.bit_count(b.bits) > 0) g;
+    select (p.place - 1) * pg_catalog.cardinality(_best_groups.sums) + b.n - 1 as group_no,
+      vector_norm(subvector(_best_groups.sums[b.n], p.place, 1)) as bound
+    from pg_catalog.unnest(_best_groups.bits) with ordinality b (bits, n)
+      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)) g;
 end;
-comment on function ragdb._groups_above(vector[], float8) is
-  'Returns the groups over need and their sums, best first.';
+comment on function ragdb._best_groups(vector[], bit varying[]) is
+  'Returns the groups that have a bit, and their sums, best first.';
 
 create or replace function ragdb._token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
@@ -4569,11 +4604,8 @@ comment on function ragdb._cut(real[], integer) is
 -- Dynamic text names pgvector where it is
 create or replace function ragdb._vector_schema() returns text
 language sql stable parallel safe
-return (select n.nspname::text
-  from pg_catalog.pg_attribute a
-    join pg_catalog.pg_type t on t.oid = a.atttypid
-    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
-  where a.attrelid = 'ragdb.chunk_embeddings'::pg_catalog.regclass and a.attname = 'embedding');
+set search_path = pg_catalog, pg_temp
+return (pg_catalog.parse_ident(pg_catalog.pg_typeof(null::vector)::text))[1];
 comment on function ragdb._vector_schema() is 'Returns the schema that pgvector is installed in.';
 
 create or replace function ragdb._space_table(space_id integer) returns text
@@ -5093,9 +5125,10 @@ end $$;
 comment on function ragdb.drop_space(text, text) is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, RG416.';
 
--- The smallest of some ef_search with which the index finds 98 in 100 of what a scan finds. What is asked for lies
--- halfway between two chunks: chunks themselves are found far more easily than queries (measured), this a little
--- less. Equal scores count as found, whichever chunk has them.
+-- The smallest of some ef_search with which the index finds 98 in 100 of what a scan finds. What is asked for is two
+-- parts of one chunk and one of another: chunks themselves are found far more easily than questions of people, what lies
+-- halfway between two takes three times their ef_search, this at most twice (measured with all-MiniLM-L6-v2 on four
+-- collections). Equal scores count as found, whichever chunk has them.
 create or replace function ragdb._measure_ef_search(space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns integer
 language plpgsql
@@ -5119,7 +5152,8 @@ begin
     ' cross join lateral (select s.chunk_no from ragdb.%1$I s where s.corpus_id = $1 and s.chunk_no >= n.n'
     ' order by s.chunk_no limit 1) c', v_table)
     into v_ones, v_others using space.corpus_id;
-  v_pairs := format('(select q.n, %1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize(b.embedding) as between'
+  v_pairs := format('(select q.n, %1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize(a.embedding)'
+    ' operator(%1$I.+) %1$I.l2_normalize(b.embedding) as between'
     ' from unnest($1, $2) with ordinality q (one, other, n)'
     ' join ragdb.%2$I a on a.corpus_id = $3 and a.chunk_no = q.one'
     ' join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0) p', v_schema, v_table);
@@ -5139,7 +5173,7 @@ begin
   return 1000;
 end $$;
 comment on function ragdb._measure_ef_search(ragdb.embedding_spaces, ragdb.embedders) is
-  'Returns the ef_search (40 to 1000) with which the index of a space finds 98 in 100 of the ten nearest to points between its chunks.';
+  'Returns the ef_search (40 to 1000) with which the index of a space finds 98 in 100 of the ten nearest to points between two of its chunks.';
 
 -- Built once the bulk is in: several times faster than growing it row by row.
 create or replace function ragdb.index_space(corpus text, embedder text default null) returns boolean
@@ -6369,115 +6403,89 @@ end;
 comment on function ragdb._bm25(ragdb.corpora, integer[], integer[], float8[]) is
   'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times query frequency, in the order of the sum.';
 
--- The k best by the sums of the blocks. A need that some more groups reach than have to be looked at is found by counting
--- in a third of the blocks, each of which is a fair sample. The best of these groups show what k chunks score; after them
--- only groups that reach as much are looked at.
-create or replace function ragdb._find_by_sums(
-  corpus_id integer, groups integer, sums vector[], most float8, other_nos integer[], other_scores float8[], vector sparsevec,
+-- A need that some more groups reach than have to be looked at is sought by counting: sums fall off about exponentially,
+-- as fast as their standard deviation says. The best of these groups show what k chunks score; after them only groups that
+-- reach as much are looked at. Chunks that the blocks do not know (newer, or indexed anew), and those with a word that no
+-- block has, are candidates anyway.
+create or replace function ragdb._find_in_blocks(
+  corpus ragdb.corpora, state ragdb.block_states, sums vector[], most float8, loose tsquery, vector sparsevec,
   reach float8, k integer, out chunk_nos integer[], out scores float8[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_sample constant integer := greatest(1, cardinality(sums) / 3);
-  -- the number of groups falls about exponentially with the need
+  v_others integer[] := '{}';
+  v_spread float8;
+  v_log constant float8 := ln(3 * k + 10);
   v_low float8 := 0;
-  v_low_log float8 := ln(8 * k + groups);
-  v_high float8 := reach;
-  v_high_log float8 := ln(0.5);
+  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 10);
+  v_high float8 := reach / most;
+  v_high_log float8;
+  v_guess float8;
   v_need float8;
   v_count bigint;
+  v_bits bit varying[];
   v_group_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
 begin
-  chunk_nos := other_nos;
-  scores := other_scores;
+  if loose is not null or state.last_chunk_no < corpus.next_chunk_no - 1 or cardinality(state.stale_chunks) > 0 then
+    select coalesce(array_agg(o.chunk_no order by o.score desc), '{}'), array_agg(o.score order by o.score desc)
+    into v_others, scores
+    from (
+      select u.chunk_no, u.score
+      from ragdb._candidates_among(corpus.corpus_id, state.stale_chunks
+        || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1)), null, vector, null) u
+      union
+      select l.chunk_no, l.score from ragdb._candidates(loose, vector, null) l) o;
+    chunk_nos := v_others;
+  end if;
+  if sums is null then
+    return;
+  end if;
+  v_spread := ragdb._spread(sums[1]);
+  v_guess := v_spread * (v_low_log - v_log);
   for v_i in 1..10 loop
-    v_need := v_low + (v_high - v_low)
-      * greatest(0.1::float8, least(0.9::float8, (v_low_log - ln(3 * k + 25)) / (v_low_log - v_high_log)));
-    v_count := ragdb._count_above(sums, v_sample, v_need / most) * cardinality(sums) / v_sample;
-    exit when v_count between 2 * k and 6 * k + 80 or v_need < reach / 100;
-    if v_count < 2 * k then
+    v_need := greatest(v_low + 0.1 * (v_high - v_low), least(v_high - 0.1 * (v_high - v_low), v_guess));
+    select g.groups, g.bits into v_count, v_bits from ragdb._groups_above(sums, v_need) g;
+    exit when v_count between 1.2 * k and 8 * k + 60 or v_need * most < reach / 100;
+    if v_count < 1.2 * k then
       v_high := v_need;
       v_high_log := ln(v_count + 0.5);
     else
       v_low := v_need;
       v_low_log := ln(v_count);
     end if;
+    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_log)
+      else v_low + (v_high - v_low) * (v_low_log - v_log) / (v_low_log - v_high_log) end;
   end loop;
   loop
-    select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._groups_above(sums, v_need / most) g;
+    select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._best_groups(sums, v_bits) g;
     v_count := coalesce(cardinality(v_group_nos), 0);
     while v_seen < v_count and v_bounds[v_seen + 1] * most >= v_kth loop
       v_until := case when v_seen = 0 then least(v_count, 2 * k + 4)
         else (select count(*) from unnest(v_bounds) b where b * most >= v_kth) end;
       select array_agg(c.chunk_no order by c.score desc), array_agg(c.score order by c.score desc) into chunk_nos, scores
       from (
-        select q.chunk_no, max(q.score) as score
-        from (
-          select g.chunk_no, g.score
-          from ragdb._candidates_in_groups(_find_by_sums.corpus_id, v_group_nos[v_seen + 1 : v_until], vector) g
-          union all
-          select o.chunk_no, o.score from unnest(chunk_nos, scores) o (chunk_no, score)) q
-        where q.score > 0 and q.score >= v_kth
-        group by q.chunk_no) c;
+        select g.chunk_no, g.score
+        from ragdb._candidates_in_groups(corpus.corpus_id, v_group_nos[v_seen + 1 : v_until], vector) g
+        where g.chunk_no <> all (v_others)
+        union all
+        select o.chunk_no, o.score from unnest(chunk_nos, scores) o (chunk_no, score)) c
+      where c.score > 0 and c.score >= v_kth;
       v_seen := v_until;
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(scores[k] * (1 - 2e-5::float8), 0);
     end loop;
-    exit when v_need = 0 or v_kth >= v_need;
-    v_need := case when v_kth > 0 then v_kth when v_need < reach / 100 then 0 else v_need / 2 end;
+    exit when v_need = 0 or v_kth >= v_need * most;
+    v_need := case when v_kth > 0 then v_kth / most when v_need * most < reach / 100 then 0 else v_need / 2 end;
+    select g.bits into v_bits from ragdb._groups_above(sums, v_need) g;
   end loop;
 end $$;
-comment on function ragdb._find_by_sums(integer, integer, vector[], float8, integer[], float8[], sparsevec, float8, integer) is
-  'Returns the k best chunks and what ties with the last by their scores in float4, best first, out of groups by their sums times most, and of others that are scored already; reach is what a chunk can score at most.';
-
--- Chunks that the blocks do not know (newer, or indexed anew), and those with a word that no block has, are candidates
--- anyway.
-create or replace function ragdb._find_in_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, term_ids integer[], weights float8[], block_weights float8[],
-  vector sparsevec, reach float8, k integer, out chunk_nos integer[], out scores float8[])
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_unknown integer[];
-  v_ids integer[];
-  v_times integer[];
-  v_most float8;
-  v_loose tsquery;
-begin
-  -- A term's weight may have moved since the blocks were made, or counts more than once: v_most is how much more
-  -- than the sum of its blocks a chunk can score at most.
-  select array_agg(u.id) filter (where u.times is not null), array_agg(u.times) filter (where u.times is not null),
-    coalesce(max(u.weight / (u.times * u.block_weight)), 1),
-    string_agg(ragdb._token(corpus.corpus_id, u.id), '|') filter (where u.times is null)::tsquery
-  into v_ids, v_times, v_most, v_loose
-  from (
-    select t.*,
-      case when t.block_weight is not null then greatest(1, least(100, round(t.weight / t.block_weight)))::integer end as times
-    from unnest(_find_in_blocks.term_ids, _find_in_blocks.weights, _find_in_blocks.block_weights)
-      t (id, weight, block_weight)) u;
-  v_unknown := state.stale_chunks || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  if v_loose is not null or cardinality(v_unknown) > 0 then
-    select array_agg(o.chunk_no order by o.score desc), array_agg(o.score order by o.score desc) into chunk_nos, scores
-    from (
-      select u.chunk_no, u.score from ragdb._candidates_among(corpus.corpus_id, v_unknown, null, vector, null) u
-      union
-      select l.chunk_no, l.score from ragdb._candidates(v_loose, vector, null) l) o;
-  end if;
-  if v_ids is not null then
-    select f.chunk_nos, f.scores into chunk_nos, scores
-    from ragdb._find_by_sums(corpus.corpus_id, state.last_chunk_no / 4,
-      ragdb._block_sums(corpus.corpus_id, state.last_chunk_no, ragdb._levels(v_ids, v_times)), v_most,
-      chunk_nos, scores, vector, reach, k) f;
-  end if;
-end $$;
-comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, integer[], float8[], float8[], sparsevec, float8, integer) is
-  'Returns the k best chunks and what ties with the last by their scores in float4, best first, from the blocks of the corpus; reach is what a chunk can score at most.';
+comment on function ragdb._find_in_blocks(ragdb.corpora, ragdb.block_states, vector[], float8, tsquery, sparsevec, float8, integer) is
+  'Returns the k best chunks and what ties with the last by their scores in float4, best first: out of the groups of the blocks by their sums times most (null: there are none), of chunks that the blocks do not know and of those under the condition loose (null: none); reach is what a chunk can score at most.';
 
 -- Few postings, or a list of chunks: score them all. Else the blocks, where the corpus has some that know nearly all of
 -- its chunks and nothing else has to be met. Else a tsquery that lets through what can reach the k-th score, which is
@@ -6501,7 +6509,10 @@ declare
   v_vector ragdb.chunk_lexemes.impacts%type;
   v_tokens text[];
   v_bounds float8[];
-  v_block_weights float8[];
+  v_block_ids integer[];
+  v_block_times integer[];
+  v_most float8;
+  v_loose text;
   v_rests float8[];
   v_reach float8;
   v_postings bigint;
@@ -6528,19 +6539,25 @@ begin
   select array_agg(t.term_id order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight order by t.lexeme) filter (where t.df > 0),
     array_agg(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    array_agg(t.block_weight order by t.lexeme) filter (where t.df > 0),
+    array_agg(t.term_id) filter (where t.times is not null), array_agg(t.times) filter (where t.times is not null),
+    coalesce(max(t.weight / (t.times * t.block_weight)), 1),
+    string_agg(ragdb._token(corpus.corpus_id, t.term_id), '|') filter (where t.df > 0 and t.times is null),
     ragdb._sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0)),
     sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0), sum(t.df)
-  into v_ids, v_weights, v_bounds, v_block_weights, v_vector, v_asked, v_reach, v_postings
+  into v_ids, v_weights, v_bounds, v_block_ids, v_block_times, v_most, v_loose, v_vector, v_asked, v_reach, v_postings
   from (
-    select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact, l.block_weight,
-      cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
-    from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
-      left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
-        where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
-      cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
-        else (select d.df from ragdb.lexemes d
-          where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n) t;
+    select u.*, case when u.df > 0 and u.block_weight is not null
+      then greatest(1, least(100, round(u.weight / u.block_weight)))::integer end as times
+    from (
+      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(l.df, 0) as df, l.max_impact, l.block_weight,
+        cardinality(w.positions) * ln(1 + (statistics.chunks - n.df + 0.5::float8) / (n.df + 0.5::float8)) as weight
+      from unnest(ragdb._lexemes(v_text, corpus.text_config)) w
+        left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
+          where d.corpus_id = corpus.corpus_id and d.lexeme = w.lexeme offset 0) l on true
+        cross join lateral (select coalesce(case when statistics.corpus_id = corpus.corpus_id then l.df
+          else (select d.df from ragdb.lexemes d
+            where d.corpus_id = statistics.corpus_id and d.lexeme = w.lexeme) end, 0) as df offset 0) n offset 0) u
+    offset 0) t;
   -- Of many chunks it is cheaper to look at those with the right words than at each; of many more when they are listed
   -- already.
   if filter is not null or chunk_ids is not null then
@@ -6583,7 +6600,10 @@ begin
   end if;
   if v_state.corpus_id is not null then
     select f.chunk_nos, f.scores into v_found, v_scores
-      from ragdb._find_in_blocks(corpus, v_state, v_ids, v_weights, v_block_weights, v_vector, v_reach, k) f;
+      from ragdb._find_in_blocks(corpus, v_state,
+        case when v_block_ids is not null then
+          ragdb._block_sums(corpus.corpus_id, v_state.last_chunk_no, ragdb._levels(v_block_ids, v_block_times)) end,
+        v_most, v_loose::tsquery, v_vector, v_reach, k) f;
     v_count := coalesce(cardinality(v_found), 0);
   else
     select array_agg(ragdb._token(corpus.corpus_id, t.id) order by t.bound desc, t.n),
@@ -6769,10 +6789,10 @@ begin
       select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset, h.text, h.citation,
         h.content_hash,
         row_number() over (order by r.score desc, h.chunk_id, r.name)::integer as rank
-      from (select a.*, rank() over (order by a.score desc) as place from ranked a) r
+      from ranked r
         cross join lateral (select c.* from ragdb.chunks c
           where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-      where r.place <= search.k
+      where (r.score >= (select s.score from ranked s order by s.score desc offset search.k - 1 limit 1)) is not false
       order by rank limit search.k) t
       cross join lateral (select o.* from ragdb.documents o
         where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
@@ -6955,11 +6975,10 @@ returns setof ragdb.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_hashjoin = on
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(30, 3 * k));
+  v_depth constant integer := least(1000, greatest(25, 5 * k / 2));
   v_demanded constant integer[] := ragdb._demanded_chunks(corpus, query, null);
   v_metric text;
 begin
@@ -6977,22 +6996,27 @@ begin
             from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no) end as chunk_id
         from ragdb._rank_lexical(corpus, statistics, query, v_depth, null, null, among,
             array(select n.chunk_no from near n)) r) t
-    ), words as materialized (
-      select s.chunk_no, s.rank from scored s
-      where s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
-    ), also_near as materialized (
-      select a.chunk_no, a.score
-      from ragdb._score_chunks(space, v_metric, embedding,
-        array(select w.chunk_no from words w where w.chunk_no not in (select n.chunk_no from near n))) a
+    ), legs as materialized (
+      select s.chunk_no, s.score as lexical_score, s.bm25, s.coverage,
+        case when s.rank <= v_depth and s.bm25 > 0 and (v_demanded is null or s.chunk_no = any (v_demanded))
+          then s.rank end as lexical_rank,
+        null::float8 as semantic_score, null::integer as semantic_rank
+      from scored s
+      union all
+      select n.chunk_no, null, null, null, null, n.score, n.rank from near n
     ), candidates as (
-      select i.chunk_no, coalesce(s.score, 0) as lexical_score, coalesce(n.score, a.score) as semantic_score,
-        w.rank as lexical_rank, n.rank as semantic_rank, coalesce(s.bm25, 0) as bm25,
-        coalesce(s.coverage, 0) as coverage
-      from (select n.chunk_no from near n union select w.chunk_no from words w) i
-        left join scored s on s.chunk_no = i.chunk_no
-        left join words w on w.chunk_no = i.chunk_no
-        left join near n on n.chunk_no = i.chunk_no
-        left join also_near a on a.chunk_no = i.chunk_no
+      select l.chunk_no, coalesce(max(l.lexical_score), 0) as lexical_score, coalesce(max(l.bm25), 0) as bm25,
+        coalesce(max(l.coverage), 0) as coverage, max(l.lexical_rank) as lexical_rank,
+        max(l.semantic_score) as semantic_score, max(l.semantic_rank) as semantic_rank
+      from (
+        select g.* from legs g
+        union all
+        select a.chunk_no, null, null, null, null, a.score, null
+        from ragdb._score_chunks(space, v_metric, embedding, array(
+          select g.chunk_no from legs g group by g.chunk_no
+          having max(g.lexical_rank) is not null and max(g.semantic_rank) is null)) a) l
+      group by l.chunk_no
+      having max(l.lexical_rank) is not null or max(l.semantic_rank) is not null
     )
     select c.chunk_no,
       round(1000000::float8 * case fusion
@@ -7005,7 +7029,7 @@ begin
     from candidates c;
 end $$;
 comment on function ragdb._rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[], text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(30, 3 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
+  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among some chunks and by meaning among others (null: all of the corpus), with their fused score: convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises RG410.';
 
 -- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null without one.
 create or replace function ragdb._query_vector(
@@ -7052,7 +7076,9 @@ begin
         return 'lexical';
       end if;
       v_space := ragdb._current_space(v_corpus);
-    elsif ragdb._query_vector(v_corpus, v_space, query, query_embedding) is null then
+    elsif query_embedding is null
+      and ragdb._query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
+    then
       if mode is null then
         return 'lexical';
       end if;
@@ -7065,7 +7091,7 @@ begin
   return coalesce(mode, 'hybrid');
 end $$;
 comment on function ragdb._search_mode(ragdb.corpora[], text, text, real[]) is
-  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415, RG418.';
+  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings and the query has one, else lexical. Raises RG400, RG415.';
 
 create or replace function ragdb._rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb,
@@ -18936,7 +18962,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 929bf5857f8ee166';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1bf19360019665a0';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
