@@ -4222,17 +4222,15 @@ as $$
 declare
   v_found integer[] := '{}';
   v_piece bit varying;
-  v_start integer := 1;
   v_place integer;
 begin
-  while v_start <= length(bits) loop
-    v_piece := substring(bits from v_start for 500);
-    for v_i in 1..bit_count(v_piece) loop
+  for v_start in 0 .. length(bits) - 1 by 500 loop
+    v_piece := substring(bits from v_start + 1 for 500);
+    for v_i in 1 .. bit_count(v_piece) loop
       v_place := position(B'1' in v_piece);
-      v_found := v_found || v_start + v_place - 1;
+      v_found := v_found || v_start + v_place;
       v_piece := set_bit(v_piece, v_place - 1, 0);
     end loop;
-    v_start := v_start + 500;
   end loop;
   return v_found;
 end $$;
@@ -4248,7 +4246,8 @@ begin atomic
     select (p.place - 1) * pg_catalog.cardinality(_best_groups.sums) + b.n - 1 as group_no,
       vector_norm(subvector(_best_groups.sums[b.n], p.place, 1)) as bound
     from pg_catalog.unnest(_best_groups.bits) with ordinality b (bits, n)
-      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)) g;
+      cross join lateral pg_catalog.unnest(ragdb._set_bits(b.bits)) p (place)
+    where pg_catalog.bit_count(b.bits) > 0) g;
 end;
 comment on function ragdb._best_groups(vector[], bit varying[]) is
   'Returns the groups that have a bit, and their sums, best first.';
@@ -18962,7 +18961,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1bf19360019665a0';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 03eca7bb89affdab';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
