@@ -222,8 +222,11 @@ begin
     return query select s.chunk_no, s.score, true
       from ragdb._scan_space(space, v_embedder.metric, query, k) s;
   else
-    return query select s.chunk_no, s.score, true
-      from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s;
+    return query
+      with scored as materialized (
+        select s.chunk_no, s.score from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s)
+      select s.chunk_no, s.score, true from scored s
+      where s.score >= coalesce((select l.score from scored l order by l.score desc limit 1 offset k - 1), 0);
   end if;
 end $$;
 comment on function ragdb._nearest(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
