@@ -262,9 +262,9 @@ comment on function ragdb._edit_distance(text, text) is 'Returns the Levenshtein
 create or replace function ragdb._nearest_name(word text, names text[]) returns text
 language sql immutable parallel safe
 return (
-  select n.name from pg_catalog.unnest(_nearest_name.names) n (name)
+  select pg_catalog.left(n.name, 64) from pg_catalog.unnest(_nearest_name.names) n (name)
   where n.name is not null and _nearest_name.word is not null
-  order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), n.name), n.name collate "C" limit 1);
+  order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), pg_catalog.left(n.name, 64)), n.name collate "C" limit 1);
 comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none, or no word.';
 
 create or replace function ragdb._contract_slug(name text) returns text
@@ -323,7 +323,7 @@ begin atomic
       case pg_catalog.jsonb_typeof(w.v -> 'columns') when 'object' then w.v -> 'columns' else '{}' end as columns,
       w.v ->> 'prompt_sha256' as prompt_sha256,
       ragdb._whole(w.v ->> 'line', 1, 10000000)::integer as line, ragdb._whole(w.v ->> 'column', 1, 10000000)::integer as "column",
-      pg_catalog.jsonb_typeof(w.v) = 'object' and pg_catalog.jsonb_typeof(w.v -> 'node') = 'string'
+      pg_catalog.jsonb_typeof(w.v) = 'object' and pg_catalog.jsonb_typeof(w.v -> 'node') is not distinct from 'string'
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'keys'), 'object') = 'object'
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'children'), 'array') in ('array', 'null')
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'columns'), 'object') = 'object'

@@ -224,6 +224,8 @@ def test_every_rule_of_the_validator_has_a_breach() -> None:
         {"contract": "a b", "nodes": []},
         {"nodes": [3]},
         {"nodes": [{"node": 3}]},
+        {"nodes": [{}]},
+        {"nodes": [{"node": "corpus", "keys": {"name": "x"}, "children": [{"keys": {}}]}]},
         {"nodes": [{"node": "corpus", "keys": {"name": ["x"]}}]},
         {"nodes": [{"node": "corpus", "keys": {"name": "x"}, "children": 3}]},
     ],
@@ -280,6 +282,14 @@ def test_an_unknown_name_is_told_the_nearest_one(any_db: Connection) -> None:
     hints = {row.hint for row in validate(any_db, SOUND.replace("topK=8", "topk=8"))}
     assert node.hint == "did you mean tool?"
     assert "did you mean topK?" in hints
+
+
+def test_a_name_of_a_megabyte_is_compared_by_its_beginning(any_db: Connection) -> None:
+    text = SOUND.replace("name=Docs", f'name="{"Docs" * 250_000}"')
+    any_db.execute("set local statement_timeout = '10s'")
+    hints = [row.hint for row in validate(any_db, text) if row.rule.endswith("unknown-corpus")]
+    assert hints
+    assert all(hint.startswith("did you mean DocsDocs") and len(hint) < 100 for hint in hints)
 
 
 # ── applying ────────────────────────────────────────────────────────────────────────────────────
