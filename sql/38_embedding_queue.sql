@@ -608,8 +608,8 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(embedding::real[], v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding::real[]);
+  perform ragdb._check_embeddings(ragdb._single(embedding), v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, ragdb._single(embedding));
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
@@ -747,9 +747,22 @@ declare
   v_name text;
   v_ready boolean;
   v_error text;
-  v_until timestamptz := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
+  v_until timestamptz;
+  v_commit text;
+  v_rollback text;
 begin
-  if pg_catalog.transaction_timestamp() <> pg_catalog.statement_timestamp() then
+  -- Outside a block both are refused for the subtransaction, each in its own words; inside one, in the same words
+  begin
+    commit;
+  exception when invalid_transaction_termination then
+    v_commit := sqlerrm;
+  end;
+  begin
+    rollback;
+  exception when invalid_transaction_termination then
+    v_rollback := sqlerrm;
+  end;
+  if v_commit operator(pg_catalog.=) v_rollback then
     raise exception 'embed_query was called inside a transaction block'
       using errcode = 'RG419', detail = 'it commits, so that a worker sees the request, and waits for the answer',
             hint = 'call it on its own: outside begin … commit in psql, with autocommit in a driver';
@@ -758,6 +771,7 @@ begin
     raise exception 'timeout_s is %', coalesce(timeout_s::text, 'null')
       using errcode = 'RG400', detail = 'it is the time to wait in seconds', hint = 'pass 0 to 3600';
   end if;
+  v_until := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
   v_corpora := case when corpus is not null then array[corpus] else array(
     select distinct s.corpus from ragdb.embedding_status() s where s.state operator(pg_catalog.=) 'current') end;
   foreach v_name in array v_corpora loop

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import embed, errors
+from ragdb import Database, embed, errors
 from ragdb.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
@@ -55,7 +55,7 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
         thread = threading.Thread(target=worker.run, kwargs={"poll": 60})
         thread.start()
         try:
-            db.execute("call ragdb.embed_query('what is new', timeout_s => 20)")
+            Database(db).embed_query("what is new", timeout_s=20.0)
             put(db, {"new": "something new"})
             deadline = time.monotonic() + 20
             while status(db, "coverage") < 1 and time.monotonic() < deadline:
@@ -68,13 +68,18 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
             thread.join()
 
 
-def test_embed_query_refuses_a_transaction_block(clone: str) -> None:
-    with corpus_of(clone, 1) as db:
-        with pytest.raises(errors.InTransaction), db.transaction():
-            db.execute("call ragdb.embed_query('x')")
-        with pytest.raises(errors.NoAnswer) as caught:
-            db.execute("call ragdb.embed_query('x', timeout_s => 0.05)")
-        assert "ragdb worker" in str(caught.value.diag.message_hint)
+@pytest.mark.parametrize("parameters", [(), ("x",)], ids=["simple", "extended"])
+def test_embed_query_refuses_a_transaction_block(any_clone: str, parameters: Any) -> None:
+    """In both protocols: a statement with parameters is parsed and run at different times."""
+    query = "%s" if parameters else "'x'"
+    call = f"call ragdb.embed_query({query}, timeout_s => 0.05)".encode()
+    with corpus_of(any_clone, 1) as db:
+        for _ in range(7):  # prepared from the sixth on
+            with pytest.raises(errors.InTransaction), db.transaction():
+                db.execute(call, parameters)
+            with pytest.raises(errors.NoAnswer) as caught:
+                db.execute(call, parameters)
+            assert "ragdb worker" in str(caught.value.diag.message_hint)
 
 
 def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Any) -> None:
