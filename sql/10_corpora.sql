@@ -31,6 +31,12 @@ return case
 end;
 comment on function ragdb._quote(text) is 'Quotes a value for an error message, shortened to 80 characters.';
 
+-- array_position() refuses arrays of arrays with an error of its own
+create or replace function ragdb._is_list(items text[]) returns boolean
+language sql immutable parallel safe
+return case when pg_catalog.array_ndims(items) > 1 then false else pg_catalog.array_position(items, null) is null end;
+comment on function ragdb._is_list(text[]) is 'Whether an array, or null, has at most one dimension and no null in it.';
+
 -- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
 create or replace function ragdb._privilege(corpus_id integer, personal_of text, name text)
 returns integer

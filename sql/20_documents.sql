@@ -947,8 +947,8 @@ declare
   v_corpus ragdb.corpora := ragdb._open_corpus(prune_sources.corpus, 'write');
   v_uris text[];
 begin
-  if prefix is null or keep is null or array_position(keep, null) is not null then
-    raise exception 'prefix or keep is null'
+  if prefix is null or keep is null or not ragdb._is_list(keep) then
+    raise exception '%', case when prefix is null or keep is null then 'prefix or keep is null' else 'keep is no list of sources' end
       using errcode = 'RG400', detail = 'sources that begin with prefix and are not in keep are removed',
             hint = 'an empty prefix means every source, an empty keep means none';
   end if;

@@ -57,6 +57,25 @@ language sql immutable parallel safe
 return _numbers.embedding::real[];
 comment on function ragdb._numbers(vector) is 'Returns the numbers of a vector.';
 
+-- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is known whether one is there
+create or replace function ragdb._single(embedding float8[]) returns real[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if array_ndims(embedding) > 1 then
+    return '{{0}}';
+  end if;
+  if not exists (select from unnest(embedding) n (v) where n.v <> 0 and abs(n.v) not between 1e-37 and 3e38) then
+    return embedding::real[];
+  end if;
+  return array(
+    select case when abs(n.v) < 1e-37 then 0 when abs(n.v) > 3e38 then 'nan' else n.v end::real
+    from unnest(embedding) with ordinality n (v, place) order by n.place);
+end $$;
+comment on function ragdb._single(float8[]) is
+  'Returns numbers in the precision of an embedding: below 1e-37 zero, above 3e38 not a number. That, and {{0}} for an array of arrays, is refused by ragdb._check_embeddings().';
+
 -- Rounded to 1e-6: pgvector's sums differ by CPU in the last digits.
 create or replace function ragdb._similarity(a vector, b vector, metric text) returns float8
 language sql immutable parallel safe

@@ -725,6 +725,7 @@ declare
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_mode text;
 begin
   if query is null or query !~ '\S' then
@@ -748,9 +749,9 @@ begin
       using errcode = 'RG400', detail = 'the legs of a hybrid search are joined by convex or rrf',
             hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
   end if;
-  if array_position(chunk_ids, null) is not null then
-    raise exception 'chunk_ids has a null'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  if not ragdb._is_list(chunk_ids) then
+    raise exception 'chunk_ids has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'pass a plain list without nulls';
   end if;
   if corpora is null or cardinality(corpora) = 0 then
     raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
@@ -767,13 +768,13 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
-  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding::real[]);
+  v_mode := ragdb._search_mode(v_corpora, mode, query, v_embedding);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
         cross join lateral ragdb._rank(c, case when v_statistics is null then c else v_statistics end, search.query,
-          search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
+          search.k, v_mode, search.filter, search.chunk_ids, v_embedding, search.fusion,
           search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic

@@ -305,7 +305,7 @@ begin
     select h.chunk_id, h.text, h.metadata, h.score
     from ragdb._hits(v_corpus, array(
       select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
-        query_embedding::real[], 'convex', 0.5) r
+        ragdb._single(query_embedding), 'convex', 0.5) r
       where r.score >= match_threshold), match_count, 'semantic') h
     order by h.rank;
 end $$;

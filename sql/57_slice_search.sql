@@ -267,11 +267,11 @@ begin
   end if;
   v_found.token := ragdb._issue_token(v_corpus, v_found.slice, v_found.policy);
   v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query,
-    query_embedding::real[]);
+    ragdb._single(query_embedding));
   if v_found.mode in ('semantic', 'hybrid') then
     v_space := ragdb._current_space(v_corpus);
     v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
-      query_embedding::real[]);
+      ragdb._single(query_embedding));
     v_found.embedder_id := v_space.embedder_id;
     v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
   end if;

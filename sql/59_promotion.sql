@@ -172,10 +172,12 @@ declare
   v_missing uuid;
 begin
   if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
-      or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true) then
+      or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true)
+      or not ragdb._is_list(propose.atom_ids::text[]) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
-      using errcode = 'RG400', detail = 'atom_ids has '
-        || coalesce(cardinality(propose.atom_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'atom_ids '
+        || coalesce('has ' || cardinality(propose.atom_ids) || case when ragdb._is_list(propose.atom_ids::text[]) then ''
+          else ', a null or several dimensions' end, 'is null'),
             hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
   select p.id into v_missing from unnest(propose.atom_ids) p (id)

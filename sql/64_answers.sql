@@ -38,6 +38,28 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
 comment on function ragdb._diagnostic(text, text, integer, text) is 'Returns a diagnostic of an answer.';
 
+create or replace function ragdb._is_answer_contract(contract jsonb) returns boolean
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(contract) is not distinct from 'object'
+    and coalesce(pg_catalog.jsonb_typeof(contract -> 'evidencePolicy'), 'null') in ('object', 'null')
+  then coalesce(contract ->> 'unit', 'codepoint') in ('codepoint', 'utf16', 'byte')
+    and not exists (
+      select from pg_catalog.jsonb_each(contract) f (key, value)
+      where f.key in ('requireCitations', 'lexicalSupport', 'abstained', 'allowAbstain')
+        and pg_catalog.jsonb_typeof(f.value) not in ('boolean', 'null'))
+    and not exists (
+      select from (values
+        (contract -> 'minGroundingCoverage', true, 1), (contract -> 'minCitedChunks', false, 1000000),
+        (contract #> '{evidencePolicy,minRetrievedChunks}', false, 1000000),
+        (contract #> '{evidencePolicy,minTopScore}', true, 1000000)) f (value, is_fraction, high)
+      where pg_catalog.jsonb_typeof(f.value) <> 'null' and case pg_catalog.jsonb_typeof(f.value)
+          when 'number' then (f.value #>> '{}')::numeric not between 0 and f.high
+            or not f.is_fraction and pg_catalog.mod((f.value #>> '{}')::numeric, 1) <> 0
+          else true end)
+  else false end;
+comment on function ragdb._is_answer_contract(jsonb) is
+  'Whether an object has what ragdb.evaluate_answer() takes, each of its type and in its range.';
+
 create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -45,10 +67,10 @@ as $$
 declare
   v_answer text := case jsonb_typeof(contract -> 'answer') when 'string' then contract ->> 'answer' end;
   v_unit text := coalesce(contract ->> 'unit', 'codepoint');
-  v_minimum float8 := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
-  v_cites boolean := coalesce((contract ->> 'requireCitations')::boolean, false);
-  v_supports boolean := coalesce((contract ->> 'lexicalSupport')::boolean, true);
-  v_abstained boolean := coalesce((contract ->> 'abstained')::boolean, false);
+  v_minimum float8;
+  v_cites boolean;
+  v_supports boolean;
+  v_abstained boolean;
   v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
   v_diagnostics jsonb[] := '{}';
   v_chunks jsonb;
@@ -68,11 +90,15 @@ declare
   v_numbers boolean := true;
   v_number text;
 begin
-  if jsonb_typeof(contract) is distinct from 'object' or v_unit not in ('codepoint', 'utf16', 'byte') or not v_minimum between 0 and 1 then
+  if not ragdb._is_answer_contract(contract) then
     raise exception 'contract is no answer contract'
       using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
-            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage": 0 to 1, "unit": "codepoint", "utf16" or "byte"}';
+            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations": true or false, "minGroundingCoverage": 0 to 1, "minCitedChunks": a whole number, "unit": "codepoint", "utf16" or "byte"}';
   end if;
+  v_minimum := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_cites := coalesce((contract ->> 'requireCitations')::boolean, false);
+  v_supports := coalesce((contract ->> 'lexicalSupport')::boolean, true);
+  v_abstained := coalesce((contract ->> 'abstained')::boolean, false);
   if ragdb._retrieval_problem('', coalesce(retrieval, 'null')) is not null then
     return jsonb_build_object('query', contract -> 'query', 'passed', false, 'status', 'invalid', 'groundingCoverage', 0, 'groundedChars', 0, 'answerChars', 0,
       'evidenceSufficient', false, 'abstained', v_abstained, 'citedChunkIds', '[]'::jsonb, 'sources', '[]'::jsonb,
@@ -170,7 +196,7 @@ begin
       v_diagnostics := v_diagnostics || ragdb._diagnostic('EVIDENCE_INSUFFICIENT', 'too few chunks, or none that scores enough');
     end if;
     if v_total > 0 then
-      if v_cites and coalesce(jsonb_array_length(nullif(contract -> 'groundingSpans', 'null')), 0) = 0 then
+      if v_cites and (jsonb_typeof(contract -> 'groundingSpans') = 'array' and contract -> 'groundingSpans' <> '[]') is not true then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
       end if;
       if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
@@ -242,8 +268,8 @@ as $$
 declare
   v_marker record;
 begin
-  if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
-    raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
+  if answer is null or chunk_ids is null or not ragdb._is_list(chunk_ids) then
+    raise exception '%', case when answer is null then 'answer is null' else 'chunk_ids is null or no plain list' end
       using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
   end if;
   for v_marker in select m.* from ragdb._markers(answer) m loop

@@ -107,7 +107,7 @@ declare
   v_grades integer[];
 begin
   if k is null or k not between 1 and 100 or mode is null or mode not in ('semantic', 'hybrid')
-    or queries is null or array_position(queries, null) is not null or cardinality(queries) > 10000
+    or queries is null or not ragdb._is_list(queries) or cardinality(queries) > 10000
   then
     raise exception 'k, mode or queries is out of range'
       using errcode = 'RG400', detail = 'two spaces are compared by the k best of each query',

@@ -167,9 +167,9 @@ begin
       using errcode = 'RG400', detail = 'it is the most that the text of a pack may hold',
             hint = 'pass 1 to 10000000, or leave it out for no limit';
   end if;
-  if array_position(chunk_ids, null) is not null then
-    raise exception 'chunk_ids has a null'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  if not ragdb._is_list(chunk_ids) then
+    raise exception 'chunk_ids has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'pass a plain list without nulls';
   end if;
   if trace_id is not null then
     v_trace := ragdb._open_trace(trace_id);
@@ -242,7 +242,7 @@ begin
         select jsonb_agg(jsonb_build_object('source_id', c.chunk -> 'source_id', 'chunk_id', c.chunk -> 'chunk_id',
             'text', ragdb._evidence_text(c.chunk ->> 'text')) order by c.n)
         from jsonb_array_elements(pack -> 'chunks') with ordinality c (chunk, n)), '[]'),
-      'omitted', jsonb_array_length(coalesce(nullif(pack -> 'omitted', 'null'), '[]'))));
+      'omitted', jsonb_array_length(case jsonb_typeof(pack -> 'omitted') when 'array' then pack -> 'omitted' else '[]' end)));
 end $$;
 comment on function ragdb.evidence_pack_to_input(jsonb) is
   'Returns a pack as the input of a task that answers from evidence: question, and evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number omitted. Raises RG460.';

@@ -1,0 +1,188 @@
+"""Whatever an argument of a public function is, the answer is rows or an error of class RG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb.errors import InvalidArgument, InvalidEmbedding, RagdbError
+from tests.embedding import ENCODER, WIDTH, embed, make_corpus, one
+
+Connection = psycopg.Connection[Any]
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+# It rebuilds what every test of the database uses, takes no argument and so has none that is wrong
+WITHOUT_ARGUMENTS = {"maintain"}
+
+HOSTILE: dict[str, list[Any]] = {
+    "text": [None, "", " ", "x" * 50_000, "\x01\ufffe", '"', "-a", "; drop"],
+    "integer": [None, 0, -1, 2**31 - 1, -(2**31)],
+    "bigint": [None, -1, 2**63 - 1],
+    "double precision": [None, math.nan, math.inf, -math.inf, -1.0, 1e308, 1e-320],
+    "boolean": [None, True],
+    "jsonb": [None, "null", "1", "[]", "{}", "[null]", "[[]]", '{"a": null}', '{"": [1e400]}'],
+    "text[]": [None, [], [None], [""], "{{a,b},{c,d}}", "[5:6]={a,b}"],
+    "uuid[]": [None, [], "{NULL}", f"{{{{{NOBODY}}}}}"],
+    "integer[]": [None, [], [None], [-1], "{{1,2}}"],
+    "double precision[]": [
+        *(None, [], [None], "{{1,2}}"),
+        *([value] * WIDTH for value in (0.0, 1e300, 1e-300, math.nan)),
+    ],
+    "real[]": [None, [], [None], [0.0] * WIDTH, "{{1,2}}", [math.inf] * WIDTH],
+    "bytea[]": [None, [], "{NULL}", [b""]],
+    "bytea": [None, b"", b"\0" * 9],
+    "uuid": [None, NOBODY],
+    "interval": [None, "0", "-1 s", "infinity", "-infinity", "1 us"],
+    "timestamp with time zone": [None, "infinity", "-infinity", "294276-01-01"],
+    "date": [None, "infinity", "-infinity", "5874897-01-01"],
+}
+
+SOUND: dict[str, Any] = {
+    "text": "x",
+    "integer": 1,
+    "bigint": 1,
+    "double precision": 0.5,
+    "jsonb": "{}",
+    "text[]": ["x"],
+    "uuid": NOBODY,
+    "boolean": False,
+    "bytea": b"a",
+    "double precision[]": [0.1] * WIDTH,
+    "real[]": [0.1] * WIDTH,
+    "uuid[]": [NOBODY],
+    "interval": "1 min",
+    "timestamp with time zone": "2026-01-01",
+    "date": "1999-01-01",
+    "integer[]": [1],
+    "bytea[]": [b"a"],
+}
+
+
+def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection) -> None:
+    make_corpus(db, {"a.md": "Refunds are paid within 14 days.", "b.md": "Shipping is free."})
+    embed(db)
+    chunk = one(db, "select chunk_id from ragdb.search('docs', 'refunds', mode => 'lexical')")
+    trace = one(db, "select trace_id from ragdb.retrieve('docs', 'refunds', mode => 'lexical')")
+    named = {
+        "corpus": "docs",
+        "corpora": ["docs"],
+        "query": "refunds",
+        "chunk_id": chunk,
+        "chunk_ids": [chunk],
+        "anchor": chunk,
+        "trace_id": trace,
+        "embedder": "hash",
+        "uri": "a.md",
+        "mode": "lexical",
+        "queries": ["refunds"],
+    }
+    functions = db.execute(
+        """
+        select p.proname, p.pronargs - p.pronargdefaults,
+          array(select p.proargnames[i] from generate_series(1, p.pronargs) i),
+          array(select format_type(t, null) from unnest(p.proargtypes) with ordinality a (t, n)
+            order by n)
+        from pg_proc p
+        where p.pronamespace = 'ragdb'::regnamespace and p.prokind = 'f' and p.proname !~ '^_'
+          and p.prorettype <> 'trigger'::regtype and p.pronargs > 0
+        order by 1
+        """
+    ).fetchall()
+    internal = []
+    calls = 0
+    for function, required, names, types in functions:
+        sound = [named.get(n, SOUND[t]) for n, t in zip(names, types, strict=True)]
+        for at, kind in enumerate(types):
+            for value in HOSTILE[kind]:
+                # those before it that must be given, and it
+                given = {i: sound[i] for i in range(required)} | {at: value}
+                arguments = ", ".join(f'"{names[i]}" => %s::{types[i]}' for i in given)
+                query = f"select * from ragdb.{function}({arguments})".encode()
+                calls += 1
+                try:
+                    with db.transaction(force_rollback=True):
+                        db.execute(query, list(given.values()))
+                except RagdbError as error:
+                    if not (error.diag.message_detail and error.diag.message_hint):
+                        internal.append((function, names[at], str(value)[:40], "no hint"))
+                except psycopg.Error as error:
+                    internal.append((function, names[at], str(value)[:40], str(error)[:80]))
+    assert calls > 3000
+    assert internal == []
+
+
+def test_embed_query_refuses_a_time_that_is_none(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as connection:
+        for timeout in (math.nan, math.inf, 1e308, None):
+            with pytest.raises(InvalidArgument, match="timeout_s is"):
+                connection.execute("call ragdb.embed_query('x', timeout_s => %s)", (timeout,))
+
+
+def test_numbers_too_small_for_an_embedding_are_zero_and_too_large_are_refused(
+    db: Connection,
+) -> None:
+    make_corpus(db, {"a.md": "Refunds are paid within 14 days.", "b.md": "Shipping is free."})
+    embed(db)
+    near = [float(v) for v in ENCODER.encode(["Refunds are paid within 14 days."])[0]]
+    assert 0.0 in near
+    search = """
+      select chunk_id, score
+      from ragdb.search('docs', 'x', mode => 'semantic', query_embedding => %s::float8[])
+    """
+    tiny = [v or 1e-60 for v in near]
+    assert db.execute(search, (tiny,)).fetchall() == db.execute(search, (near,)).fetchall() != []
+    with pytest.raises(InvalidEmbedding, match="is not finite"):
+        db.execute(search, ([1e60, *near[1:]],))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda contract: contract.update(requireCitations="maybe"),
+        lambda contract: contract.update(abstained=-1),
+        lambda contract: contract.update(minGroundingCoverage=True),
+        lambda contract: contract.update(minGroundingCoverage="a lot"),
+        lambda contract: contract.update(minCitedChunks=1e300),
+        lambda contract: contract.update(minCitedChunks=1.5),
+        lambda contract: contract.update(evidencePolicy="strict"),
+        lambda contract: contract.update(evidencePolicy={"minTopScore": "high"}),
+    ],
+)
+def test_an_answer_contract_with_a_value_of_another_type_is_refused(
+    db: Connection, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    retrieval = {"query": "q", "chunks": [{"id": "c", "text": "Paid.", "source": "s", "score": 1}]}
+    contract: dict[str, Any] = {"query": "q", "answer": "Paid.", "groundingSpans": []}
+    evaluate = "select ragdb.evaluate_answer(%s, %s)"
+    assert one(db, evaluate, Jsonb(contract), Jsonb(retrieval))["status"] == "ungrounded"
+    spoil(contract)
+    with pytest.raises(RagdbError) as refused:
+        db.execute(evaluate, (Jsonb(contract), Jsonb(retrieval)))
+    assert refused.value.sqlstate == "RG442"
+
+
+def test_spans_that_are_no_list_ground_no_answer_that_has_to_cite(db: Connection) -> None:
+    retrieval = {"query": "q", "chunks": []}
+    listless: list[Any] = [True, {}, "x", None]
+    for spans in listless:
+        contract = {"query": "q", "answer": "Paid.", "groundingSpans": spans}
+        found = one(
+            db,
+            "select ragdb.evaluate_answer(%s, %s)",
+            Jsonb(contract | {"requireCitations": True}),
+            Jsonb(retrieval),
+        )
+        assert "CITATION_REQUIRED" in found["codes"]
+
+
+def test_a_pack_whose_omissions_are_no_list_has_none(db: Connection) -> None:
+    listless: list[Any] = [True, {}, "x", None]
+    for omitted in listless:
+        pack: dict[str, Any] = {"query": "q", "chunks": [], "omitted": omitted}
+        found = one(db, "select ragdb.evidence_pack_to_input(%s)", Jsonb(pack))
+        assert found["evidence"]["omitted"] == 0
