@@ -1178,6 +1178,12 @@ return case
 end;
 comment on function ragdb._quote(text) is 'Quotes a value for an error message, shortened to 80 characters.';
 
+-- array_position() refuses arrays of arrays with an error of its own
+create or replace function ragdb._is_list(items text[]) returns boolean
+language sql immutable parallel safe
+return case when pg_catalog.array_ndims(items) > 1 then false else pg_catalog.array_position(items, null) is null end;
+comment on function ragdb._is_list(text[]) is 'Whether an array, or null, has at most one dimension and no null in it.';
+
 -- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
 create or replace function ragdb._privilege(corpus_id integer, personal_of text, name text)
 returns integer
@@ -2452,8 +2458,8 @@ declare
   v_corpus ragdb.corpora := ragdb._open_corpus(prune_sources.corpus, 'write');
   v_uris text[];
 begin
-  if prefix is null or keep is null or array_position(keep, null) is not null then
-    raise exception 'prefix or keep is null'
+  if prefix is null or keep is null or not ragdb._is_list(keep) then
+    raise exception '%', case when prefix is null or keep is null then 'prefix or keep is null' else 'keep is no list of sources' end
       using errcode = 'RG400', detail = 'sources that begin with prefix and are not in keep are removed',
             hint = 'an empty prefix means every source, an empty keep means none';
   end if;
@@ -4570,6 +4576,25 @@ language sql immutable parallel safe
 return _numbers.embedding::real[];
 comment on function ragdb._numbers(vector) is 'Returns the numbers of a vector.';
 
+-- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is known whether one is there
+create or replace function ragdb._single(embedding float8[]) returns real[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if array_ndims(embedding) > 1 then
+    return '{{0}}';
+  end if;
+  if not exists (select from unnest(embedding) n (v) where n.v <> 0 and abs(n.v) not between 1e-37 and 3e38) then
+    return embedding::real[];
+  end if;
+  return array(
+    select case when abs(n.v) < 1e-37 then 0 when abs(n.v) > 3e38 then 'nan' else n.v end::real
+    from unnest(embedding) with ordinality n (v, place) order by n.place);
+end $$;
+comment on function ragdb._single(float8[]) is
+  'Returns numbers in the precision of an embedding: below 1e-37 zero, above 3e38 not a number. That, and {{0}} for an array of arrays, is refused by ragdb._check_embeddings().';
+
 -- Rounded to 1e-6: pgvector's sums differ by CPU in the last digits.
 create or replace function ragdb._similarity(a vector, b vector, metric text) returns float8
 language sql immutable parallel safe
@@ -4735,11 +4760,8 @@ begin
     return query select s.chunk_no, s.score, true
       from ragdb._scan_space(space, v_embedder.metric, query, k) s;
   else
-    return query
-      with scored as materialized (
-        select s.chunk_no, s.score from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s)
-      select s.chunk_no, s.score, true from scored s
-      where s.score >= coalesce((select l.score from scored l order by l.score desc limit 1 offset k - 1), 0);
+    return query select s.chunk_no, s.score, true
+      from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s;
   end if;
 end $$;
 comment on function ragdb._nearest(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
@@ -5827,8 +5849,8 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(embedding::real[], v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, embedding::real[]);
+  perform ragdb._check_embeddings(ragdb._single(embedding), v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, ragdb._single(embedding));
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
@@ -5966,9 +5988,22 @@ declare
   v_name text;
   v_ready boolean;
   v_error text;
-  v_until timestamptz := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
+  v_until timestamptz;
+  v_commit text;
+  v_rollback text;
 begin
-  if pg_catalog.transaction_timestamp() <> pg_catalog.statement_timestamp() then
+  -- Outside a block both are refused for the subtransaction, each in its own words; inside one, in the same words
+  begin
+    commit;
+  exception when invalid_transaction_termination then
+    v_commit := sqlerrm;
+  end;
+  begin
+    rollback;
+  exception when invalid_transaction_termination then
+    v_rollback := sqlerrm;
+  end;
+  if v_commit operator(pg_catalog.=) v_rollback then
     raise exception 'embed_query was called inside a transaction block'
       using errcode = 'RG419', detail = 'it commits, so that a worker sees the request, and waits for the answer',
             hint = 'call it on its own: outside begin … commit in psql, with autocommit in a driver';
@@ -5977,6 +6012,7 @@ begin
     raise exception 'timeout_s is %', coalesce(timeout_s::text, 'null')
       using errcode = 'RG400', detail = 'it is the time to wait in seconds', hint = 'pass 0 to 3600';
   end if;
+  v_until := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
   v_corpora := case when corpus is not null then array[corpus] else array(
     select distinct s.corpus from ragdb.embedding_status() s where s.state operator(pg_catalog.=) 'current') end;
   foreach v_name in array v_corpora loop
@@ -6730,6 +6766,7 @@ declare
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
   v_statistics ragdb.corpora;
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_mode text;
 begin
   if query is null or query !~ '\S' then
@@ -6753,9 +6790,9 @@ begin
       using errcode = 'RG400', detail = 'the legs of a hybrid search are joined by convex or rrf',
             hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
   end if;
-  if array_position(chunk_ids, null) is not null then
-    raise exception 'chunk_ids has a null'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  if not ragdb._is_list(chunk_ids) then
+    raise exception 'chunk_ids has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'pass a plain list without nulls';
   end if;
   if corpora is null or cardinality(corpora) = 0 then
     raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
@@ -6772,13 +6809,13 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
-  v_mode := ragdb._search_mode(v_corpora, mode, query, query_embedding::real[]);
+  v_mode := ragdb._search_mode(v_corpora, mode, query, v_embedding);
   return query
     with ranked as materialized (
       select c.corpus_id, c.name, r.*
       from unnest(v_corpora) c
         cross join lateral ragdb._rank(c, case when v_statistics is null then c else v_statistics end, search.query,
-          search.k, v_mode, search.filter, search.chunk_ids, search.query_embedding::real[], search.fusion,
+          search.k, v_mode, search.filter, search.chunk_ids, v_embedding, search.fusion,
           search.lexical_weight) r
       where r.score >= search.min_score and coalesce(r.lexical_score, 0) >= search.min_lexical
         and coalesce(r.semantic_score, 0) >= search.min_semantic
@@ -7223,7 +7260,7 @@ begin
     select h.chunk_id, h.text, h.metadata, h.score
     from ragdb._hits(v_corpus, array(
       select r from ragdb._rank_near(v_corpus, v_corpus, '', match_count, 'semantic', nullif(filter, '{}'), null,
-        query_embedding::real[], 'convex', 0.5) r
+        ragdb._single(query_embedding), 'convex', 0.5) r
       where r.score >= match_threshold), match_count, 'semantic') h
     order by h.rank;
 end $$;
@@ -7779,7 +7816,7 @@ begin
   end if;
   -- one statement, one snapshot: what is recorded is what was searched
   select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
-      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, _retrieve.query_embedding::real[]) as mode, array(
+      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, ragdb._single(_retrieve.query_embedding)) as mode, array(
       select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
         mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
         chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
@@ -7794,7 +7831,7 @@ begin
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
     v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.space).embedder_id,
-      ragdb._query_vector(v_found.corpus, v_found.space, query, query_embedding::real[]),
+      ragdb._query_vector(v_found.corpus, v_found.space, query, ragdb._single(query_embedding)),
       fusion, lexical_weight, min_lexical, min_semantic);
   end if;
   v_trace.limit_requested := k;
@@ -10401,11 +10438,11 @@ begin
   end if;
   v_found.token := ragdb._issue_token(v_corpus, v_found.slice, v_found.policy);
   v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query,
-    query_embedding::real[]);
+    ragdb._single(query_embedding));
   if v_found.mode in ('semantic', 'hybrid') then
     v_space := ragdb._current_space(v_corpus);
     v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
-      query_embedding::real[]);
+      ragdb._single(query_embedding));
     v_found.embedder_id := v_space.embedder_id;
     v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
   end if;
@@ -10897,10 +10934,12 @@ declare
   v_missing uuid;
 begin
   if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
-      or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true) then
+      or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true)
+      or not ragdb._is_list(propose.atom_ids::text[]) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
-      using errcode = 'RG400', detail = 'atom_ids has '
-        || coalesce(cardinality(propose.atom_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'atom_ids '
+        || coalesce('has ' || cardinality(propose.atom_ids) || case when ragdb._is_list(propose.atom_ids::text[]) then ''
+          else ', a null or several dimensions' end, 'is null'),
             hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
   select p.id into v_missing from unnest(propose.atom_ids) p (id)
@@ -11377,9 +11416,9 @@ comment on function ragdb._edit_distance(text, text) is 'Returns the Levenshtein
 create or replace function ragdb._nearest_name(word text, names text[]) returns text
 language sql immutable parallel safe
 return (
-  select n.name from pg_catalog.unnest(_nearest_name.names) n (name)
+  select pg_catalog.left(n.name, 64) from pg_catalog.unnest(_nearest_name.names) n (name)
   where n.name is not null and _nearest_name.word is not null
-  order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), n.name), n.name collate "C" limit 1);
+  order by ragdb._edit_distance(pg_catalog.left(_nearest_name.word, 40), pg_catalog.left(n.name, 64)), n.name collate "C" limit 1);
 comment on function ragdb._nearest_name(text, text[]) is 'Returns the name nearest to a word; null when there is none, or no word.';
 
 create or replace function ragdb._contract_slug(name text) returns text
@@ -11438,7 +11477,7 @@ begin atomic
       case pg_catalog.jsonb_typeof(w.v -> 'columns') when 'object' then w.v -> 'columns' else '{}' end as columns,
       w.v ->> 'prompt_sha256' as prompt_sha256,
       ragdb._whole(w.v ->> 'line', 1, 10000000)::integer as line, ragdb._whole(w.v ->> 'column', 1, 10000000)::integer as "column",
-      pg_catalog.jsonb_typeof(w.v) = 'object' and pg_catalog.jsonb_typeof(w.v -> 'node') = 'string'
+      pg_catalog.jsonb_typeof(w.v) = 'object' and pg_catalog.jsonb_typeof(w.v -> 'node') is not distinct from 'string'
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'keys'), 'object') = 'object'
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'children'), 'array') in ('array', 'null')
         and coalesce(pg_catalog.jsonb_typeof(w.v -> 'columns'), 'object') = 'object'
@@ -12692,6 +12731,28 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
 comment on function ragdb._diagnostic(text, text, integer, text) is 'Returns a diagnostic of an answer.';
 
+create or replace function ragdb._is_answer_contract(contract jsonb) returns boolean
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(contract) is not distinct from 'object'
+    and coalesce(pg_catalog.jsonb_typeof(contract -> 'evidencePolicy'), 'null') in ('object', 'null')
+  then coalesce(contract ->> 'unit', 'codepoint') in ('codepoint', 'utf16', 'byte')
+    and not exists (
+      select from pg_catalog.jsonb_each(contract) f (key, value)
+      where f.key in ('requireCitations', 'lexicalSupport', 'abstained', 'allowAbstain')
+        and pg_catalog.jsonb_typeof(f.value) not in ('boolean', 'null'))
+    and not exists (
+      select from (values
+        (contract -> 'minGroundingCoverage', true, 1), (contract -> 'minCitedChunks', false, 1000000),
+        (contract #> '{evidencePolicy,minRetrievedChunks}', false, 1000000),
+        (contract #> '{evidencePolicy,minTopScore}', true, 1000000)) f (value, is_fraction, high)
+      where pg_catalog.jsonb_typeof(f.value) <> 'null' and case pg_catalog.jsonb_typeof(f.value)
+          when 'number' then (f.value #>> '{}')::numeric not between 0 and f.high
+            or not f.is_fraction and pg_catalog.mod((f.value #>> '{}')::numeric, 1) <> 0
+          else true end)
+  else false end;
+comment on function ragdb._is_answer_contract(jsonb) is
+  'Whether an object has what ragdb.evaluate_answer() takes, each of its type and in its range.';
+
 create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -12699,10 +12760,10 @@ as $$
 declare
   v_answer text := case jsonb_typeof(contract -> 'answer') when 'string' then contract ->> 'answer' end;
   v_unit text := coalesce(contract ->> 'unit', 'codepoint');
-  v_minimum float8 := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
-  v_cites boolean := coalesce((contract ->> 'requireCitations')::boolean, false);
-  v_supports boolean := coalesce((contract ->> 'lexicalSupport')::boolean, true);
-  v_abstained boolean := coalesce((contract ->> 'abstained')::boolean, false);
+  v_minimum float8;
+  v_cites boolean;
+  v_supports boolean;
+  v_abstained boolean;
   v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
   v_diagnostics jsonb[] := '{}';
   v_chunks jsonb;
@@ -12722,11 +12783,15 @@ declare
   v_numbers boolean := true;
   v_number text;
 begin
-  if jsonb_typeof(contract) is distinct from 'object' or v_unit not in ('codepoint', 'utf16', 'byte') or not v_minimum between 0 and 1 then
+  if not ragdb._is_answer_contract(contract) then
     raise exception 'contract is no answer contract'
       using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
-            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage": 0 to 1, "unit": "codepoint", "utf16" or "byte"}';
+            hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations": true or false, "minGroundingCoverage": 0 to 1, "minCitedChunks": a whole number, "unit": "codepoint", "utf16" or "byte"}';
   end if;
+  v_minimum := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_cites := coalesce((contract ->> 'requireCitations')::boolean, false);
+  v_supports := coalesce((contract ->> 'lexicalSupport')::boolean, true);
+  v_abstained := coalesce((contract ->> 'abstained')::boolean, false);
   if ragdb._retrieval_problem('', coalesce(retrieval, 'null')) is not null then
     return jsonb_build_object('query', contract -> 'query', 'passed', false, 'status', 'invalid', 'groundingCoverage', 0, 'groundedChars', 0, 'answerChars', 0,
       'evidenceSufficient', false, 'abstained', v_abstained, 'citedChunkIds', '[]'::jsonb, 'sources', '[]'::jsonb,
@@ -12824,7 +12889,7 @@ begin
       v_diagnostics := v_diagnostics || ragdb._diagnostic('EVIDENCE_INSUFFICIENT', 'too few chunks, or none that scores enough');
     end if;
     if v_total > 0 then
-      if v_cites and coalesce(jsonb_array_length(nullif(contract -> 'groundingSpans', 'null')), 0) = 0 then
+      if v_cites and (jsonb_typeof(contract -> 'groundingSpans') = 'array' and contract -> 'groundingSpans' <> '[]') is not true then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
       end if;
       if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
@@ -12896,8 +12961,8 @@ as $$
 declare
   v_marker record;
 begin
-  if answer is null or chunk_ids is null or array_position(chunk_ids, null) is not null then
-    raise exception '% null', case when answer is null then 'answer is' else 'chunk_ids is or has a' end
+  if answer is null or chunk_ids is null or not ragdb._is_list(chunk_ids) then
+    raise exception '%', case when answer is null then 'answer is null' else 'chunk_ids is null or no plain list' end
       using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1', hint = 'pass the ids in the order in which the chunks were numbered';
   end if;
   for v_marker in select m.* from ragdb._markers(answer) m loop
@@ -14492,7 +14557,7 @@ declare
   v_grades integer[];
 begin
   if k is null or k not between 1 and 100 or mode is null or mode not in ('semantic', 'hybrid')
-    or queries is null or array_position(queries, null) is not null or cardinality(queries) > 10000
+    or queries is null or not ragdb._is_list(queries) or cardinality(queries) > 10000
   then
     raise exception 'k, mode or queries is out of range'
       using errcode = 'RG400', detail = 'two spaces are compared by the k best of each query',
@@ -15058,9 +15123,9 @@ begin
       using errcode = 'RG400', detail = 'it is the most that the text of a pack may hold',
             hint = 'pass 1 to 10000000, or leave it out for no limit';
   end if;
-  if array_position(chunk_ids, null) is not null then
-    raise exception 'chunk_ids has a null'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'remove the nulls';
+  if not ragdb._is_list(chunk_ids) then
+    raise exception 'chunk_ids has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them', hint = 'pass a plain list without nulls';
   end if;
   if trace_id is not null then
     v_trace := ragdb._open_trace(trace_id);
@@ -15133,7 +15198,7 @@ begin
         select jsonb_agg(jsonb_build_object('source_id', c.chunk -> 'source_id', 'chunk_id', c.chunk -> 'chunk_id',
             'text', ragdb._evidence_text(c.chunk ->> 'text')) order by c.n)
         from jsonb_array_elements(pack -> 'chunks') with ordinality c (chunk, n)), '[]'),
-      'omitted', jsonb_array_length(coalesce(nullif(pack -> 'omitted', 'null'), '[]'))));
+      'omitted', jsonb_array_length(case jsonb_typeof(pack -> 'omitted') when 'array' then pack -> 'omitted' else '[]' end)));
 end $$;
 comment on function ragdb.evidence_pack_to_input(jsonb) is
   'Returns a pack as the input of a task that answers from evidence: question, and evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number omitted. Raises RG460.';
@@ -17822,8 +17887,8 @@ language sql stable parallel safe security definer
 begin atomic
   select k.name collate "default" from ragdb.corpora k
   where k.personal_of is null and ragdb._privilege(k.corpus_id, k.personal_of, k.name) > 0
-    and exists (select from ragdb.chunks c
-      where c.corpus_id = k.corpus_id and c.chunk_id = any (corpora_with_chunks.chunk_ids))
+    and exists (select from pg_catalog.unnest(corpora_with_chunks.chunk_ids) i (chunk_id)
+      join ragdb.chunks c on c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id)
   order by k.name;
 end;
 comment on function ragdb.corpora_with_chunks(text[]) is
@@ -18964,7 +19029,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 9735f46dbcfae22f';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ddce487f5b740d06';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
