@@ -4760,8 +4760,11 @@ begin
     return query select s.chunk_no, s.score, true
       from ragdb._scan_space(space, v_embedder.metric, query, k) s;
   else
-    return query select s.chunk_no, s.score, true
-      from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s;
+    return query
+      with scored as materialized (
+        select s.chunk_no, s.score from ragdb._score_chunks(space, v_embedder.metric, query, chunk_nos) s)
+      select s.chunk_no, s.score, true from scored s
+      where s.score >= coalesce((select l.score from scored l order by l.score desc limit 1 offset k - 1), 0);
   end if;
 end $$;
 comment on function ragdb._nearest(ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
@@ -19029,7 +19032,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source ddce487f5b740d06';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source e6e400060dfe5cf5';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
