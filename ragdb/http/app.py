@@ -25,21 +25,9 @@ from ragdb.client import AsyncDatabase
 from ragdb.errors import RagdbError
 from ragdb.functions import CapabilitySchemasRow, RetrievalTraces, TurnHit
 from ragdb.http import models as m
-from ragdb.http.gate import Answer, Gate, error
+from ragdb.http.gate import STATUSES, Answer, Gate, error
 from ragdb.http.server import CLIENT, Config, Refused, Server, span
 
-# statuses of the words that a capability answers with
-STATUSES = {
-    "bad_request": 400,
-    "unauthorized": 401,
-    "not_found": 404,
-    "timeout": 408,
-    "conflict": 409,
-    "rate_limited": 429,
-    "capacity_exceeded": 429,
-    "internal_error": 500,
-    "partition": 503,
-}
 # codes that clients of the Graph Kernel know; the others are the names of our errors
 CODES = {
     "RG400": "BAD_REQUEST",

@@ -21,6 +21,19 @@ access = logging.getLogger("ragdb.http.access")
 
 CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEALTH = ("/health", "/live", "/ready")
+# statuses of the words that a capability answers with
+STATUSES = {
+    "bad_request": 400,
+    "unauthorized": 401,
+    "not_found": 404,
+    "timeout": 408,
+    "conflict": 409,
+    "rate_limited": 429,
+    "capacity_exceeded": 429,
+    "internal_error": 500,
+    "partition": 503,
+}
+WORDS = {status: word for word, status in STATUSES.items()}
 
 
 class Answer(JSONResponse):
@@ -46,13 +59,17 @@ def error(
     details: Any = None,
     **more: str,
 ) -> Answer:
-    """An error's answer; `more` are headers."""
+    """An error's answer; `more` are headers. That of a capability has its wire word as error."""
     body = {
         "error": message,
         "code": code,
         "correlation_id": scope["correlation_id"],
         "details": details,
     }
+    if scope["path"].startswith("/capabilities/"):
+        body |= {"error": WORDS.get(status, "bad_request"), "message": message}
+        if "Retry_After" in more:
+            body["retry_after_ms"] = 1000 * int(more["Retry_After"])
     headers = {name.replace("_", "-"): value for name, value in more.items()}
     if status == 401:
         headers.setdefault("WWW-Authenticate", "Bearer")

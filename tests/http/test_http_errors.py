@@ -111,6 +111,53 @@ def test_what_is_wrong_has_its_code(
     check(api(method, path, body), status, code)
 
 
+@pytest.mark.parametrize(
+    ("role", "body", "status", "word"),
+    [
+        ("reader", b"{", 400, "bad_request"),
+        ("reader", b'{"a": "\\u0000"}', 400, "bad_request"),
+        ("nonsense", {}, 401, "unauthorized"),
+        ("stranger", {}, 401, "unauthorized"),
+        ("reader", {}, 400, "bad_request"),
+    ],
+)
+def test_an_error_of_a_capability_has_its_wire_word_wherever_it_is_found(
+    api: Api, role: str, body: Any, status: int, word: str
+) -> None:
+    answer = api("POST", "/capabilities/rag.query@1.0", body, role=role)
+    assert check(answer, status, word.upper())["error"] == word
+    assert answer.body["message"]
+
+
+def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_words(
+    start: Start,
+) -> None:
+    api = start()
+    request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
+    with psycopg.connect(api.dsn) as db:
+        # a capability has its own limit, and no flag: here the database cancels
+        db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
+        ((thread, answers),) = blocked(api, "/capabilities/rag.query@1.0", request)
+        wait_for_lock(api.dsn)
+        db.execute(
+            "select pg_cancel_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        thread.join(20)
+    assert check(answers[0], 408, "TIMEOUT")["error"] == "timeout"
+    with psycopg.connect(api.dsn) as db:
+        db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
+        ((thread, answers),) = blocked(api, "/capabilities/rag.query@1.0", request)
+        wait_for_lock(api.dsn)
+        db.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        thread.join(20)
+    gone = check(answers[0], 503, "SERVICE_UNAVAILABLE")
+    assert (gone["error"], gone["retry_after_ms"]) == ("partition", 1000)
+
+
 def test_an_anchor_in_two_corpora_needs_its_corpus_named(start: Start) -> None:
     api = start()
     with psycopg.connect(api.dsn) as db:
