@@ -19,6 +19,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.security import HTTPBearer
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from ragdb import __version__
 from ragdb.client import AsyncDatabase
@@ -40,7 +41,7 @@ WHAT = {
     400: "A field is missing, unknown or out of range (INVALID_TURN_ID, BAD_REQUEST, …).",
     401: "No token, an unknown one, or a right that its role lacks (UNAUTHORIZED).",
     404: "What is named does not exist for this role (SLICE_FAILED, POLICY_NOT_FOUND, …).",
-    408: "The statement took longer than it may (TIMEOUT).",
+    408: "The statement took longer than it may, or the body did not come (TIMEOUT).",
     409: "It contradicts what is there (CORPUS_AMBIGUOUS, NO_SIGNING_KEY, …).",
     413: "The body is over the limit (PAYLOAD_TOO_LARGE).",
     429: "Too much at once (CAPACITY_EXCEEDED, RATE_LIMITED).",
@@ -73,6 +74,7 @@ def create_app(config: Config) -> FastAPI:
         lifespan=lifespan,
         default_response_class=Answer,
         redoc_url=None,
+        redirect_slashes=False,
         dependencies=[Depends(_only_known_parameters)],
     )
     app.add_middleware(
@@ -80,6 +82,7 @@ def create_app(config: Config) -> FastAPI:
         max_body=config.max_body,
         max_blob=config.max_blob,
         max_requests=config.max_requests,
+        stall=config.stall,
     )
     app.state.server = server
     _errors(app, server)
@@ -130,20 +133,27 @@ def _errors(app: FastAPI, server: Server) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> Answer:
         found = problem.errors()
-        places = [".".join(str(part) for part in one["loc"]) for one in found]
+        places = [".".join(str(part) for part in one["loc"])[:80] for one in found]
         code = "INVALID_TURN_ID" if any("anchor_turn_id" in p for p in places) else "BAD_REQUEST"
         listed = [
             {"field": place, "problem": one["msg"][:200]}
             for place, one in zip(places, found, strict=True)
         ]
-        first = f"{listed[0]['field'][:80]}: {listed[0]['problem']}"
+        first = f"{listed[0]['field']}: {listed[0]['problem']}"
+        if isinstance(problem.body, bytes):  # left unread, because it does not say that it is JSON
+            first = "body: its Content-Type is not application/json"
         if code == "INVALID_TURN_ID":
             first = f"Invalid anchor turn ID: {first}"
         return error(request.scope, 400, code, first, listed[:20])
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, problem: HTTPException) -> Answer:
-        codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 413: "PAYLOAD_TOO_LARGE"}
+        codes = {
+            404: "NOT_FOUND",
+            405: "METHOD_NOT_ALLOWED",
+            408: "TIMEOUT",
+            413: "PAYLOAD_TOO_LARGE",
+        }
         code = codes.get(problem.status_code, "BAD_REQUEST")
         more = {k: v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
         return error(request.scope, problem.status_code, code, str(problem.detail), **more)
@@ -173,9 +183,14 @@ def _errors(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(psycopg.DataError)
     @app.exception_handler(UnicodeError)
+    @app.exception_handler(RecursionError)
     async def unstorable(request: Request, _: Exception) -> Answer:
-        message = "a text has characters, or a number a size, that cannot be stored"
+        message = "a text has characters, a number a size, or a list a depth that cannot be stored"
         return error(request.scope, 400, "BAD_REQUEST", message)
+
+    @app.exception_handler(ClientDisconnect)
+    async def hung_up(request: Request, _: Exception) -> Answer:
+        return error(request.scope, 400, "BAD_REQUEST", "the body ended before its length")
 
     @app.exception_handler(TooManyRequests)
     async def crowded(request: Request, _: Exception) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -82,9 +83,12 @@ class Gate:
     The log has one JSON object a request: the route's template, never its path, query or body.
     """
 
-    def __init__(self, app: ASGIApp, *, max_body: int, max_blob: int, max_requests: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, max_body: int, max_blob: int, max_requests: int, stall: float
+    ) -> None:
         self.app = app
         self.max_body, self.max_blob, self.max_requests = max_body, max_blob, max_requests
+        self.stall = stall
         self.at_work = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,11 +152,17 @@ class Gate:
             await self._too_large(scope, limit)(scope, receive, send)
             return
         size = 0
-        started = False
+        is_whole = started = False
 
         async def counted() -> Message:
-            nonlocal size
-            message = await receive()
+            nonlocal size, is_whole
+            try:
+                # whoever sends half a body must not keep a place among the requests at work
+                async with asyncio.timeout(None if is_whole else self.stall):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, f"no byte of the body for {self.stall:g} s") from None
+            is_whole = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > limit:
                 raise HTTPException(413, f"the body has more than {limit} bytes")

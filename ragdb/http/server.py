@@ -55,6 +55,8 @@ class Config:
     max_body: int = 4 * 2**20
     max_blob: int = 64 * 2**20
     max_requests: int = 64
+    stall: float = 20
+    """Seconds that a body may pause."""
 
 
 class Refused(Exception):

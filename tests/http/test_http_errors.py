@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import json
+import socket
 import subprocess
 import threading
 from collections.abc import Callable
@@ -11,6 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from ragdb.http.app import create_app
+from ragdb.http.server import Config
 from tests.embedding import one
 from tests.http.conftest import ANCHOR, RAGDB, SECRET, Api, Response
 from tests.http.test_http_routes import SEARCH, wait_for_lock
@@ -103,12 +108,36 @@ def test_an_id_of_a_document_is_a_turn_id(api: Api) -> None:
         ("POST", "/api/policies", {"max_nodes": 0}, 400, "BAD_REQUEST"),
         ("POST", "/api/policies", {}, 401, "UNAUTHORIZED"),
         ("POST", "/api/blobs", b"x" * 100, 401, "UNAUTHORIZED"),
+        ("POST", "/api/slice/", {"anchor_turn_id": ANCHOR}, 404, "NOT_FOUND"),
     ],
 )
 def test_what_is_wrong_has_its_code(
     api: Api, method: str, path: str, body: Any, status: int, code: str
 ) -> None:
     check(api(method, path, body), status, code)
+
+
+@pytest.mark.parametrize("path", ["/api/rag/search/slice", "/capabilities/rag.query@1.0"])
+def test_lists_of_any_depth_are_refused(api: Api, path: str) -> None:
+    """There is a depth that can be read but not be written again."""
+    for depth in range(900, 980, 2):
+        nested = b'{"a":' * depth + b"1" + b"}" * depth
+        body = b'{"query": "x", "anchor_turn_id": "%s", "filter": %s}' % (ANCHOR.encode(), nested)
+        if path.startswith("/capabilities"):
+            body = b'{"params": {"corpus": "docs"}, "input": {"query": "x", "filter": %s}}' % nested
+        assert api("POST", path, body).status == 400, depth
+
+
+def test_an_error_quotes_little_of_a_long_field_name(api: Api) -> None:
+    answer = api("POST", "/api/slice", {"anchor_turn_id": ANCHOR, "x" * 5000: 1})
+    assert len(str(check(answer, 400, "BAD_REQUEST"))) < 600
+
+
+def test_a_body_that_is_not_called_json_is_told_so(api: Api) -> None:
+    """What curl --data sends."""
+    for kind in ("application/x-www-form-urlencoded", "text/plain"):
+        answer = api("POST", "/api/slice", {"anchor_turn_id": ANCHOR}, Content_Type=kind)
+        assert "Content-Type" in check(answer, 400, "BAD_REQUEST")["error"]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +185,51 @@ def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_wor
         thread.join(20)
     gone = check(answers[0], 503, "SERVICE_UNAVAILABLE")
     assert (gone["error"], gone["retry_after_ms"]) == ("partition", 1000)
+
+
+@pytest.mark.parametrize("path", ["/api/slice", "/api/blobs", "/capabilities/rag.query@1.0"])
+def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -> None:
+    host, port = api.url.removeprefix("http://").split(":")
+    mine = f"gone{path}".replace("/", ".").replace("@", ".")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {api.tokens['writer']}\r\nX-Correlation-ID: {mine}\r\n"
+            "Content-Length: 1000\r\n\r\n{".encode()
+        )
+    text = api.log(lambda line: mine in line)
+    (line,) = (line for line in text.splitlines() if mine in line)
+    assert json.loads(line)["status"] == 400
+
+
+def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:
+    app = create_app(Config(api.dsn, stall=0.1))
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if not began:
+            began.append(True)
+            return {"type": "http.request", "body": b"{", "more_body": True}
+        return await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    for path in ("/api/slice", "/capabilities/rag.query@1.0"):
+        began: list[bool] = []
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "scheme": "http",
+            "http_version": "1.1",
+            "headers": [(b"content-type", b"application/json"), (b"content-length", b"1000")],
+        }
+        asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
+        assert (sent[-2]["status"], json.loads(sent[-1]["body"])["code"]) == (408, "TIMEOUT")
 
 
 def test_an_anchor_in_two_corpora_needs_its_corpus_named(start: Start) -> None:
