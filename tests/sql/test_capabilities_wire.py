@@ -98,6 +98,11 @@ def test_text_is_left_out_on_demand(docs: Connection) -> None:
         ({"year": 2024}, ["Fares"]),
         ({"year": {"lt": 2024}}, [None]),
         ({"min_year": "2021"}, []),  # no bound: a field of that name
+        ({"min_year": 2019, "year": {"lt": 2024}}, [None]),
+        ({"max_year": 2030, "year": 2024}, ["Fares"]),
+        ({"max_year": 2021, "year": 2024}, []),
+        ({"min_year": 2019, "year": None}, []),
+        ({"max_year": 2021, "year": [2024]}, []),
     ],
 )
 def test_a_filter_bounds_what_it_names(docs: Connection, given: Any, titles: list[Any]) -> None:
@@ -119,6 +124,7 @@ def test_a_filter_bounds_what_it_names(docs: Connection, given: Any, titles: lis
         query("x" * 32769),
         query("refunds", include_text=1),
         query("refunds", filter=[1]),
+        query("refunds", filter={"min_year": 2019, "year": {"gte": 2021}}),
         {"params": {"corpus": "docs"}, "input": {}},
         {"params": {"corpus": 7}, "input": {"query": "x"}},
         {"params": {}, "input": {"query": "x"}},
