@@ -10,6 +10,8 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -121,6 +123,8 @@ class Tools:
             open=False,
             kwargs={"application_name": f"ragdb/{ragdb.__version__} mcp"},
             configure=self._configure,
+            # the database may have been restarted since the last question
+            check=ConnectionPool.check_connection,
         )
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
@@ -181,7 +185,11 @@ class Tools:
         if builtin is None:
             return self.bound(name, arguments)
         try:
-            jsonschema.validate(arguments, _object(builtin.properties, builtin.required))
+            jsonschema.validate(
+                arguments,
+                _object(builtin.properties, builtin.required),
+                format_checker=jsonschema.FormatChecker(),
+            )
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
             raise ToolError(f"{at}{error.message[:200]}") from None
@@ -662,7 +670,7 @@ async def _run(action: Callable[[], Any]) -> Any:
 def _as_protocol_error() -> Iterator[None]:
     try:
         yield
-    except (ToolError, RagdbError) as error:
+    except (ToolError, RagdbError, psycopg.DataError) as error:
         raise MCPError(types.INVALID_PARAMS, _shown(error)) from None
     except (psycopg.Error, PoolTimeout) as error:
         raise MCPError(types.INTERNAL_ERROR, _shown(error)) from None
@@ -741,16 +749,24 @@ def server(tools: Tools) -> Server[Any]:
 
 
 def serve_stdio(tools: Tools) -> None:
-    """Speak on stdin and stdout until stdin ends."""
+    """Speak on stdin and stdout until stdin ends. Raises BrokenPipeError when nobody reads."""
     from mcp.server.stdio import stdio_server
+
+    # the thread that waits for stdin would outlive a KeyboardInterrupt until the next line comes
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     async def run() -> None:
         made = server(tools)
         async with stdio_server() as (read, write):
             await made.run(read, write, made.create_initialization_options())
 
-    with tools.pool:
-        anyio.run(run)
+    try:
+        with tools.pool:
+            anyio.run(run)
+    except BaseExceptionGroup as problems:
+        if problems.split(BrokenPipeError)[1] is None:
+            raise BrokenPipeError from None
+        raise
 
 
 def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
@@ -761,19 +777,14 @@ def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) ->
     return app if token is None else _Guard(app, token)
 
 
-def serve_http(tools: Tools, host: str, port: int) -> None:
+def serve_http(tools: Tools, host: str, listener: socket.socket) -> None:
     """Serve HTTP until interrupted."""
     import uvicorn
 
-    token = os.environ.get(TOKEN) or None
+    app = http_app(tools, host, os.environ.get(TOKEN) or None)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
     with tools.pool:
-        uvicorn.run(
-            http_app(tools, host, token),
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-        )
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 class _Guard:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import Failure, Session, verb
+from ragdb.cli.serve import Port, listen
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -29,7 +30,7 @@ def mcp(
         typer.Option("--record", help="Record retrievals; the tools then say that they write."),
     ] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+    port: Port = 8765,
 ) -> None:
     """Serve search, traces and the tools of contracts to models, by the Model Context Protocol.
 
@@ -61,5 +62,6 @@ def mcp(
     if transport == "stdio":
         served.serve_stdio(tools)
     else:
-        session.note(f"listening on http://{host}:{port}/mcp")
-        served.serve_http(tools, host, port)
+        listener, url = listen(host, port)
+        session.note(f"listening on {url}/mcp")
+        served.serve_http(tools, host, listener)

@@ -13,6 +13,7 @@ import typer
 
 from ragdb.cli.app import DATABASE, Failure, Session, verb
 
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
@@ -28,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def serve(
     session: Session,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8000,
+    port: Port = 8000,
     corpus: Annotated[
         str | None, typer.Option("--corpus", "-c", help="Corpus of requests that name none.")
     ] = None,
@@ -38,7 +39,9 @@ def serve(
     ] = None,
     pool: Annotated[int, typer.Option(min=1, max=1000, help="Connections at most.")] = 8,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests at work at most.")] = 64,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a statement.")] = 30,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=2_000_000, help="Seconds for a statement.")
+    ] = 30,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds that a request waits for a worker.")
     ] = 2,
@@ -82,15 +85,8 @@ def serve(
         )
     )
     _log_to_stderr(session.quiet)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise Failure(f"{host}:{port}: {error.strerror}", hint="choose another --port") from None
-    # asyncio does so for its own sockets only; an answer is two packets, and the second waits
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    shown = f"[{host}]" if ":" in host else host
-    session.note(f"listening on http://{shown}:{listener.getsockname()[1]}, see /docs")
+    listener, url = listen(host, port)
+    session.note(f"listening on {url}, see /docs")
     config = uvicorn.Config(
         application,
         log_config=None,
@@ -99,6 +95,19 @@ def serve(
         timeout_graceful_shutdown=grace,
     )
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, str]:
+    """A listening socket and its URL. Raises Failure."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise Failure(f"{host}:{port}: {error.strerror}", hint="choose another --port") from None
+    # asyncio does so for its own sockets only; an answer is two packets, and the second waits
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    shown = f"[{host}]" if ":" in host else host
+    return listener, f"http://{shown}:{listener.getsockname()[1]}"
 
 
 def _log_to_stderr(quiet: bool) -> None:
@@ -122,7 +131,8 @@ def token_create(
     name: Name,
     role: Annotated[str, typer.Option("--role", "-r", help="Role of requests that bear it.")],
     days: Annotated[
-        float | None, typer.Option(help="Days until it is refused; without, never.")
+        float | None,
+        typer.Option(min=0, max=36500, help="Days until it is refused; without, never."),
     ] = None,
 ) -> None:
     """Make a token and print it, this once: the database keeps only its hash."""

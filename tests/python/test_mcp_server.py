@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import psycopg
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INVALID_PARAMS
 from typer.testing import CliRunner
 
 import ragdb
@@ -197,25 +199,18 @@ def test_a_client_lists_and_calls_every_tool_of_a_process_and_nothing_is_written
 @pytest.fixture
 def http(dsn: str, login_dsn: str) -> Iterator[str]:
     """The address of a server that wants a token, connected as a reader."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
     environment = {**os.environ, "RAGDB_DATABASE_URL": login_dsn, "RAGDB_MCP_TOKEN": "sesame"}
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "mcp", "--transport", "http", "--port", str(port)],
+        [sys.executable, "-c", COMMAND, "mcp", "--transport", "http", "--port", "0"],
         env=environment,
         stderr=subprocess.PIPE,
+        text=True,
     )
+    assert process.stderr
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
+        shown = process.stderr.readline()
+        assert shown.startswith("listening on http://127.0.0.1:"), shown
+        yield shown.split()[-1]
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -249,6 +244,74 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
     forged = urllib.request.Request(http, body, {**headers, "Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError, match="421"):  # DNS rebinding
         urllib.request.urlopen(forged, timeout=10)
+
+
+def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: str) -> None:
+    async def conversation(client: Client) -> None:
+        for _ in range(3):
+            made = await client.call_tool("list_corpora", {})
+            assert not made.is_error, made
+            with psycopg.connect(clone) as db:
+                db.execute(
+                    "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                    " where datname = current_database() and application_name like 'ragdb/% mcp'"
+                )
+
+    talk(clone, conversation)
+
+
+@pytest.fixture
+def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server on stdio that has been greeted."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "mcp"],
+        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    version = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    say(process, id=1, method="initialize", params={**version, "clientInfo": GREETER})
+    assert b"serverInfo" in process.stdout.readline()
+    say(process, method="notifications/initialized")
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+
+
+GREETER = {"name": "test", "version": "1"}
+
+
+def say(process: subprocess.Popen[bytes], **message: Any) -> None:
+    assert process.stdin
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+
+
+def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
+    piped.send_signal(signal.SIGINT)
+    assert piped.wait(5) == -signal.SIGINT
+
+
+def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
+    piped: subprocess.Popen[bytes],
+) -> None:
+    assert piped.stdin
+    assert piped.stdout
+    assert piped.stderr
+    piped.stdout.close()
+    say(piped, id=2, method="ping")
+    time.sleep(0.5)  # it answers, and nobody reads
+    piped.stdin.close()
+    assert piped.wait(20) == 0
+    assert piped.stderr.read() == b""
 
 
 def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> None:
@@ -301,7 +364,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
         ("get_trace", {"trace_id": "0190f3c4-0000-7000-8000-000000000000"}, "RG407"),
-        ("get_trace", {"trace_id": "x"}, "invalid input syntax for type uuid"),
+        ("get_trace", {"trace_id": "x"}, "trace_id: 'x' is not a 'uuid'"),
         ("search_slice", {"corpus": "docs", "query": "x", "k": 0}, "k: 0 is less"),
         ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
         ("search_slice", {"corpus": "bare", "query": "x"}, "nothing to anchor a slice in"),
@@ -323,9 +386,13 @@ def test_an_unknown_tool_resource_or_prompt_is_an_error_of_the_protocol(dsn: str
     async def conversation(client: Client) -> None:
         with pytest.raises(MCPError, match="unknown tool"):
             await client.call_tool("drop_corpus", {"corpus": "docs"})
-        for uri in ("ragdb://corpus/nowhere", "ragdb://corpus/", "file:///etc/passwd"):
-            with pytest.raises(MCPError, match=r"unknown resource|nowhere"):
+        for uri in (
+            *("ragdb://corpus/nowhere", "ragdb://corpus/", "file:///etc/passwd"),
+            "ragdb://corpus/docs/a%00b",
+        ):
+            with pytest.raises(MCPError, match=r"unknown resource|nowhere|NUL") as caught:
                 await client.read_resource(uri)
+            assert caught.value.error.code == INVALID_PARAMS
         with pytest.raises(MCPError, match="unknown prompt"):
             await client.get_prompt("AnswerDocs")
 
@@ -471,6 +538,7 @@ tool name=T
         (["--transport", "sse"], "neither stdio nor http"),
         (["--transport", "http", "--host", "0.0.0.0"], "there is no token"),
         (["--corpus", "nowhere"], "does not exist"),
+        (["--transport", "http", "--port", "{taken}"], "ddress already in use"),
     ],
 )
 def test_what_cannot_be_served_is_refused(
@@ -478,6 +546,8 @@ def test_what_cannot_be_served_is_refused(
 ) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
     monkeypatch.delenv("RAGDB_MCP_TOKEN", raising=False)
-    done = CliRunner().invoke(app, ["mcp", *arguments])
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = CliRunner().invoke(app, ["mcp", *(a.format(taken=port) for a in arguments)])
     assert done.exit_code == 2
     assert message in done.stderr
