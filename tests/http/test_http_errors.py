@@ -13,7 +13,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
+from ragdb.cli import app
 from ragdb.http.app import create_app
 from ragdb.http.server import Config
 from tests.embedding import one
@@ -203,7 +205,7 @@ def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -
 
 
 def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:
-    app = create_app(Config(api.dsn, stall=0.1))
+    served = create_app(Config(api.dsn, stall=0.1))
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -228,7 +230,7 @@ def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None
             "http_version": "1.1",
             "headers": [(b"content-type", b"application/json"), (b"content-length", b"1000")],
         }
-        asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
+        asyncio.run(asyncio.wait_for(served(scope, receive, send), 10))
         assert (sent[-2]["status"], json.loads(sent[-1]["body"])["code"]) == (408, "TIMEOUT")
 
 
@@ -374,8 +376,7 @@ def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:
     assert SECRET not in text
 
 
-def test_a_server_without_a_database_says_so(capfd: pytest.CaptureFixture[str]) -> None:
-
+def test_a_server_without_a_database_says_so() -> None:
     done = subprocess.run(
         [*RAGDB, "serve", "-d", "host=/nowhere dbname=x"],
         capture_output=True,
@@ -384,3 +385,18 @@ def test_a_server_without_a_database_says_so(capfd: pytest.CaptureFixture[str]) 
     )
     assert done.returncode == 3
     assert "ragdb:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["serve", "--port", "99999"],
+        ["serve", "--timeout", "inf"],
+        ["serve", "--timeout", "1e10"],
+        *(["token", "create", "x", "--role", "y", "--days", d] for d in ("nan", "inf", "1e12")),
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_a_wrong_use(arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert "Invalid value" in done.stderr
