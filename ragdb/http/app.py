@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import math
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from ragdb import __version__
+from ragdb.cli.output import record
 from ragdb.client import AsyncDatabase
 from ragdb.errors import RagdbError
 from ragdb.functions import CapabilitySchemasRow, RetrievalTraces, TurnHit
@@ -203,6 +203,12 @@ def _errors(app: FastAPI, server: Server) -> None:
     async def unavailable(request: Request, _: Exception) -> Answer:
         message = "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+
+    @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
+    async def read_only(request: Request, _: Exception) -> Answer:
+        hint = {"hint": "connect ragdb serve to the primary: a search records its trace"}
+        message = "the database takes no writes"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
 
 def _check_turn_ids(ids: Sequence[str]) -> None:
@@ -478,7 +484,7 @@ def _capabilities(app: FastAPI, server: Server) -> None:
         """List the capabilities that the caller can route to, with their limits and schemas."""
         async with server.transaction(request) as db:
             rows = await db.capabilities()
-        return Answer({"capabilities": [dataclasses.asdict(row) for row in rows]})
+        return Answer({"capabilities": [record(row) for row in rows]})
 
     for row in server.offered:
         _capability(app, server, row)
@@ -542,9 +548,9 @@ def _ours(app: FastAPI, server: Server) -> None:
             provenance = await db.provenance(id)
         return Answer(
             {
-                "trace": dataclasses.asdict(trace),
-                "hits": [dataclasses.asdict(hit) for hit in hits],
-                "reranks": [dataclasses.asdict(row) for row in reranks],
+                "trace": record(trace),
+                "hits": [record(hit) for hit in hits],
+                "reranks": [record(row) for row in reranks],
                 "provenance": provenance,
             }
         )
@@ -560,7 +566,7 @@ def _ours(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             await _served_trace(db, id)
             verdict = await db.replay(id)
-        return Answer(dataclasses.asdict(verdict))
+        return Answer(record(verdict))
 
     blob: dict[str, Any] = {"required": True, "content": {"*/*": {"schema": {}}}}  # any bytes
 
@@ -589,7 +595,7 @@ def _ours(app: FastAPI, server: Server) -> None:
         """Say what has become of the job of a partition answer."""
         async with server.transaction(request) as db:
             state = await db.job_state(id)
-        return Answer({"job_id": id, **dataclasses.asdict(state)})
+        return Answer({"job_id": id, **record(state)})
 
     @app.get("/api/events", tags=["Ingest"], response_model=m.Events, responses=failures())
     async def events(

@@ -130,6 +130,16 @@ def test_lists_of_any_depth_are_refused(api: Api, path: str) -> None:
         assert api("POST", path, body).status == 400, depth
 
 
+def test_the_trace_of_a_deep_filter_can_be_read(api: Api) -> None:
+    deep = json.loads('{"a":' * 800 + "1" + "}" * 800)
+    check(api("POST", "/api/rag/search/slice", SEARCH | {"filter": deep}), 400, "INVALID_FILTER")
+    with psycopg.connect(api.dsn) as db:
+        ((trace, *_),) = db.execute("select id from ragdb.list_traces('chat') limit 1")
+    answer = api("GET", f"/api/traces/{trace}")
+    assert answer.status == 200
+    assert answer.body["trace"]["filters"] == deep
+
+
 def test_an_error_quotes_little_of_a_long_field_name(api: Api) -> None:
     answer = api("POST", "/api/slice", {"anchor_turn_id": ANCHOR, "x" * 5000: 1})
     assert len(str(check(answer, 400, "BAD_REQUEST"))) < 600
@@ -351,6 +361,23 @@ def test_a_database_that_is_gone_is_unavailable_until_it_is_back(start: Start) -
         db.execute(f'alter database "{name}" allow_connections true')
         assert any(api("GET", "/capabilities").status == 200 for _ in range(20))
         assert api("GET", "/ready", role=None).status == 200
+
+
+def test_a_database_that_takes_no_writes_is_unavailable_to_what_writes(start: Start) -> None:
+    api = start("--pool", "1")
+    name = psycopg.conninfo.conninfo_to_dict(api.dsn)["dbname"]
+    with psycopg.connect(api.dsn, autocommit=True) as db:
+        db.execute(f'alter database "{name}" set default_transaction_read_only = on')
+        db.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = %s and application_name like 'ragdb/%% serve'",
+            (name,),
+        )
+    assert api("GET", "/capabilities").status == 200
+    check(api("GET", "/api/rag/search?query=x&corpus=docs"), 503, "SERVICE_UNAVAILABLE")
+    request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
+    answer = api("POST", "/capabilities/rag.query@1.0", request)
+    assert check(answer, 503, "SERVICE_UNAVAILABLE")["error"] == "partition"
 
 
 def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
