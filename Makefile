@@ -7,8 +7,9 @@ BIN := .venv/bin
 demo: venv
 	$(BIN)/ragdb demo
 
+# files side by side, each process with servers of its own
 test: venv
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: venv
 	$(BIN)/ruff check
