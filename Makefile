@@ -9,7 +9,7 @@ demo: venv
 
 # files side by side, each process with servers of its own
 test: venv
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	$(BIN)/ruff check
