@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -657,13 +658,21 @@ def _shown(error: Exception) -> str:
 
 
 async def _run(action: Callable[[], Any]) -> Any:
-    """In a thread, because the database is spoken to synchronously."""
+    """In a thread, because the database is spoken to synchronously. Raises MCPError for a fault."""
     try:
         return await anyio.to_thread.run_sync(action)
+    except (ToolError, MCPError):
+        raise
     except (psycopg.Error, PoolTimeout) as error:
         state = f" {error.sqlstate}" if isinstance(error, psycopg.Error) and error.sqlstate else ""
         print(f"ragdb mcp: {type(error).__name__}{state}", file=sys.stderr)
         raise
+    except Exception as error:
+        # the message of an error may quote what was asked or found; its place says enough
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        print(f"ragdb mcp: {type(error).__name__}\n{frames}", file=sys.stderr)
+        said = "the call failed; the server's log says where"
+        raise MCPError(types.INTERNAL_ERROR, said) from None
 
 
 @contextmanager

@@ -23,7 +23,7 @@ import psycopg
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from typer.testing import CliRunner
 
 import ragdb
@@ -397,6 +397,26 @@ def test_an_unknown_tool_resource_or_prompt_is_an_error_of_the_protocol(dsn: str
             await client.get_prompt("AnswerDocs")
 
     talk(dsn, conversation)
+
+
+def test_a_fault_of_ours_quotes_nothing(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: Tools) -> list[str]:
+        raise ValueError("zan" + "zibar")
+
+    monkeypatch.setattr(Tools, "names", fail)
+
+    async def conversation(client: Client) -> None:
+        with pytest.raises(MCPError, match="the call failed") as caught:
+            await client.call_tool("search", {"query": "refunds"})
+        assert caught.value.error.code == INTERNAL_ERROR
+
+    talk(dsn, conversation)
+    logged = capfd.readouterr().err
+    assert "ValueError" in logged
+    assert "in fail" in logged
+    assert "zanzibar" not in logged
 
 
 def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str) -> None:
