@@ -634,17 +634,26 @@ def _health(app: FastAPI, server: Server) -> None:
             return Answer({"status": "unavailable", "version": __version__}, 503)
         return Answer({"status": "ok", "version": __version__})
 
+    unknown: dict[int | str, dict[str, Any]] = {
+        400: {"model": m.Error, "description": "There is no such parameter (BAD_REQUEST)."}
+    }
     unready: dict[int | str, dict[str, Any]] = {
         503: {"model": m.Health, "description": "The database does not answer."}
     }
     for path, in_schema in (("/health/live", True), ("/live", False)):
-        app.get(path, tags=["Health"], response_model=m.Health, include_in_schema=in_schema)(live)
+        app.get(
+            path,
+            tags=["Health"],
+            response_model=m.Health,
+            responses=unknown,
+            include_in_schema=in_schema,
+        )(live)
     for path, in_schema in (("/health", True), ("/health/ready", True), ("/ready", False)):
         app.get(
             path,
             tags=["Health"],
             response_model=m.Health,
-            responses=unready,
+            responses=unknown | unready,
             include_in_schema=in_schema,
         )(ready)
 

@@ -82,6 +82,15 @@ def operations(api: Api) -> Iterator[tuple[str, Any]]:
             yield f"{method.upper()} {path}", operation | {"components": document["components"]}
 
 
+def test_every_operation_says_what_a_parameter_that_is_not_there_gives(api: Api) -> None:
+    gone = str(uuid(99))
+    for label, operation in operations(api):
+        method, path = label.split()
+        answer = api(method, f"{path.replace('{id}', gone)}?nosuch=1", b"{}")
+        assert (answer.status, answer.body["code"]) == (400, "BAD_REQUEST"), label
+        assert "400" in operation["responses"], label
+
+
 def test_every_operation_answers_what_the_document_says(start: Callable[..., Api]) -> None:
     """One request each that succeeds, which made-up ones seldom do."""
     api = start("--wait", "0")
