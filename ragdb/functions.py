@@ -2868,12 +2868,12 @@ class Functions(Caller):
         """
         return self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
-    def get_source(self, corpus: str, uri: str) -> GetSourceRow:
+    def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
         """
-        return self._row(_GET_SOURCE, GetSourceRow, corpus, uri)
+        return self._rows(_GET_SOURCE, GetSourceRow, corpus, uri)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
@@ -4900,12 +4900,12 @@ class AsyncFunctions(AsyncCaller):
         """
         return await self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
 
-    async def get_source(self, corpus: str, uri: str) -> GetSourceRow:
+    async def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
         """
-        return await self._row(_GET_SOURCE, GetSourceRow, corpus, uri)
+        return await self._rows(_GET_SOURCE, GetSourceRow, corpus, uri)
 
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""

@@ -317,7 +317,7 @@ class Run:
             for source, file, outcome, is_last in self._read():
                 self._take(source, file, outcome, is_last)
             self._flush()
-            if self.prune and not self.dry_run:
+            if self.prune and not (self.dry_run and self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
                 self._optimize()
@@ -372,7 +372,7 @@ class Run:
             return self.options
         if self.report.created:
             return self.options
-        here = self.db.get_source(self.corpus, source.uri)
+        here = next(iter(self.db.get_source(self.corpus, source.uri)), None)
         chosen = {name: self.options.get(name, value) for name, value in CHUNKING.items()}
         chosen["unit"] = str(chosen["unit"]).removesuffix("s")
         if (
@@ -499,7 +499,7 @@ class Run:
                 self.report.not_pruned.append(prefix)
                 continue
             keep = [uri for uri in self.seen if uri.startswith(prefix)]
-            with self.db.connection.transaction():
+            with self.db.connection.transaction(force_rollback=self.dry_run):
                 gone = self.db.prune_sources(self.corpus, prefix, keep)
             self.report.pruned += gone.documents_deleted
 

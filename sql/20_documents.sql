@@ -1064,7 +1064,7 @@ comment on function ragdb.get_document(text, text) is
 create or replace function ragdb.get_source(corpus text, uri text)
 returns table (
   doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable parallel safe security definer rows 2 -- none or one; `rows 1` promises one
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -355,5 +355,7 @@ def _summary(report: Report) -> str:
         f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
     )
     if report.not_pruned:
-        text += f"; not pruned, for a file of records failed: {', '.join(report.not_pruned)}"
+        text += (
+            f"; not pruned, for something there could not be read: {', '.join(report.not_pruned)}"
+        )
     return text

@@ -156,6 +156,16 @@ def test_prune_removes_what_is_gone_and_keeps_what_cannot_be_read(
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md"}
 
 
+def test_a_dry_run_counts_what_it_would_prune(database: ragdb.Database, folder: Path) -> None:
+    assert database.ingest(folder, corpus="docs", prune=True, dry_run=True).pruned == 0
+    database.ingest(folder, corpus="docs")
+    before = chunks(database)
+    (folder / "a.md").unlink()
+    report = database.ingest(folder, corpus="docs", prune=True, dry_run=True)
+    assert (report.pruned, report.written) == (1, 0)
+    assert chunks(database) == before
+
+
 def test_prune_leaves_sources_of_other_folders(
     database: ragdb.Database, folder: Path, tmp_path: Path
 ) -> None:
