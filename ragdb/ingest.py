@@ -122,8 +122,8 @@ class FileResult:
     """What became of one file. A JSONL file has many documents, others one."""
 
     uri: str
-    status: str = "unchanged"
-    """ingested, unchanged, empty, skipped or failed."""
+    status: str = "unread"
+    """ingested, unchanged, empty, skipped or failed; unread where a run was interrupted."""
     documents: int = 0
     written: int = 0
     empty: int = 0
@@ -166,8 +166,8 @@ class Report:
     not_pruned: list[str] = field(default_factory=list)
     """Folders left alone by --prune, because a JSONL file of theirs could not be read."""
 
-    def settle(self) -> None:
-        """Sum up the files."""
+    def settle(self, *, is_whole: bool = True) -> None:
+        """Sum up the files. What a run that is not whole has not come to is unread."""
         for file in self.files:
             if file.status != "skipped":
                 file.status = (
@@ -175,9 +175,11 @@ class Report:
                     if file.failed
                     else "ingested"
                     if file.written
-                    else "empty"
-                    if file.empty and not file.documents
                     else "unchanged"
+                    if file.documents
+                    else "empty"
+                    if file.empty or is_whole
+                    else "unread"
                 )
         for name in ("documents", "written", "empty", "failed", "cut", "chunks", "tokens"):
             setattr(self, name, sum(getattr(file, name) for file in self.files))
@@ -308,6 +310,7 @@ class Run:
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
         started = time.perf_counter()
+        is_whole = False
         try:
             self._report_what_is_not_read()
             if self.found.sources:
@@ -321,8 +324,9 @@ class Run:
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
                 self._optimize()
+            is_whole = True
         finally:
-            self.report.settle()
+            self.report.settle(is_whole=is_whole)
             self.report.seconds = time.perf_counter() - started
         return self.report
 

@@ -392,9 +392,17 @@ def test_an_interrupt_leaves_whole_documents_and_a_settled_report(
     with pytest.raises(KeyboardInterrupt):
         run.run()
     assert (run.report.written, run.report.documents) == (2, 2)
+    assert [file.status for file in run.report.files] == ["ingested", "ingested", "unread"]
     assert database.check_corpus("docs") == []
     monkeypatch.undo()
     assert database.ingest(folder, corpus="docs").written == 1
+
+
+def test_a_file_of_no_records_is_empty(database: ragdb.Database, tmp_path: Path) -> None:
+    for name, text in (("none.jsonl", ""), ("blank.jsonl", "\n\n"), ("void.jsonl", '{"text": ""}')):
+        (tmp_path / name).write_text(text)
+    report = database.ingest(tmp_path, corpus="docs")
+    assert [file.status for file in report.files] == ["empty"] * 3
 
 
 def test_a_batch_is_tried_again_after_a_deadlock(
