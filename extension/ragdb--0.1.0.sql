@@ -6812,6 +6812,10 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
+  if filter is not null then
+    -- here, so that what is wrong with it is not told with the statements that it would have gone through
+    perform ragdb._filter_conditions(filter);
+  end if;
   v_mode := ragdb._search_mode(v_corpora, mode, query, v_embedding);
   return query
     with ranked as materialized (
@@ -19032,7 +19036,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source e948b57bf69dac8a';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 827b243e653b2cf6';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -768,6 +768,10 @@ begin
   if statistics is not null then
     v_statistics := ragdb._open_corpus(statistics, 'read');
   end if;
+  if filter is not null then
+    -- here, so that what is wrong with it is not told with the statements that it would have gone through
+    perform ragdb._filter_conditions(filter);
+  end if;
   v_mode := ragdb._search_mode(v_corpora, mode, query, v_embedding);
   return query
     with ranked as materialized (

@@ -81,7 +81,10 @@ def psql(
     if password:
         environment["PGPASSWORD"] = str(password)
     program = str(embedded.binary("psql"))
-    os.execve(program, [program, "-d", make_conninfo("", **given), *(arguments or [])], environment)
+    # where in ragdb an error was raised says nothing to whoever made it
+    context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
+    database = ["-d", make_conninfo("", **given)]
+    os.execve(program, [program, *context, *database, *(arguments or [])], environment)
 
 
 def status(session: Session) -> None:

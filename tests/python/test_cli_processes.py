@@ -96,6 +96,15 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
         assert database.check_corpus("docs") == []
 
 
+@pytest.mark.parametrize(("flags", "is_shown"), [((), False), (("--verbose",), True)])
+def test_psql_shows_errors_without_where_they_were_raised(
+    start: Any, flags: tuple[str, ...], is_shown: bool
+) -> None:
+    _, err = start("psql", *flags, "-c", "select ragdb.corpus_info('none')").communicate(timeout=60)
+    assert "HINT:" in err
+    assert ("CONTEXT:" in err) == is_shown
+
+
 def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> None:
     docs = tree(tmp_path, 30, paragraphs=40)
     with ragdb.connect(clone) as database:
