@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 if TYPE_CHECKING:
     from ragdb.cli.app import Session
@@ -138,7 +139,11 @@ def _table(
             isinstance(r[name], int | float) and not isinstance(r[name], bool) for r in records
         )
         table.add_column(
-            name.replace("_", " "), justify="right" if number else "left", overflow="fold"
+            name.replace("_", " "),
+            justify="right" if number else "left",
+            overflow="fold",
+            # an id is to be copied whole
+            no_wrap=all(isinstance(r[name], UUID) for r in records),
         )
     for one_record in records:
         table.add_row(*(Text(cell(one_record[name])) for name in columns))

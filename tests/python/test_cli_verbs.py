@@ -224,6 +224,13 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
     assert trace["id"] in own_demo("trace", "show", trace["id"]).stdout
 
 
+def test_ids_in_a_narrow_table_are_whole(own_demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_demo("search", "when is a deposit for a power tool refunded", "-c", "demo", "--trace")
+    (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert trace["id"] in own_demo("trace", "ls").stdout
+
+
 def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
     assert own_demo("search", "x", "-c", "demo", "--trace", "-k", "0").exit_code == 2
     (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
