@@ -17203,24 +17203,41 @@ comment on function ragdb._routable_corpus(text, text) is
 -- ── rag.query ───────────────────────────────────────────────────────────────────────────────────
 
 create or replace function ragdb._wire_filter(filter jsonb) returns jsonb
-language sql immutable parallel safe
-return (
-  select case when _wire_filter.filter is null or pg_catalog.jsonb_typeof(_wire_filter.filter) = 'null' then null
-    when pg_catalog.jsonb_typeof(_wire_filter.filter) <> 'object' then _wire_filter.filter
-    else (
-      select coalesce(pg_catalog.jsonb_object_agg(b.field, b.condition), '{}')
-      from (
-        select case when l.is_bound then pg_catalog.substr(f.key, 5) else f.key end as field,
-          case when not pg_catalog.bool_or(l.is_bound)
-              then (pg_catalog.array_agg(f.value))[1]
-            else pg_catalog.jsonb_object_agg(case when pg_catalog.left(f.key, 4) = 'min_' then 'gte' else 'lte' end, f.value)
-          end as condition
-        from pg_catalog.jsonb_each(_wire_filter.filter) f
-          cross join lateral (select f.key ~ '^(min|max)_.' and pg_catalog.jsonb_typeof(f.value) = 'number' as is_bound) l
-        group by 1, l.is_bound) b)
-  end);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bounds text[];
+  v_bound text;
+  v_operator text;
+  v_field text;
+  v_beside jsonb;
+  v_filter jsonb := nullif(filter, 'null');
+begin
+  if jsonb_typeof(v_filter) <> 'object' then
+    return v_filter;  -- ragdb.search refuses it
+  end if;
+  v_bounds := array(select f.key from jsonb_each(filter) f
+    where f.key ~ '^(min|max)_.' and jsonb_typeof(f.value) = 'number' order by f.key collate "C");
+  v_filter := v_filter - v_bounds;
+  foreach v_bound in array v_bounds loop
+    v_field := substr(v_bound, 5);
+    v_operator := case left(v_bound, 4) when 'min_' then 'gte' else 'lte' end;
+    v_beside := v_filter -> v_field;
+    v_beside := case coalesce(jsonb_typeof(v_beside), 'none') when 'none' then '{}' when 'object' then v_beside
+      when 'array' then jsonb_build_object('all', v_beside) else jsonb_build_object('eq', v_beside) end;
+    if v_beside ? v_operator then
+      raise exception 'filter bounds % twice', ragdb._quote(v_field)
+        using errcode = 'RG410', detail = format('by %s and by %s', ragdb._quote(v_bound), v_operator),
+              hint = 'leave one of them out';
+    end if;
+    v_filter := v_filter || jsonb_build_object(v_field,
+      v_beside || jsonb_build_object(v_operator, filter -> v_bound));
+  end loop;
+  return v_filter;
+end $$;
 comment on function ragdb._wire_filter(jsonb) is
-  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, bound the field year.';
+  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, bound the field year, beside what it says of year itself. Raises RG410.';
 
 create or replace function ragdb.rag_query(request jsonb) returns jsonb
 language plpgsql security definer
@@ -19036,7 +19053,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 827b243e653b2cf6';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 70630ae52f44f7a4';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
