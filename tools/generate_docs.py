@@ -91,7 +91,7 @@ terminal. `ragdb VERB --help` says what is written here.
 | 0 | done |
 | 1 | a negative verdict: `doctor` found a corpus in disorder, or a question was answered with no |
 | 2 | the command, a file name or an argument is wrong |
-| 3 | the database cannot be reached or is not migrated; a right is lacking; a model is another one |
+| 3 | the database cannot be reached or is not migrated; a right is lacking; a model is another |
 | 4 | some documents failed; the others are stored |
 | 5 | nothing ran: no file was found, or no case of an eval |
 | 130 | interrupted; whole documents stay |
