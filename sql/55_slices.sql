@@ -205,12 +205,21 @@ return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete
 comment on function ragdb.policy_hash(jsonb) is
   'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. Raises RG430.';
 
+-- Where a product of singles is too small for one, PostgreSQL raises 22003; existing slices have 0. The product of two
+-- singles is exact as a double; up to 2^-150, half of the smallest single, it is 0.
+create or replace function ragdb._slice_product(a real, b real) returns real
+language sql immutable parallel safe
+return case when _slice_product.a::float8 * _slice_product.b::float8 <= 7.006492321624085e-46::float8 then 0::real
+  else _slice_product.a * _slice_product.b end;
+comment on function ragdb._slice_product(real, real) is
+  'Returns the product of two numbers of 0 or more in single precision, 0 where it is too small for that.';
+
 -- A chunk that is no turn counts as exploration of middling salience.
 create or replace function ragdb._slice_weight(
   phase text, salience real, phases text[], weights real[], salience_weight real) returns real
 language sql immutable parallel safe
-return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + coalesce(salience,
-  0.5::real) * salience_weight;
+return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + ragdb._slice_product(
+  coalesce(salience, 0.5::real), salience_weight);
 comment on function ragdb._slice_weight(text, real, text[], real[], real) is
   'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, in single precision.';
 
@@ -231,7 +240,7 @@ begin atomic
       and t.chunk_no = n.parent_no
     cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
       salience_weight) as weight) w
-    order by w.weight * factor desc, c.chunk_id desc limit count)
+    order by ragdb._slice_product(w.weight, factor) desc, c.chunk_id desc limit count)
   union all
   (select n.child_no, c.chunk_id, w.weight
     from (select distinct e.child_no from ragdb.edges e
@@ -243,7 +252,7 @@ begin atomic
       and t.chunk_no = n.child_no
     cross join lateral (select ragdb._slice_weight(t.phase, t.salience, phases, weights,
       salience_weight) as weight) w
-    order by w.weight * factor desc, c.chunk_id desc limit count);
+    order by ragdb._slice_product(w.weight, factor) desc, c.chunk_id desc limit count);
 end;
 comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
   'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
@@ -295,10 +304,10 @@ begin
   for n in 1..v_max_radius loop
     v_power := 1; v_base := v_decay; v_exponent := n;
     loop
-      if v_exponent & 1 = 1 then v_power := v_power * v_base; end if;
+      if v_exponent & 1 = 1 then v_power := ragdb._slice_product(v_power, v_base); end if;
       v_exponent := v_exponent >> 1;
       exit when v_exponent = 0;
-      v_base := v_base * v_base;
+      v_base := ragdb._slice_product(v_base, v_base);
     end loop;
     v_powers[n + 1] := v_power;
   end loop;
@@ -329,7 +338,7 @@ begin
       v_nodes := v_nodes + 1; c := v_nodes;
       v_slots[i + 1] := c;
       v_other := case when k <= v_neighbours then v_d + 1 else v_d end;
-      v_p := v_new_weight[k] * v_powers[v_other + 1];
+      v_p := ragdb._slice_product(v_new_weight[k], v_powers[v_other + 1]);
       v_no[c] := n; v_id[c] := v_new_id[k]; v_priority[c] := v_p; v_distance[c] := v_other;
       v_size := v_size + 1; i := v_size;
       while i > 1 loop

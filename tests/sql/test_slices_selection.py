@@ -171,7 +171,7 @@ def graphs(
         "max_radius": draw(st.integers(0, 4)),
         "include_siblings": draw(st.booleans()),
         "max_siblings_per_node": draw(st.integers(0, 4)),
-        "distance_decay": draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
+        "distance_decay": draw(st.sampled_from([0.0, 0.000001, 0.5, 0.9, 1.0])),
     }
     return turns, edges, draw(node), policy
 
@@ -203,6 +203,19 @@ def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) ->
         {(uuid(p), uuid(c)) for p, c in edges},
         uuid(anchor),
         policy,
+    )
+    assert list(zip(found["selection_order"], found["distances"], strict=True)) == expected
+
+
+@pytest.mark.parametrize("policy", [{"distance_decay": 0.000001}, {"max_radius": 2000}])
+def test_a_priority_too_small_for_a_single_is_0(db: Connection, policy: dict[str, Any]) -> None:
+    chat(db, [message(n, [n - 1] if n > 1 else [], phase="planning") for n in range(1, 13)])
+    found = build(db, uuid(1), policy)
+    expected = twin(
+        {uuid(n): ("planning", 0.5) for n in range(1, 13)},
+        {(uuid(n), uuid(n + 1)) for n in range(1, 12)},
+        uuid(1),
+        DEFAULT | policy,
     )
     assert list(zip(found["selection_order"], found["distances"], strict=True)) == expected
 
