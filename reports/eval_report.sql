@@ -6,6 +6,7 @@
 \pset pager off
 \pset format unaligned
 \pset tuples_only on
+\if :{?rag} \else \set rag '' \endif
 \if :{?eval} \else \set eval '' \endif
 \if :{?label} \else \set label '' \endif
 \if :{?format} \else \set format table \endif

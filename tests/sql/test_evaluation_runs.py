@@ -341,6 +341,13 @@ def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -
     failed = psql_report()
     assert failed.returncode == 3
     assert "expected 2 chunks" in failed.stdout
+    unset = subprocess.run(
+        [str(psql), clone, "-X", "-f", str(ROOT / "reports/eval_report.sql")],
+        capture_output=True,
+        text=True,
+    )
+    assert unset.returncode == 3
+    assert 'rag "" does not exist' in unset.stderr
 
 
 # ── comparing ───────────────────────────────────────────────────────────────────────────────────
