@@ -66,6 +66,8 @@ class Session:
     verbose: bool = False
     progress: bool = True
     yes: bool = False
+    verdict: int = OK
+    """Exit code when the reader of a pipe goes before all is printed."""
 
     def connect(self) -> Database:
         """The database of the flags and the environment; `-v` says which setting named it."""
@@ -175,7 +177,7 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
     except BrokenPipeError:
         # the reader of a pipe has seen enough; nothing more may be written to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return session.verdict
     except typer.Exit:
         raise
     except Exception as error:
@@ -225,7 +227,12 @@ def explain(error: Exception) -> Failure | None:
             code=DATABASE,
             detail=error.diag.message_detail,
             hint=error.diag.message_hint
-            or ("`ragdb doctor` looks for the cause" if not error.sqlstate else None),
+            or ("`ragdb doctor` looks for the cause" if not error.sqlstate else None)
+            or (
+                "a DBA grants the role ragdb_reader, ragdb_writer or ragdb_admin"
+                if isinstance(error, psycopg.errors.InsufficientPrivilege)
+                else None
+            ),
         )
     if isinstance(error, EmbeddedError):
         return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")

@@ -58,6 +58,7 @@ def run(
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
         done = db.run_eval(rag, eval, tag, label, for_eval(db, rag, eval, tag))
+        session.verdict = _code(done)
         print(db.eval_report(done.run_id, session.format), end="")
     session.note(f"run {done.run_id}: {done.status} in {done.elapsed_ms / 1000:.1f} s")
     return _code(done)
@@ -67,6 +68,7 @@ def report(session: Session, run: RunId) -> int:
     """Print the report of a run, with the exit code that it had."""
     with session.connect() as db:
         found = db.get_eval_run(_uuid(run))
+        session.verdict = _code(found)
         print(db.eval_report(found.run_id, session.format), end="")
     return _code(found)
 

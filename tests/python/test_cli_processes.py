@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 import ragdb
 
@@ -103,6 +104,32 @@ def test_psql_shows_errors_without_where_they_were_raised(
     _, err = start("psql", *flags, "-c", "select ragdb.corpus_info('none')").communicate(timeout=60)
     assert "HINT:" in err
     assert ("CONTEXT:" in err) == is_shown
+
+
+def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str, tmp_path: Path) -> None:
+    cases = (f'    ragCase name=c{n} query="{"q" * 90}" chunkCount=3\n' for n in range(900))
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=docs\nretriever name=R corpus=docs mode=lexical\n"
+        "rag name=A retriever=R\n  ragEval name=E mode=contract\n" + "".join(cases)
+    )
+    with start("apply", str(contract)) as applied:
+        _, err = applied.communicate(timeout=60)
+    assert applied.returncode == 0, err
+    process = start("eval", "run", "A")  # prints more than a pipe holds
+    with process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+        assert process.wait(timeout=60) == 1
+
+
+def test_a_role_without_rights_is_told_which_there_are(start: Any, clone: str) -> None:
+    stranger = make_conninfo(clone, user="stranger")
+    process = start("status", env={"RAGDB_DATABASE_URL": stranger})
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "ragdb_reader" in err
 
 
 def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> None:
