@@ -633,9 +633,9 @@ end $$;
 comment on function ragdb.drop_space(text, text) is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, RG416.';
 
--- The smallest of some ef_search with which the index finds 98 in 100 of what a scan finds. What is asked for is two
--- parts of one chunk and one of another: chunks themselves are found far more easily than questions of people, what lies
--- halfway between two takes three times their ef_search, this at most twice (measured with all-MiniLM-L6-v2 on four
+-- The smallest of some ef_search with which the index finds 98 in 100 of what a scan finds. What is asked for lies a
+-- quarter of the way from one chunk to another: chunks themselves are found far more easily than questions of people, what
+-- lies halfway takes three times their ef_search, this as much as they do (measured with all-MiniLM-L6-v2 on four
 -- collections). Equal scores count as found, whichever chunk has them.
 create or replace function ragdb._measure_ef_search(space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns integer
@@ -655,13 +655,13 @@ declare
   v_ef integer;
 begin
   execute format('select array_agg(c.chunk_no order by n.i) filter (where n.i %% 2 = 0), array_agg(c.chunk_no order by n.i) filter (where n.i %% 2 = 1)'
-    ' from (select i %% 32 * 2 + i / 32 as i, r.low + (r.high - r.low)::bigint * i / 63 as n'
-    ' from (select min(s.chunk_no) as low, max(s.chunk_no) as high from ragdb.%1$I s) r, generate_series(0, 63) i) n'
+    ' from (select i %% 64 * 2 + i / 64 as i, r.low + (r.high - r.low)::bigint * i / 127 as n'
+    ' from (select min(s.chunk_no) as low, max(s.chunk_no) as high from ragdb.%1$I s) r, generate_series(0, 127) i) n'
     ' cross join lateral (select s.chunk_no from ragdb.%1$I s where s.corpus_id = $1 and s.chunk_no >= n.n'
     ' order by s.chunk_no limit 1) c', v_table)
     into v_ones, v_others using space.corpus_id;
-  v_pairs := format('(select q.n, %1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize(a.embedding)'
-    ' operator(%1$I.+) %1$I.l2_normalize(b.embedding) as between'
+  v_pairs := format('(select q.n, %1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize('
+    '%1$I.l2_normalize(a.embedding) operator(%1$I.+) %1$I.l2_normalize(b.embedding)) as between'
     ' from unnest($1, $2) with ordinality q (one, other, n)'
     ' join ragdb.%2$I a on a.corpus_id = $3 and a.chunk_no = q.one'
     ' join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0) p', v_schema, v_table);
