@@ -160,7 +160,8 @@ def main() -> None:
         shutil.rmtree(home)
     if arguments.results:
         head = [
-            f"\n## Nearest chunks: `python -m bench.vectors.run --chunks {arguments.chunks}`",
+            f"\n## Nearest chunks: `python -m bench.vectors.run --chunks {arguments.chunks}"
+            f"{'' if arguments.latent == 64 else f' --latent {arguments.latent}'}`",
             f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
             f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
             f" {arguments.chunks:,} × {DIMS} made vectors ({arguments.latent} latent), m 16,"
