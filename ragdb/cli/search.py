@@ -126,8 +126,12 @@ def embedded(
     try:
         return embed.for_query(db.connection, corpora, query)
     except (
-        embed.ProviderDown, embed.InputRefused, EmbedderNotFound, EmbedderMismatch, InvalidEmbedding
-    ) as error:  # fmt: skip
+        embed.ProviderDown,
+        embed.InputRefused,
+        EmbedderNotFound,
+        EmbedderMismatch,
+        InvalidEmbedding,
+    ) as error:
         if mode is not None:
             raise Failure(
                 f"the query cannot be embedded: {error}", hint="--mode lexical needs no embedding"

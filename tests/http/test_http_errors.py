@@ -175,27 +175,24 @@ def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_wor
 ) -> None:
     api = start()
     request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
-    with psycopg.connect(api.dsn) as db:
-        # a capability has its own limit, and no flag: here the database cancels
-        db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
-        ((thread, answers),) = blocked(api, "/capabilities/rag.query@1.0", request)
-        wait_for_lock(api.dsn)
-        db.execute(
-            "select pg_cancel_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and wait_event_type = 'Lock'"
-        )
-        thread.join(20)
-    assert check(answers[0], 408, "TIMEOUT")["error"] == "timeout"
-    with psycopg.connect(api.dsn) as db:
-        db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
-        ((thread, answers),) = blocked(api, "/capabilities/rag.query@1.0", request)
-        wait_for_lock(api.dsn)
-        db.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and wait_event_type = 'Lock'"
-        )
-        thread.join(20)
-    gone = check(answers[0], 503, "SERVICE_UNAVAILABLE")
+
+    def interrupted(by: str) -> Any:
+        """The answer to a request whose backend the database itself stops, waiting for a lock."""
+        with psycopg.connect(api.dsn) as db:
+            db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
+            ((thread, answers),) = blocked(api, "/capabilities/rag.query@1.0", request)
+            wait_for_lock(api.dsn)
+            db.execute(
+                f"select {by}(pid) from pg_stat_activity"
+                " where datname = current_database() and wait_event_type = 'Lock'"
+            )
+            thread.join(20)
+        return answers[0]
+
+    # a capability has its own limit, and no flag: here the database cancels
+    answer = interrupted("pg_cancel_backend")
+    assert check(answer, 408, "TIMEOUT")["error"] == "timeout"
+    gone = check(interrupted("pg_terminate_backend"), 503, "SERVICE_UNAVAILABLE")
     assert (gone["error"], gone["retry_after_ms"]) == ("partition", 1000)
 
 
