@@ -4157,8 +4157,8 @@ comment on function ragdb._even(float8, integer) is 'Returns a vector of a size 
 -- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
 -- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
 -- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
--- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
--- new memory for each. They are kept while a search looks for the need that leaves the right number of groups.
+-- holds the terms that count once more, as the text of an array. Sums are kept while a search looks for the need that
+-- leaves the right number of groups.
 create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -4176,11 +4176,12 @@ comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
 -- The scores of all terms are read in one scan and added up in the order of the blocks, so that the sums of all use the
--- same memory in turn. A block without any of the terms has no row of theirs.
+-- same memory in turn; added up side by side they would touch new memory each. A block without any of the terms has no
+-- row of theirs.
 create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(sum(o.scores::vector), ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  select coalesce(sum(o.scores::vector), ragdb._sparse_block('', ragdb._block_size(_block_sums.last_chunk_no))::vector)
   from (
     select n.block_no, b.scores
     from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
@@ -4201,7 +4202,7 @@ comment on function ragdb._block_sums(integer, integer, text[]) is
 create or replace function ragdb._spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(_spread.sums) ^ 2
-  - l1_distance(_spread.sums, ('{}/' || vector_dims(_spread.sums))::sparsevec::vector) ^ 2 / vector_dims(_spread.sums))
+  - l1_distance(_spread.sums, ragdb._sparse_block('', vector_dims(_spread.sums))::vector) ^ 2 / vector_dims(_spread.sums))
   / vector_dims(_spread.sums)));
 comment on function ragdb._spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
@@ -4578,7 +4579,7 @@ comment on function ragdb._numbers(vector) is 'Returns the numbers of a vector.'
 
 -- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is known whether one is there
 create or replace function ragdb._single(embedding float8[]) returns real[]
-language plpgsql immutable parallel safe
+language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -5844,6 +5845,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(put_query_embedding.corpus, 'write');
   v_space ragdb.embedding_spaces := ragdb._current_space(v_corpus);
+  v_numbers constant real[] := ragdb._single(embedding);
   v_embedder ragdb.embedders;
   v_hash bytea;
 begin
@@ -5852,8 +5854,8 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(ragdb._single(embedding), v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, ragdb._single(embedding));
+  perform ragdb._check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
@@ -6456,10 +6458,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_others integer[] := '{}';
+  -- how many groups to find, and logarithms of such numbers
+  v_fewest constant float8 := 1.2 * k;
+  v_wanted constant float8 := 3 * k + 10;
+  v_plenty constant float8 := 8 * k + 60;
+  v_wanted_log constant float8 := ln(v_wanted);
   v_spread float8;
-  v_log constant float8 := ln(3 * k + 10);
   v_low float8 := 0;
-  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 10);
+  v_low_log float8 := ln(state.last_chunk_no / 4 + v_wanted);
   v_high float8 := reach / most;
   v_high_log float8;
   v_guess float8;
@@ -6487,20 +6493,20 @@ begin
     return;
   end if;
   v_spread := ragdb._spread(sums[1]);
-  v_guess := v_spread * (v_low_log - v_log);
+  v_guess := v_spread * (v_low_log - v_wanted_log);
   for v_i in 1..10 loop
     v_need := greatest(v_low + 0.1 * (v_high - v_low), least(v_high - 0.1 * (v_high - v_low), v_guess));
     select g.groups, g.bits into v_count, v_bits from ragdb._groups_above(sums, v_need) g;
-    exit when v_count between 1.2 * k and 8 * k + 60 or v_need * most < reach / 100;
-    if v_count < 1.2 * k then
+    exit when v_count between v_fewest and v_plenty or v_need * most < reach / 100;
+    if v_count < v_fewest then
       v_high := v_need;
       v_high_log := ln(v_count + 0.5);
     else
       v_low := v_need;
       v_low_log := ln(v_count);
     end if;
-    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_log)
-      else v_low + (v_high - v_low) * (v_low_log - v_log) / (v_low_log - v_high_log) end;
+    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+      else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log) end;
   end loop;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._best_groups(sums, v_bits) g;
@@ -6838,7 +6844,7 @@ begin
       from ranked r
         cross join lateral (select c.* from ragdb.chunks c
           where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-      where (r.score >= (select s.score from ranked s order by s.score desc offset search.k - 1 limit 1)) is not false
+      where r.score >= coalesce((select s.score from ranked s order by s.score desc limit 1 offset search.k - 1), 0)
       order by rank limit search.k) t
       cross join lateral (select o.* from ragdb.documents o
         where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
@@ -7811,6 +7817,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started timestamptz := clock_timestamp();
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_found record;
   v_trace ragdb.retrieval_traces;
 begin
@@ -7823,7 +7830,7 @@ begin
   end if;
   -- one statement, one snapshot: what is recorded is what was searched
   select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
-      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, ragdb._single(_retrieve.query_embedding)) as mode, array(
+      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, v_embedding) as mode, array(
       select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
         mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
         chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
@@ -7838,7 +7845,7 @@ begin
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
     v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.space).embedder_id,
-      ragdb._query_vector(v_found.corpus, v_found.space, query, ragdb._single(query_embedding)),
+      ragdb._query_vector(v_found.corpus, v_found.space, query, v_embedding),
       fusion, lexical_weight, min_lexical, min_semantic);
   end if;
   v_trace.limit_requested := k;
@@ -10438,6 +10445,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(_find_in_slice.corpus, 'read');
   v_named record := ragdb._named_slice(v_corpus, _find_in_slice.slice_id, anchor, policy);
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_space ragdb.embedding_spaces;
   v_found ragdb.slice_finding;
 begin
@@ -10453,12 +10461,10 @@ begin
             hint = 'build the slice again from its anchor and policy';
   end if;
   v_found.token := ragdb._issue_token(v_corpus, v_found.slice, v_found.policy);
-  v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query,
-    ragdb._single(query_embedding));
+  v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query, v_embedding);
   if v_found.mode in ('semantic', 'hybrid') then
     v_space := ragdb._current_space(v_corpus);
-    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
-      ragdb._single(query_embedding));
+    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query, v_embedding);
     v_found.embedder_id := v_space.embedder_id;
     v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
   end if;
@@ -19062,7 +19068,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1f83207685f19b4a';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 73bfb7f88c68cd75';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -96,8 +96,8 @@ comment on function ragdb._even(float8, integer) is 'Returns a vector of a size 
 -- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
 -- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
 -- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
--- holds the terms that count once more, as the text of an array. Sums go block by block; all at once they would touch
--- new memory for each. They are kept while a search looks for the need that leaves the right number of groups.
+-- holds the terms that count once more, as the text of an array. Sums are kept while a search looks for the need that
+-- leaves the right number of groups.
 create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -115,11 +115,12 @@ comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
 -- The scores of all terms are read in one scan and added up in the order of the blocks, so that the sums of all use the
--- same memory in turn. A block without any of the terms has no row of theirs.
+-- same memory in turn; added up side by side they would touch new memory each. A block without any of the terms has no
+-- row of theirs.
 create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(sum(o.scores::vector), ragdb._even(0, ragdb._block_size(_block_sums.last_chunk_no)))
+  select coalesce(sum(o.scores::vector), ragdb._sparse_block('', ragdb._block_size(_block_sums.last_chunk_no))::vector)
   from (
     select n.block_no, b.scores
     from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
@@ -140,7 +141,7 @@ comment on function ragdb._block_sums(integer, integer, text[]) is
 create or replace function ragdb._spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(_spread.sums) ^ 2
-  - l1_distance(_spread.sums, ('{}/' || vector_dims(_spread.sums))::sparsevec::vector) ^ 2 / vector_dims(_spread.sums))
+  - l1_distance(_spread.sums, ragdb._sparse_block('', vector_dims(_spread.sums))::vector) ^ 2 / vector_dims(_spread.sums))
   / vector_dims(_spread.sums)));
 comment on function ragdb._spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';

@@ -59,7 +59,7 @@ comment on function ragdb._numbers(vector) is 'Returns the numbers of a vector.'
 
 -- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is known whether one is there
 create or replace function ragdb._single(embedding float8[]) returns real[]
-language plpgsql immutable parallel safe
+language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

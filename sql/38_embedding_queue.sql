@@ -600,6 +600,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(put_query_embedding.corpus, 'write');
   v_space ragdb.embedding_spaces := ragdb._current_space(v_corpus);
+  v_numbers constant real[] := ragdb._single(embedding);
   v_embedder ragdb.embedders;
   v_hash bytea;
 begin
@@ -608,8 +609,8 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(ragdb._single(embedding), v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, ragdb._single(embedding));
+  perform ragdb._check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update

@@ -412,10 +412,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_others integer[] := '{}';
+  -- how many groups to find, and logarithms of such numbers
+  v_fewest constant float8 := 1.2 * k;
+  v_wanted constant float8 := 3 * k + 10;
+  v_plenty constant float8 := 8 * k + 60;
+  v_wanted_log constant float8 := ln(v_wanted);
   v_spread float8;
-  v_log constant float8 := ln(3 * k + 10);
   v_low float8 := 0;
-  v_low_log float8 := ln(state.last_chunk_no / 4 + 3 * k + 10);
+  v_low_log float8 := ln(state.last_chunk_no / 4 + v_wanted);
   v_high float8 := reach / most;
   v_high_log float8;
   v_guess float8;
@@ -443,20 +447,20 @@ begin
     return;
   end if;
   v_spread := ragdb._spread(sums[1]);
-  v_guess := v_spread * (v_low_log - v_log);
+  v_guess := v_spread * (v_low_log - v_wanted_log);
   for v_i in 1..10 loop
     v_need := greatest(v_low + 0.1 * (v_high - v_low), least(v_high - 0.1 * (v_high - v_low), v_guess));
     select g.groups, g.bits into v_count, v_bits from ragdb._groups_above(sums, v_need) g;
-    exit when v_count between 1.2 * k and 8 * k + 60 or v_need * most < reach / 100;
-    if v_count < 1.2 * k then
+    exit when v_count between v_fewest and v_plenty or v_need * most < reach / 100;
+    if v_count < v_fewest then
       v_high := v_need;
       v_high_log := ln(v_count + 0.5);
     else
       v_low := v_need;
       v_low_log := ln(v_count);
     end if;
-    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_log)
-      else v_low + (v_high - v_low) * (v_low_log - v_log) / (v_low_log - v_high_log) end;
+    v_guess := case when v_high_log is null or v_low = 0 then v_need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+      else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log) end;
   end loop;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds from ragdb._best_groups(sums, v_bits) g;
@@ -794,7 +798,7 @@ begin
       from ranked r
         cross join lateral (select c.* from ragdb.chunks c
           where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-      where (r.score >= (select s.score from ranked s order by s.score desc offset search.k - 1 limit 1)) is not false
+      where r.score >= coalesce((select s.score from ranked s order by s.score desc limit 1 offset search.k - 1), 0)
       order by rank limit search.k) t
       cross join lateral (select o.* from ragdb.documents o
         where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d

@@ -533,6 +533,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started timestamptz := clock_timestamp();
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_found record;
   v_trace ragdb.retrieval_traces;
 begin
@@ -545,7 +546,7 @@ begin
   end if;
   -- one statement, one snapshot: what is recorded is what was searched
   select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
-      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, ragdb._single(_retrieve.query_embedding)) as mode, array(
+      ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, v_embedding) as mode, array(
       select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
         mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
         chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
@@ -560,7 +561,7 @@ begin
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
     v_trace := ragdb._note_meaning(v_trace, v_found.corpus, (v_found.space).embedder_id,
-      ragdb._query_vector(v_found.corpus, v_found.space, query, ragdb._single(query_embedding)),
+      ragdb._query_vector(v_found.corpus, v_found.space, query, v_embedding),
       fusion, lexical_weight, min_lexical, min_semantic);
   end if;
   v_trace.limit_requested := k;

@@ -251,6 +251,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(_find_in_slice.corpus, 'read');
   v_named record := ragdb._named_slice(v_corpus, _find_in_slice.slice_id, anchor, policy);
+  v_embedding constant real[] := ragdb._single(query_embedding);
   v_space ragdb.embedding_spaces;
   v_found ragdb.slice_finding;
 begin
@@ -266,12 +267,10 @@ begin
             hint = 'build the slice again from its anchor and policy';
   end if;
   v_found.token := ragdb._issue_token(v_corpus, v_found.slice, v_found.policy);
-  v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query,
-    ragdb._single(query_embedding));
+  v_found.mode := ragdb._search_mode(array[v_corpus], _find_in_slice.mode, query, v_embedding);
   if v_found.mode in ('semantic', 'hybrid') then
     v_space := ragdb._current_space(v_corpus);
-    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query,
-      ragdb._single(query_embedding));
+    v_found.query_embedding := ragdb._query_vector(v_corpus, v_space, query, v_embedding);
     v_found.embedder_id := v_space.embedder_id;
     v_found.shortfall := ragdb._shortfall(v_found.slice, v_found.mode);
   end if;
