@@ -6152,7 +6152,7 @@ comment on function ragdb._filter_conditions(jsonb) is
 
 -- A filter as a condition on documents d and chunks c. The text is made of the pieces below and of numbers; names
 -- and values of the caller stay in $1, the array of conditions.
-create or replace function ragdb._filter_sql(conditions jsonb[]) returns text
+create or replace function ragdb._filter_sql(conditions jsonb[], of_chunks boolean default null) returns text
 language sql immutable parallel safe
 begin atomic
   select pg_catalog.string_agg('(' || pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(e.text,
@@ -6163,7 +6163,7 @@ begin atomic
     select f.n, case
       when f.field = 'uri' then 'exists (select from ragdb.document_sources s where s.corpus_id = d.corpus_id'
         || ' and s.doc_no = d.doc_no and ' || pg_catalog.replace(f.template, '{F}', 's.uri') || ')'
-      when f.is_builtin then pg_catalog.replace(f.template, '{F}', case f.field when 'source' then 'c.source'
+      when f.is_builtin then pg_catalog.replace(f.template, '{F}', case f.field when 'source' then 'd.source'
         when 'language' then 'd.language collate "C"' when 'title' then 'd.title collate "C"' when 'page' then 'c.page::numeric'
         when 'doc_cid' then 'd.doc_cid' when 'media_type' then 'd.media_type collate "C"' end)
       else f.template end as text
@@ -6200,14 +6200,15 @@ begin atomic
           end
         end as raw
       from pg_catalog.unnest(_filter_sql.conditions) with ordinality c (condition, n)
+      where _filter_sql.of_chunks is null or _filter_sql.of_chunks = (c.condition ->> 'field' = 'page')
     ) r
     cross join lateral (select pg_catalog.replace(pg_catalog.replace(r.raw,
       '{X}', case r.field when 'page' then '({T})::numeric' else '{T}' end),
       '{E}', case r.field when 'page' then 'e::numeric' else 'e' end) as template, r.n, r.field, r.is_builtin) f
   ) e;
 end;
-comment on function ragdb._filter_sql(jsonb[]) is
-  'Returns the condition on documents d and chunks c that conditions of a filter, given as $1, amount to.';
+comment on function ragdb._filter_sql(jsonb[], boolean) is
+  'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of only one of them; null for nothing.';
 
 create or replace function ragdb._filtered_chunks(
   corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
@@ -6218,6 +6219,8 @@ as $$
 declare
   v_conditions jsonb[];
   v_is_alone boolean;
+  v_documents text;
+  v_chunks text;
   v_chunk_nos integer[];
 begin
   if chunk_ids is not null then
@@ -6235,11 +6238,15 @@ begin
       where not (condition ->> 'is_builtin')::boolean and condition ->> 'operator' in ('eq', 'all'))
     and (select 2 * p.documents > r.reltuples from ragdb.corpora p, pg_class r
       where p.corpus_id = _filtered_chunks.corpus_id and r.oid = 'ragdb.documents'::regclass);
-  execute 'select array(select c.chunk_no from ragdb.documents d'
-    ' cross join lateral (select h.chunk_no, h.source, h.page from ragdb.chunks h'
-    ' where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) c'
-    ' where ' || case when v_is_alone then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end
-    || ' and ($3 is null or c.chunk_no = any ($3)) and ' || ragdb._filter_sql(v_conditions) || ' limit $4)'
+  v_documents := ragdb._filter_sql(v_conditions, of_chunks => false);
+  v_chunks := ragdb._filter_sql(v_conditions, of_chunks => true);
+  -- a list of documents in one scan costs a third less than a scan for each
+  execute 'select array(select c.chunk_no from ragdb.chunks c'
+    ' where c.corpus_id = $2 and ($3 is null or c.chunk_no = any ($3))'
+    || coalesce(' and c.doc_no = any (array(select d.doc_no from ragdb.documents d where d.chunks > 0 and '
+      || case when v_is_alone then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end || ' and ' || v_documents
+      || case when v_chunks is null and chunk_ids is null then ' limit $4' else '' end || '))', '')
+    || coalesce(' and ' || v_chunks, '') || ' limit $4)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
   return v_chunk_nos;
 end $$;
@@ -6611,7 +6618,7 @@ begin
     v_among := ragdb._filtered_chunks(corpus.corpus_id, filter, chunk_ids, case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
-      v_sql := ' cross join lateral (select h.doc_no, h.source, h.page from ragdb.chunks h'
+      v_sql := ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
         ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
         ' cross join lateral (select o.* from ragdb.documents o'
         ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
@@ -19068,7 +19075,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 73bfb7f88c68cd75';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 41d906e1b6793d84';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

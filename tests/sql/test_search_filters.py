@@ -153,6 +153,58 @@ def test_the_short_forms_are_equality_containment_and_years(docs: Connection) ->
     )
 
 
+def test_a_page_is_that_of_a_chunk_and_all_else_that_of_its_document(docs: Connection) -> None:
+    # given documents of one to four pages, and one in five without any
+    pages = {n: [None] if n % 5 == 0 else [*range(1, n % 4 + 2)] for n in range(20)}
+    docs.execute("select ragdb.create_corpus('paged')")
+    put(
+        docs,
+        "paged",
+        (
+            document(
+                f"{n}.pdf",
+                f"{n}",
+                language=LANGUAGES[n % 3],
+                metadata={"n": n},
+                chunks=[
+                    {"text": text, "start": 0, "end": len(text), "tokens": 3, "page": page}
+                    for page in pages[n]
+                    for text in [f"apple {n} {page}"]
+                ],
+            )
+            for n in range(20)
+        ),
+    )
+    chunks = {(n, page) for n in pages for page in pages[n]}
+    named = {
+        (int(source.removesuffix(".pdf")), page): chunk
+        for chunk, source, page in docs.execute(
+            "select chunk_id, source, page from ragdb.search('paged', 'apple', 1000)"
+        ).fetchall()
+    }
+    assert named.keys() == chunks
+    for condition, is_left in (
+        ({"page": 2}, lambda n, page: page == 2),
+        ({"page": {"exists": False}}, lambda n, page: page is None),
+        ({"page": {"gte": 2, "lt": 4}}, lambda n, page: page in (2, 3)),
+        ({"page": {"in": [1, 4]}, "language": "de"}, lambda n, page: page in (1, 4) and n % 3 == 1),
+        ({"page": {"ne": 1}, "n": {"gte": 9}}, lambda n, page: page != 1 and n >= 9),
+        ({"source": "7.pdf"}, lambda n, page: n == 7),
+        ({"source": {"glob": "1?.pdf"}, "n": {"in": [3, 13]}}, lambda n, page: n == 13),
+    ):
+        expected = {chunk for chunk in chunks if is_left(*chunk)}
+        assert expected
+        # when: among all chunks, and among some
+        for given_ids in (None, sorted(named.values())[::2]):
+            found = search(
+                docs, "paged", "apple", 1000, filter=json.dumps(condition), chunk_ids=given_ids
+            )
+            # then
+            assert {chunk for chunk, *_ in found} == {
+                named[c] for c in expected if given_ids is None or named[c] in given_ids
+            }
+
+
 def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
     # given 8,000 chunks, of which the filter leaves ten that rank last, or all but a few
     db.execute("select ragdb.create_corpus('docs')")
