@@ -5452,7 +5452,7 @@ comment on function ragdb._check_worker(text, interval) is
 
 create or replace function ragdb.claim_embeddings(
   worker text, count integer default 256, lease interval default '60 seconds',
-  only_corpus text default null, only_embedder text default null)
+  only_corpus text default null, only_embedder text default null, except_embedders text[] default '{}')
 returns table (space_id integer, corpus text, embedder text, input_hash bytea, attempt integer, input text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -5469,6 +5469,10 @@ begin
     raise exception 'count is %', coalesce(count::text, 'null')
       using errcode = 'RG400', detail = 'a claim takes that many inputs', hint = 'pass count from 1 to 10000';
   end if;
+  if except_embedders is null or not ragdb._is_list(except_embedders) then
+    raise exception 'except_embedders is null, has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone', hint = 'pass a plain list of names, {} for none';
+  end if;
   if only_corpus is not null then
     v_only := (ragdb._open_corpus(only_corpus, 'write')).corpus_id;
   end if;
@@ -5481,7 +5485,7 @@ begin
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
     where s.state <> 'retired' and s.corpus_id = coalesce(v_only, s.corpus_id)
-      and e.name = coalesce(only_embedder, e.name)
+      and e.name = coalesce(only_embedder, e.name) and e.name <> all (except_embedders)
       and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
     order by s.state desc, s.space_id
   loop
@@ -5533,8 +5537,8 @@ begin
     end loop;
   end loop;
 end $$;
-comment on function ragdb.claim_embeddings(text, integer, interval, text, text) is
-  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of the lease (1 s to 1 day), of all corpora that the caller may write or of one. Commit before computing. Raises RG400, RG401, RG404, RG416.';
+comment on function ragdb.claim_embeddings(text, integer, interval, text, text, text[]) is
+  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of the lease (1 s to 1 day), of all corpora that the caller may write or of one, and of one embedder or all but some. Commit before computing. Raises RG400, RG401, RG404, RG416.';
 
 create or replace function ragdb.renew_embeddings(worker text, lease interval default '60 seconds') returns integer
 language plpgsql security definer
@@ -5663,12 +5667,13 @@ begin
             hint = 'pass them as ragdb.claim_embeddings() returned them';
   end if;
   -- 2, 4, 8 and 16 seconds, give or take a half, so that many workers do not come back at once;
-  -- retry_after says that the provider is at fault, not the input, and counts no failure
+  -- retry_after says that the provider is at fault, not the input: neither a failure nor an attempt is counted, for
+  -- the input would be dead at the end of an outage
   with failed as (
     update ragdb.embedding_jobs j
     set worker = null, last_error = left(error, 500),
         failures = j.failures + case when retry_after is null then 1 else 0 end,
-        attempt = j.attempt,
+        attempt = j.attempt - case when retry_after is null then 0 else 1 end,
         is_dead = retry_after is null and j.failures + 1 >= 5,
         due_at = clock_timestamp() + coalesce(retry_after,
           make_interval(secs => 2 ^ least(j.failures + 1, 8))) * (0.5 + random())
@@ -19075,7 +19080,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 41d906e1b6793d84';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 7d10d4205c1a7bbf';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

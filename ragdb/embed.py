@@ -201,7 +201,11 @@ def model_folder(source: str, revision: str | None = None) -> Path:
 
     try:
         return Path(snapshot_download(source, revision=revision))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+    except HFValidationError:
+        raise EmbedderNotFound(
+            f"model {source!r} is no folder here, and no name that a model of the hub can have"
+        ) from None
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise EmbedderNotFound(
             f"model {source!r} is no folder here and cannot be had from the hub: {error}"
         ) from error

@@ -1254,8 +1254,15 @@ _CLAIM_EMBEDDINGS = Call(
         "lease": "interval",
         "only_corpus": "text",
         "only_embedder": "text",
+        "except_embedders": "text[]",
     },
-    {"count": 256, "lease": "00:01:00", "only_corpus": None, "only_embedder": None},
+    {
+        "count": 256,
+        "lease": "00:01:00",
+        "only_corpus": None,
+        "only_embedder": None,
+        "except_embedders": "{}",
+    },
 )
 _CLAIM_INGEST_JOBS = Call(
     "claim_ingest_jobs",
@@ -2360,13 +2367,22 @@ class Functions(Caller):
         lease: timedelta | str = "00:01:00",
         only_corpus: str | None = None,
         only_embedder: str | None = None,
+        except_embedders: Sequence[str] = "{}",
     ) -> list[ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
-        one. Commit before computing. Raises RG400, RG401, RG404, RG416.
+        one, and of one embedder or all but some. Commit before computing. Raises RG400,
+        RG401, RG404, RG416.
         """
         return self._rows(
-            _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
+            _CLAIM_EMBEDDINGS,
+            ClaimEmbeddingsRow,
+            worker,
+            count,
+            lease,
+            only_corpus,
+            only_embedder,
+            except_embedders,
         )
 
     def claim_ingest_jobs(
@@ -4374,13 +4390,22 @@ class AsyncFunctions(AsyncCaller):
         lease: timedelta | str = "00:01:00",
         only_corpus: str | None = None,
         only_embedder: str | None = None,
+        except_embedders: Sequence[str] = "{}",
     ) -> list[ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
-        one. Commit before computing. Raises RG400, RG401, RG404, RG416.
+        one, and of one embedder or all but some. Commit before computing. Raises RG400,
+        RG401, RG404, RG416.
         """
         return await self._rows(
-            _CLAIM_EMBEDDINGS, ClaimEmbeddingsRow, worker, count, lease, only_corpus, only_embedder
+            _CLAIM_EMBEDDINGS,
+            ClaimEmbeddingsRow,
+            worker,
+            count,
+            lease,
+            only_corpus,
+            only_embedder,
+            except_embedders,
         )
 
     async def claim_ingest_jobs(

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
+REST = 5.0  # seconds that a provider which failed is left alone
+TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
 
@@ -74,13 +76,19 @@ class Worker:
         self.done = Done()
         self._stop = threading.Event()
         self._embedders: dict[str, embed.Embedder] = {}
+        # what could not embed: failures in a row, and the time until which it is left alone
+        self._away: dict[str, tuple[int, float]] = {}
 
     def stop(self) -> None:
         """End `run` after the batch at hand."""
         self._stop.set()
 
     def run(self, *, until: str = "stopped", poll: float = 5) -> Done:
-        """Work until 'stopped', until nothing is due ('idle'), or nothing is left ('empty')."""
+        """Work until 'stopped', until nothing is due ('idle'), or nothing is left ('empty').
+
+        What an embedder that cannot be had is to do counts as left no longer: at once where its
+        model is not there or is another, after a dozen failures in a row of its provider.
+        """
         started = time.monotonic()
         heart = threading.Thread(target=self._renew, daemon=True)
         with self._connect() as connection:
@@ -128,10 +136,11 @@ class Worker:
 
     def _step(self, connection: psycopg.Connection[Any]) -> int:
         """Claim and embed one batch; the number of inputs claimed."""
+        resting = [name for name, (_, end) in self._away.items() if time.monotonic() < end]
         rows = connection.execute(
             "select space_id, embedder, input_hash, attempt, input from ragdb.claim_embeddings("
-            "%s, %s, make_interval(secs => %s), %s, %s)",
-            (self.name, self.batch, self.lease, self.corpus, self.embedder),
+            "%s, %s, make_interval(secs => %s), %s, %s, %s)",
+            (self.name, self.batch, self.lease, self.corpus, self.embedder, resting),
         ).fetchall()
         if not rows:
             return 0
@@ -146,8 +155,13 @@ class Worker:
             except embed.InputRefused:
                 vectors, problems = self._one_by_one(encoder, texts)
         except (embed.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
-            self._fail(connection, space, jobs, str(error), retry_after=5)
+            self._fail(connection, space, jobs, str(error), retry_after=REST)
+            failures = self._away.get(name, (0, 0.0))[0] + 1
+            if not isinstance(error, embed.ProviderDown):
+                failures = TRIES
+            self._away[name] = failures, time.monotonic() + REST
             return len(rows)
+        self._away.pop(name, None)
         good = [n for n, problem in enumerate(problems) if problem is None]
         for n, problem in enumerate(problems):
             if problem is not None:
@@ -298,9 +312,11 @@ class Worker:
             connection.execute("select ragdb.index_space(%s, %s)", (corpus, name))
 
     def _left(self, connection: psycopg.Connection[Any]) -> int:
+        given_up = [name for name, (failures, _) in self._away.items() if failures >= TRIES]
         (left,) = connection.execute(
             "select coalesce(sum(backlog), 0) from ragdb.embedding_status(%s)"
-            " where state <> 'retired' and embedder = coalesce(%s, embedder)",
-            (self.corpus, self.embedder),
+            " where state <> 'retired' and embedder = coalesce(%s, embedder)"
+            " and embedder <> all (%s)",
+            (self.corpus, self.embedder, given_up),
         ).fetchall()[0]
         return int(left)

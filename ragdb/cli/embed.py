@@ -56,8 +56,9 @@ def embed(
 ) -> int:
     """Embed every chunk that has no embedding, and build the index of large corpora.
 
-    What failed is tried again with growing pauses; see `ragdb embed --once` for cron. Exit code 4
-    when some chunks could not be embedded.
+    What failed is tried again with growing pauses, and a provider that does not answer for about a
+    minute is given up until the next run; see `ragdb embed --once` for cron. Exit code 4 when some
+    chunks could not be embedded.
     """
     from ragdb import embed as models
 

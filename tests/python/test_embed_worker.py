@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import Database, embed, errors
+from ragdb import Database, embed, errors, worker
 from ragdb.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
@@ -51,8 +51,8 @@ def test_a_worker_empties_the_queue(clone: str) -> None:
 
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
     with corpus_of(clone, 1) as db:
-        worker = Worker(clone)
-        thread = threading.Thread(target=worker.run, kwargs={"poll": 60})
+        at_work = Worker(clone)
+        thread = threading.Thread(target=at_work.run, kwargs={"poll": 60})
         thread.start()
         try:
             Database(db).embed_query("what is new", timeout_s=20.0)
@@ -63,7 +63,7 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
             assert status(db, "coverage") == 1
             assert one(db, "select mode from ragdb.search('docs', 'what is new', 1)") == "hybrid"
         finally:
-            worker.stop()
+            at_work.stop()
             put(db, {"bell": "wake up"})
             thread.join()
 
@@ -157,6 +157,42 @@ def test_an_outage_shows_and_then_drains(clone: str, monkeypatch: pytest.MonkeyP
         db.execute("update ragdb.embedding_jobs set due_at = clock_timestamp()")
         assert Worker(clone).run(until="empty").embedded == 30
         assert status(db, "last_error") is None
+
+
+def test_a_provider_that_stays_away_is_given_up_and_nothing_is_lost(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    class Down(embed.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            asked.append(len(texts))
+            raise embed.ProviderDown("the endpoint does not answer: HTTP 503")
+
+    monkeypatch.setattr(embed, "_load", lambda *_: Down(WIDTH))
+    monkeypatch.setattr(worker, "REST", 0.01)
+    with corpus_of(clone, 30) as db:
+        for _ in range(2):
+            done = Worker(clone, batch=20).run(until="empty", poll=0.01)
+            assert done.embedded == 0
+        # one batch at a time, and no input the worse for it
+        assert len(asked) == 2 * worker.TRIES
+        assert status(db, "array[backlog, dead]") == [30, 0]
+        monkeypatch.undo()
+        assert Worker(clone).run(until="empty").embedded == 30
+
+
+def test_a_model_that_is_not_there_ends_a_run_at_once_but_no_other_corpus(clone: str) -> None:
+    with corpus_of(clone, 30) as db:
+        db.execute("select ragdb.create_corpus('lost')")
+        db.execute("select ragdb.create_embedder('lost-model', 384)")
+        db.execute("select ragdb.bind_embedder('lost-model', 'hash', 'hash-v0')")
+        db.execute("select ragdb.embed_corpus('lost', 'lost-model')")
+        put(db, {str(n): f"lost number {n}" for n in range(30)}, corpus="lost")
+        done = Worker(clone, batch=10).run(until="empty")
+        assert done.embedded == 30
+        # asked once and not again
+        assert done.errors == {"the hashing embedder is hash-v1, not 'hash-v0'": 10}
 
 
 def test_one_bad_input_does_not_stop_the_others(

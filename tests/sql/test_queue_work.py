@@ -154,7 +154,7 @@ def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
 
 def test_a_provider_that_is_down_kills_nothing(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
-    for _ in range(9):
+    for _ in range(30):
         ((space, digest, attempt, _),) = claim(db)
         db.execute(
             "select ragdb.fail_embeddings(%s, %s, %s, 'down', '5 s')", (space, [digest], [attempt])
@@ -162,6 +162,14 @@ def test_a_provider_that_is_down_kills_nothing(db: Connection) -> None:
         expire(db)
     assert status(db, "array[dead, failing]") == [0, 0]
     assert status(db, "last_error") == "down"
+
+
+def test_a_claim_may_leave_embedders_alone(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    (name,) = db.execute("select name from ragdb.list_embedders()").fetchall()[0]
+    left_alone = "select input from ragdb.claim_embeddings('w', except_embedders => %s)"
+    assert db.execute(left_alone, (["other", name],)).fetchall() == []
+    assert db.execute(left_alone, (["other"],)).fetchall() == [("alpha",)]
 
 
 def test_an_input_that_kills_twenty_workers_is_dead(db: Connection) -> None:
@@ -267,6 +275,8 @@ def test_a_stranger_to_the_corpus_can_neither_claim_nor_complete(db: Connection)
         "claim_embeddings('w', 10001)",
         "claim_embeddings('w', 1, '0 s')",
         "claim_embeddings('w', 1, null)",
+        "claim_embeddings('w', except_embedders => null)",
+        "claim_embeddings('w', except_embedders => array['a', null])",
         "claim_queries('w', 0)",
         "renew_embeddings('w', '2 days')",
         "complete_embeddings(1, array['\\x00'::bytea], array[]::int[], array[]::real[])",
