@@ -244,11 +244,13 @@ class Tools:
         if not names:
             return {"results": []}
         query = arguments["query"]
+        note: Json = {}
         try:
             vector = self.embedded(names, query)
         except (ToolError, RagdbError) as error:
             print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
             vector = None
+            note = {"note": "The query could not be embedded: this was found by words alone."}
         with self.database() as db:
             if self.record and len(names) == 1:
                 hits: Sequence[Any] = db.retrieve(
@@ -265,7 +267,8 @@ class Tools:
                     "text": hit.text[:SNIPPET],
                 }
                 for hit in hits
-            ]
+            ],
+            **note,
         }
 
     def fetch(self, arguments: Json) -> Json:
@@ -530,8 +533,12 @@ _TRACE = _string("Id of a recorded retrieval.", format="uuid")
 _LIST: Json = {"type": "array", "items": {"type": "object"}}
 
 
-def _result(**properties: Json) -> Json:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _result(optional: Json | None = None, **properties: Json) -> Json:
+    return {
+        "type": "object",
+        "properties": {**properties, **(optional or {})},
+        "required": list(properties),
+    }
 
 
 BUILTIN: dict[str, Builtin] = {
@@ -542,12 +549,13 @@ BUILTIN: dict[str, Builtin] = {
         ("query",),
         Tools.search,
         _result(
+            {"note": _string("What the search had to do without.")},
             results={
                 "type": "array",
                 "items": _result(
                     id={"type": "string"}, title={"type": "string"}, url={"type": "string"}
                 ),
-            }
+            },
         ),
         records=True,
     ),

@@ -436,6 +436,21 @@ def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str)
     assert not whole["metadata"]["is_cut"]
 
 
+def test_a_search_says_when_it_had_to_do_without_the_embedding(clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        db.put_text("docs", "a", "Refunds take five days.")
+        db.create_embedder("model", 384)
+        db.bind_embedder("model", "hash", "hash-v1")
+        db.embed_corpus("docs", "model")
+        found = call(clone, "search", {"query": "refunds"})
+        assert found.keys() == {"results"}
+        db.bind_embedder("model", "hash", "gone")
+        without = call(clone, "search", {"query": "refunds"})
+    assert without["note"] == "The query could not be embedded: this was found by words alone."
+    assert without["results"] == found["results"] != []
+
+
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:
     async def conversation(client: Client) -> None:
         resources = (await client.list_resources()).resources
