@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 # any of libpq's that names a server, a database or who asks
@@ -41,7 +43,15 @@ def connection(dsn: str | None = None) -> Connection:
         ("DATABASE_URL", os.environ.get("DATABASE_URL")),
     ):
         if value:
-            return Connection(normalise(value), origin)
+            try:
+                return Connection(normalise(value), origin)
+            except psycopg.ProgrammingError as error:
+                # libpq quotes what it cannot read, which may be a part of the password
+                why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
+                raise psycopg.ProgrammingError(
+                    f"{origin} is no connection string: {why};"
+                    " give postgresql://user@host/db, or key=value"
+                ) from None
     named = [name for name in LIBPQ if os.environ.get(name)]
     if named:
         return Connection("", ", ".join(named))

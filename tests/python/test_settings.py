@@ -66,7 +66,19 @@ def test_what_is_shown_holds_no_password() -> None:
     assert "from --dsn" in str(found)
 
 
-def test_what_libpq_cannot_read_is_refused_without_its_password() -> None:
-    with pytest.raises(psycopg.ProgrammingError) as refused:
-        settings.connection("postgresql://me:secret@host:notaport:1/db?nosuch=1")
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me:secret@host:notaport:1/db?nosuch=1",
+        "mysql://me:secret@host/db",
+        "postgresql:/me:secret@host/db",
+        "host=host password=my secret",
+    ],
+)
+def test_what_libpq_cannot_read_is_refused_by_its_origin_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, dsn: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", dsn)
+    with pytest.raises(psycopg.ProgrammingError, match="DATABASE_URL is no") as refused:
+        settings.connection()
     assert "secret" not in str(refused.value)
