@@ -397,6 +397,7 @@ class DeclaredSource:
         found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
         found.sources = [_named(source, base, bool(glob)) for source in found.sources]
         found.sources.sort(key=lambda source: source.uri.encode())
+        found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
         return found
 
 

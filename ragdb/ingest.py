@@ -497,7 +497,7 @@ class Run:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
         # what lies in a folder, or in a file of records, that cannot be read is not gone
         hidden = [f.uri for f in self.report.files if f.failed and readers.is_jsonl(f.uri)]
-        hidden += [s.uri for s in self.found.skipped if s.reason.startswith("it cannot be read")]
+        hidden += self.found.hidden
         for prefix in sorted({source.prefix for source in self.found.sources if source.prefix}):
             if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
                 self.report.not_pruned.append(prefix)

@@ -93,13 +93,23 @@ class Skipped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A folder that cannot be listed, or a file that cannot be looked at, and why."""
+
+    uri: str
+    error: ReadError
+
+
 @dataclass(slots=True)
 class Found:
-    """What the arguments mean: sources in the order of their uris, arguments that failed."""
+    """What the arguments mean: sources in the order of their uris, and what failed by name."""
 
     sources: list[Source] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[tuple[str, ReadError]] = field(default_factory=list)
+    # uris of what lies in a folder and cannot be looked into: files may be behind it
+    hidden: list[str] = field(default_factory=list)
     # where contents wait that were fetched to be found
     folder: TemporaryDirectory[str] | None = None
 
@@ -133,12 +143,11 @@ def find(
             for item in _expand(argument, pattern, recursive, stdin_name):
                 if isinstance(item, Skipped):
                     found.skipped.append(item)
+                elif isinstance(item, Unread):
+                    found.failed.append((item.uri, item.error))
+                    found.hidden.append(item.uri)
                 elif by_uri.setdefault(item.uri, item).path != item.path:
-                    raise ReadError(
-                        "ambiguous",
-                        f'two files would be the source "{item.uri}"',
-                        "ingest the folder above both, or use two corpora",
-                    )
+                    found.failed.append((item.uri, _ambiguous(item.uri)))
         except ReadError as error:
             found.failed.append((argument, error))
     found.sources = sorted(by_uri.values(), key=lambda source: source.uri.encode())
@@ -152,6 +161,15 @@ def too_large(size: int, max_bytes: int) -> ReadError:
         "too_large",
         f"it has {size} bytes or more, over the limit of {max_bytes}",
         "raise the limit with --max-bytes, or split it",
+    )
+
+
+def _ambiguous(uri: str) -> ReadError:
+    """The refusal of the second of two files with one name."""
+    return ReadError(
+        "ambiguous",
+        f'two files would be the source "{uri}", and the first is',
+        "rename one, ingest the folder above both, or use two corpora",
     )
 
 
@@ -185,7 +203,7 @@ def matches(below: str, glob: str | None) -> bool:
 
 def _expand(
     argument: str, glob: str | None, recursive: bool, stdin_name: str
-) -> Iterator[Source | Skipped]:
+) -> Iterator[Source | Skipped | Unread]:
     if argument == "-":
         yield Source(stdin_name)
         return
@@ -206,7 +224,7 @@ def _expand(
     yield Source(_uri(root.name), root.parent, root.name, size, prefix)
 
 
-def _walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Skipped]:
+def _walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Skipped | Unread]:
     prefix = f"{_uri(root.name)}/" if root.name else ""
     folders = [""]
     while folders:
@@ -215,7 +233,7 @@ def _walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Sk
             with os.scandir(root / folder) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
-            yield Skipped(prefix + _shown(folder), _unreadable(error).reason)
+            yield Unread(prefix + _shown(folder), _unreadable(error))
             continue
         for entry in entries:
             below = posixpath.join(folder, entry.name)
@@ -224,13 +242,18 @@ def _walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Sk
             if entry.is_dir(follow_symlinks=False):
                 if recursive and below.count("/") < _MAX_DEPTH:
                     folders.append(below)
+                elif recursive:
+                    reason = f"it is a folder inside {_MAX_DEPTH} others"
+                    yield Skipped(prefix + _shown(below), reason)
                 continue
             if not matches(below, glob):
                 continue
             yield _entry(root, below, entry, prefix)
 
 
-def _entry(root: Path, below: str, entry: os.DirEntry[str], prefix: str) -> Source | Skipped:
+def _entry(
+    root: Path, below: str, entry: os.DirEntry[str], prefix: str
+) -> Source | Skipped | Unread:
     shown = prefix + _shown(below)
     try:
         if _is_secret(entry.name):
@@ -242,7 +265,7 @@ def _entry(root: Path, below: str, entry: os.DirEntry[str], prefix: str) -> Sour
     except ReadError as error:
         return Skipped(shown, error.reason)
     except OSError as error:
-        return Skipped(shown, _unreadable(error).reason)
+        return Unread(shown, _unreadable(error))
     if not stat.S_ISREG(status.st_mode):
         return Skipped(uri, "it is no regular file")
     return Source(uri, root, below, status.st_size, prefix)

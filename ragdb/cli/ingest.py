@@ -305,6 +305,8 @@ def _show(session: Session, report: Report) -> None:
         for failure in report.failures:
             if not any(failure.uri == file.uri for file in shown):
                 session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
+        if report.failed > len(report.failures):
+            session.note(f"and {report.failed - len(report.failures)} more failed")
     session.note(_summary(report))
 
 

@@ -24,6 +24,10 @@ class ReadError(Exception):
         self.reason = reason
         self.hint = hint
 
+    def __reduce__(self) -> tuple[type[ReadError], tuple[str, str, str]]:
+        # an exception is pickled, on its way to another process, as its class and `args`
+        return type(self), (self.code, self.reason, self.hint)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:

@@ -156,6 +156,25 @@ def test_prune_removes_what_is_gone_and_keeps_what_cannot_be_read(
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md"}
 
 
+def test_prune_leaves_a_tree_alone_of_which_a_folder_cannot_be_listed(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.ingest(folder, corpus="docs")
+    (folder / "a.md").unlink()
+    scandir = os.scandir
+
+    def refused(path: Path) -> Any:
+        if path.name == "deep":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", refused)
+    report = database.ingest(folder, corpus="docs", prune=True)
+    assert report.not_pruned == ["docs/"]
+    assert [f.uri for f in report.failures] == ["docs/deep"]
+    assert database.corpus_info("docs").documents == 3
+
+
 def test_a_dry_run_counts_what_it_would_prune(database: ragdb.Database, folder: Path) -> None:
     assert database.ingest(folder, corpus="docs", prune=True, dry_run=True).pruned == 0
     database.ingest(folder, corpus="docs")
@@ -344,6 +363,7 @@ def test_workers_change_nothing(
     for n in range(40):
         (folder / f"f{n}.md").write_text(f"# File {n}\n\nIts text has the word w{n}.\n")
     (folder / "records.jsonl").write_bytes(records(200))
+    (folder / "torn.jsonl").write_bytes(records(3).replace(b"r", b"t") + b"{not json}\n")
     one = database.ingest(folder, corpus="docs", workers=1)
     alone = chunks(database)
     database.drop_corpus("docs")
@@ -354,6 +374,8 @@ def test_workers_change_nothing(
     assert [(f.uri, f.status, f.chunks) for f in two.files] == [
         (f.uri, f.status, f.chunks) for f in one.files
     ]
+    assert two.failures == one.failures
+    assert [f.uri for f in one.failures] == ["docs/torn.jsonl"]
 
 
 def kill_on_b(task: driver.Task) -> driver.Outcome:

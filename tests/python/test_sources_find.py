@@ -211,6 +211,48 @@ def test_two_files_of_one_name_are_refused_and_one_given_twice_is_one(
     assert len(found.sources) == 1
 
 
+def test_two_names_of_a_folder_that_are_one_in_nfc_do_not_hide_the_files_after_them(
+    docs: Path,
+) -> None:
+    (docs / "e\u0301.md").write_text("the same name, decomposed")
+
+    found = find([docs])
+
+    assert [(uri, error.code) for uri, error in found.failed] == [("docs/é.md", "ambiguous")]
+    assert [s.uri for s in found.sources] == [
+        *("docs/Z.md", "docs/a.md", "docs/b.md", "docs/sub/c.md"),
+        *("docs/sub/deep/d.txt", "docs/é.md"),
+    ]
+
+
+def test_a_folder_that_cannot_be_listed_fails_and_the_others_go_on(
+    docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def refused(folder: Path) -> object:
+        if folder.name == "sub":
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr("os.scandir", refused)
+    found = find([docs])
+
+    assert [(uri, error.code) for uri, error in found.failed] == [("docs/sub", "unreadable")]
+    assert found.hidden == ["docs/sub"]
+    assert len(found.sources) == 4
+
+
+def test_folders_too_deep_to_be_read_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "docs" / "/".join("d" * 258)).mkdir(parents=True)
+
+    found = find([tmp_path / "docs"])
+
+    assert [(s.uri, s.reason) for s in found.skipped] == [
+        ("docs/" + "/".join("d" * 257), "it is a folder inside 256 others")
+    ]
+
+
 def test_standard_input_and_urls_are_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"piped")))
 
