@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 
 import ragdb
+from ragdb import migrate
 from ragdb.ingest import ingest
 
 CORPUS = "system"
@@ -16,5 +17,8 @@ def load(conninfo: str) -> bool:
     Only a member of ragdb_owner may: the corpus is read-only for everybody else.
     """
     with as_file(files("ragdb.docs")) as folder, ragdb.connect(conninfo) as db:
+        if migrate.may_be_owner(db.connection):
+            # who migrates may have its rights by `set role` only
+            db.connection.execute(f"set role {migrate.OWNER}")
         report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
         return bool(report.written or report.pruned)

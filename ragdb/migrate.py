@@ -179,6 +179,23 @@ def become_owner(connection: Connection) -> None:
     )
 
 
+def may_be_owner(connection: Connection) -> bool:
+    """Whether the connecting role may `set role` to the owner; false also where there is none."""
+    return bool(_facts(connection)["can_be_owner"])
+
+
+def rights(connection: Connection) -> tuple[str, str | None]:
+    """The connecting role, quoted, and the highest of ROLES whose rights it has as it stands."""
+    row = connection.execute(
+        "select quote_ident(current_user), (select r.name"
+        " from unnest(%s::text[]) with ordinality r (name, place) join pg_roles on rolname = r.name"
+        " where pg_has_role(oid, 'usage') order by r.place limit 1)",
+        ([OWNER, "ragdb_admin", "ragdb_writer", "ragdb_reader", LOGIN],),
+    ).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 def load_code(connection: Connection) -> None:
     """Run every file of sql/ and stamp the schema."""
     for name, text in chapters().items():

@@ -201,6 +201,7 @@ def explain(error: Exception) -> Failure | None:
     from ragdb.embedded import EmbeddedError
     from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
     from ragdb.ingest import IngestError
+    from ragdb.migrate import InUse, NotReady
     from ragdb.portable import ExportError
 
     if isinstance(error, IngestError | ExportError):
@@ -234,6 +235,8 @@ def explain(error: Exception) -> Failure | None:
                 else None
             ),
         )
+    if isinstance(error, NotReady | InUse):
+        return Failure(str(error), code=DATABASE)
     if isinstance(error, EmbeddedError):
         return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):

@@ -10,6 +10,8 @@ import typer
 from ragdb.cli.app import DATABASE, NEGATIVE, OK, Session, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ragdb.client import Database
 
 
@@ -145,34 +147,37 @@ def doctor(
     """Look for what is wrong, and say the statement that puts it right."""
     from ragdb.cli import output
 
-    checks = _checks(session, deep)
-    if session.format == "table":
-        for check in checks:
-            mark = "ok  " if check["ok"] else "FAIL"
-            session.out.print(
-                output.clean(f"{mark}  {check['check']}: {check['found']}"), markup=False
-            )
-            if check["fix"]:
-                session.out.print(output.clean(f"      {check['fix']}"), markup=False)
-    else:
-        output.rows(session, checks)
-    bad = [check for check in checks if not check["ok"]]
+    checks: list[dict[str, Any]] = []
+
+    def show(check: dict[str, Any]) -> None:
+        checks.append(check)
+        if session.format == "table":
+            mark = {True: "ok  ", False: "FAIL", None: "note"}[check["ok"]]
+            for line in (f"{mark}  {check['check']}: {check['found']}", f"      {check['fix']}"):
+                if line.strip():
+                    session.out.print(output.clean(line), markup=False)
+
+    try:
+        _checks(session, deep, show)
+    finally:
+        if session.format != "table":
+            output.rows(session, checks)
+    bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK
     return NEGATIVE if all(c["check"].startswith("corpus ") for c in bad) else DATABASE
 
 
-def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
+def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
     import ragdb
     from ragdb import embedded, migrate, settings
 
-    found: list[dict[str, Any]] = []
-
-    def check(name: str, ok: bool, what: str, fix: str = "") -> bool:
-        found.append({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})
-        return ok
+    def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
+        show({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})
+        return bool(ok)
 
     try:
         target = settings.connection(session.dsn)
@@ -184,7 +189,7 @@ def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
             str(error).strip(),
             "name a database with --dsn or RAGDB_DATABASE_URL, or unset both for the embedded one",
         )
-        return found
+        return
     check("connection", True, str(target))
     with db:
         version = db.connection.info.server_version
@@ -197,29 +202,46 @@ def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
         vector = db.connection.execute(
             "select extversion from pg_extension where extname = 'vector'"
         ).fetchone()
+        current = migrate.is_current(db.connection)
+        me, role = migrate.rights(db.connection)
+        lacks = None
         try:
             # what a migration would lack; every statement of it is taken back
             with db.connection.transaction(force_rollback=True):
                 migrate.prepare(db.connection)
-            check("pgvector", bool(vector), vector[0] if vector else "missing", "ragdb init")
-            check("rights to migrate", True, "nothing is missing")
         except migrate.NotReady as error:
-            check("pgvector", bool(vector), vector[0] if vector else "missing", "see below")
-            # a reader or writer need not be able to migrate; it matters while the schema is absent
-            check(
-                "rights to migrate",
-                migrate.is_current(db.connection),
-                error.reason,
-                " ".join(error.statements),
-            )
-        current = migrate.is_current(db.connection)
+            lacks = error
+        check(
+            "pgvector",
+            bool(vector),
+            vector[0] if vector else "missing",
+            "see below" if lacks else "ragdb init",
+        )
+        if lacks is None:
+            check("rights to migrate", True, "nothing is missing")
+        elif current and lacks.statements:
+            # a reader or writer need not be able to migrate
+            found = f"role {me} has not all of them, which only an upgrade needs"
+            is_member = migrate.may_be_owner(db.connection)
+            check("rights to migrate", None, found, " ".join(lacks.statements) if is_member else "")
+        else:
+            check("rights to migrate", False, lacks.reason, " ".join(lacks.statements))
         if not check(
             "schema",
             current,
             "current" if current else "absent or of another version",
             "ragdb init",
         ):
-            return found
+            return
+        if role is None:
+            # one that may only be the owner is there to migrate
+            ok = None if migrate.may_be_owner(db.connection) else False
+            found = f"role {me} has those of no role of ragdb"
+            check("rights", ok, found, f"grant ragdb_reader to {me}; -- or writer, or admin")
+        else:
+            check("rights", True, f"role {me} has those of {role}")
+        if role in (None, migrate.LOGIN):
+            return
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(
@@ -230,7 +252,6 @@ def _checks(session: Session, deep: bool) -> list[dict[str, Any]]:
                 )
             if deep:
                 _recount(db, corpus.name, check)
-    return found
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -275,6 +276,74 @@ def test_doctor_says_what_a_dba_must_run(run: Run, server: str) -> None:
     result = run("doctor", "-d", f"{server.replace('postgres@', 'stranger@')}")
     assert result.exit_code == 3
     assert "create extension vector" in result.stdout
+
+
+def test_init_says_what_a_dba_must_run_and_exits_with_3(run: Run, server: str) -> None:
+    result = run("init", "-d", f"{server.replace('postgres@', 'stranger@')}")
+    assert result.exit_code == 3
+    assert "\ncreate extension vector schema public;\n" in result.stderr
+
+
+def test_init_names_what_depends_on_ours_and_exits_with_3(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("create view mine as select * from ragdb.error_codes()")
+    result = run("init", "--force")
+    assert result.exit_code == 3
+    assert "view public.mine" in result.stderr
+
+
+def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
+    run: Run, clone: str
+) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("create role installer login")
+        database.connection.execute("grant ragdb_owner to installer with inherit false, set true")
+        try:
+            result = run("init", "-d", f"{clone} user=installer")
+            assert (result.exit_code, "the manual was loaded" in result.stderr) == (0, True)
+            result = run("doctor", "-d", f"{clone} user=installer")
+            assert result.exit_code == 0
+            assert "note  rights: role installer has those of no role of ragdb" in result.stdout
+        finally:
+            database.connection.execute("drop role installer")
+
+
+@pytest.mark.parametrize(
+    ("role", "exit_code", "line"),
+    [
+        ("reader", 0, "ok    rights: role reader has those of ragdb_reader"),
+        ("writer", 0, "ok    rights: role writer has those of ragdb_writer"),
+        ("admin", 0, "ok    rights: role admin has those of ragdb_admin"),
+        ("owner", 0, "ok    rights: role owner has those of ragdb_owner"),
+        ("bi_reader", 0, "ok    rights: role bi_reader has those of bi_reader"),
+        ("stranger", 3, "FAIL  rights: role stranger has those of no role of ragdb"),
+    ],
+)
+def test_doctor_says_what_the_role_may_and_calls_no_missing_right_ok(
+    run: Run, demo_dsn: str, role: str, exit_code: int, line: str
+) -> None:
+    result = run("doctor", "--deep", "-d", f"{demo_dsn} user={role}")
+    lines = result.stdout.splitlines()
+    assert result.exit_code == exit_code
+    assert line in lines
+    [migrates] = [one for one in lines if "rights to migrate" in one]
+    assert migrates.startswith("ok    " if role == "owner" else "note  ")
+    is_recounted = any("corpus demo: equal" in one for one in lines)
+    assert is_recounted is (role not in ("bi_reader", "stranger"))
+
+
+def test_doctor_shows_what_it_found_before_an_error(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise psycopg.errors.QueryCanceled("canceling statement due to statement timeout")
+
+    monkeypatch.setattr(ragdb.Database, "list_corpora", refused)
+    for form in ("table", "json"):
+        result = run("doctor", "--format", form)
+        assert result.exit_code == 3
+        assert "PostgreSQL 18" in result.stdout
+        assert "statement timeout" in result.stderr
 
 
 def test_init_is_current_on_a_migrated_database(run: Run) -> None:
