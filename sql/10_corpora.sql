@@ -139,6 +139,22 @@ end $$;
 comment on function ragdb._lock_corpus(text, text) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns it. Raises RG400, RG401, RG404.';
 
+-- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
+create or replace function ragdb._hold_corpus(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.corpora c where c.corpus_id = _hold_corpus.corpus_id for key share;
+  if not found then
+    raise exception 'the corpus does not exist'
+      using errcode = 'RG404', detail = 'it was dropped a moment ago',
+            hint = 'ragdb.list_corpora() lists the names';
+  end if;
+end $$;
+comment on function ragdb._hold_corpus(integer) is
+  'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';
+
 -- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
 create or replace function ragdb._uuid7(at timestamptz) returns uuid
 language sql volatile parallel safe
@@ -336,6 +352,7 @@ begin
     raise exception 'privilege is %, not read, write or admin', ragdb._quote(privilege)
       using errcode = 'RG400', detail = 'each of them includes the ones before it', hint = 'read is enough to search';
   end if;
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, privilege)
     values (v_corpus.corpus_id, grant_corpus.role, grant_corpus.privilege)
     on conflict on constraint corpus_grants_role_is_unique_per_corpus do update set privilege = excluded.privilege;

@@ -511,12 +511,13 @@ begin
     'min_lexical', min_lexical, 'min_semantic', min_semantic);
   -- an embedding tells much of its text: what must not be kept of one is not kept of the other
   if corpus.record_query_text <> 'none' then
+    perform ragdb._hold_corpus(corpus.corpus_id);
     perform ragdb._keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
   end if;
   return trace;
 end $$;
 comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[], text, float8, float8, float8) is
-  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries.';
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries. Raises RG404.';
 
 -- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
 -- version that was searched.

@@ -644,6 +644,13 @@ end;
 comment on function ragdb._hmac_sha256(bytea, bytea) is
   'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
 
+-- One is active at most: who makes or changes a key does so alone.
+create or replace function ragdb._lock_signing_keys() returns void
+language sql
+return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
+comment on function ragdb._lock_signing_keys() is
+  'Waits for other transactions that make or change signing keys, and has others wait until this one ends.';
+
 -- To the millisecond, as the times of traces are.
 create or replace function ragdb._retire_signing_key() returns void
 language sql
@@ -678,6 +685,7 @@ declare
     'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
 begin
   perform ragdb._check_key_id(v_id);
+  perform ragdb._lock_signing_keys();
   if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
     raise exception 'signing key % exists already', ragdb._quote(v_id)
       using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
@@ -697,6 +705,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform ragdb._lock_signing_keys();
   update ragdb.signing_keys s
     set state = 'revoked',
         active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb._now()))
@@ -756,6 +765,7 @@ begin
             hint = 'import what ragdb.export_signing_keys() gave';
   end if;
   v_secret := decode(import_signing_key.secret, 'hex');
+  perform ragdb._lock_signing_keys();
   if exists (select from ragdb.signing_keys s
     where s.key_id = import_signing_key.key_id and s.secret <> v_secret)
   then
@@ -998,11 +1008,12 @@ begin
             hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
               'ragdb.search_slice() take any policy and keep nothing';
   end if;
+  perform ragdb._hold_corpus(slice.corpus_id);
   slice.created_at := ragdb._now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG409, RG431.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG404, RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then

@@ -149,6 +149,7 @@ begin
     perform ragdb._refuse_promotion(v_corpus.corpus_id, v_trace.id, v_kind, v_severity, reason);
     return next; return;
   end if;
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   atom_id := ragdb._uuid7(ragdb._now());
   code := 'PROMOTED';
   insert into ragdb.semantic_atoms values (v_corpus.corpus_id, atom_id, promote_to_atom.text,
@@ -158,7 +159,7 @@ begin
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
-  'Makes a statement out of hits of an admissible retrieval, and returns its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG407.';
+  'Makes a statement out of hits of an admissible retrieval, and returns its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
@@ -194,6 +195,7 @@ begin
     perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high',
       reason);
   else
+    perform ragdb._hold_corpus(v_corpus.corpus_id);
     proposal_id := ragdb._uuid7(ragdb._now());
     code := 'PROPOSED';
     insert into ragdb.semantic_proposals values (v_corpus.corpus_id, proposal_id, propose.text,

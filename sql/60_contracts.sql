@@ -808,18 +808,28 @@ begin
   v_items := array(select i from ragdb._contract_items(contract) i);
   perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
   for v_problem in
-    select i.node, i.name, o.contract from unnest(v_items) i
+    select i.node, i.name, case when ragdb._may_read_contract(o.contract, o.version) then 'contract ' || ragdb._quote(o.contract)
+        else 'one that is not visible to role ' || ragdb._quote(ragdb._caller()) end as contract
+    from unnest(v_items) i
       join ragdb.contract_nodes o on o.name = i.name and o.contract <> v_name
         and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
     where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1
   loop
     raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
-      using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
+      using errcode = 'RG409', detail = v_problem.contract || ' has it, and evaluations and tools name it alone',
             hint = 'give it another name';
   end loop;
   -- whoever may not write a corpus of the version in force may not put another in its place
   select k.version into v_old from ragdb.contracts k where k.contract = v_name and k.is_current;
+  if not ragdb._may_read_contract(v_name, v_old) and (ragdb._is_others_contract(v_name, v_old) or exists (
+      select from ragdb.contract_nodes o join ragdb.corpora c on c.name = o.corpus
+      where o.contract = v_name and o.version = v_old and o.node = 'corpus'))
+  then
+    raise exception 'contract % exists already', ragdb._quote(v_name)
+      using errcode = 'RG409', detail = 'it is not visible to role ' || ragdb._quote(ragdb._caller()),
+            hint = 'a contract has the name of its file: give that another name';
+  end if;
   perform ragdb._open_corpus(o.corpus, 'write')
     from ragdb.contract_nodes o where o.contract = v_name and o.version = v_old and o.node = 'corpus'
       and exists (select from ragdb.corpora c where c.name = o.corpus);
@@ -860,17 +870,28 @@ comment on function ragdb.apply_contract(jsonb) is
 
 -- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 
+-- A contract over `personal` says of its owner what the corpus does, and is as much theirs alone.
+create or replace function ragdb._is_others_contract(contract text, version integer) returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.contracts k join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
+  where k.contract = _is_others_contract.contract and k.version = _is_others_contract.version
+    and n.node = 'corpus' and n.corpus = 'personal' and k.applied_by <> ragdb._caller());
+comment on function ragdb._is_others_contract(text, integer) is
+  'Whether a version of a contract is over the corpus personal of another role than the caller.';
+
 -- Who may read a corpus of a contract may read the contract.
 create or replace function ragdb._may_read_contract(contract text, version integer) returns boolean
 language sql stable parallel safe
-return exists (
+return (exists (
   select from ragdb.contract_nodes n
     join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
   where n.contract = _may_read_contract.contract and n.version = _may_read_contract.version and n.node = 'corpus'
     and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0)
-  or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage');
+  or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage'))
+  and not ragdb._is_others_contract(_may_read_contract.contract, _may_read_contract.version);
 comment on function ragdb._may_read_contract(text, integer) is
-  'Whether the caller may read a corpus of a contract, or is an admin.';
+  'Whether the caller may read a corpus of a contract, or is an admin; of one over the corpus personal, whether the caller applied it.';
 
 create or replace function ragdb._contract_children(contract text, version integer, parent_no integer) returns jsonb
 language plpgsql stable parallel safe

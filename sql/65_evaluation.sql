@@ -263,6 +263,16 @@ end;
 comment on function ragdb._case_labels(ragdb.contract_nodes, integer, integer, text, jsonb, boolean) is
   'Returns the labels of a case: its sources, or those that were imported.';
 
+-- Runs read cases and labels by several statements, hence from several states: an import waits for them, and they for it.
+create or replace function ragdb._lock_eval(corpus_id integer, eval ragdb.contract_nodes, is_writer boolean) returns void
+language sql
+begin atomic
+  select case when is_writer then pg_catalog.pg_advisory_xact_lock(l.key) else pg_catalog.pg_advisory_xact_lock_shared(l.key) end
+  from (select pg_catalog.hashtextextended(pg_catalog.format('ragdb.eval %s %L %L', corpus_id, (eval).rag, (eval).name), 0) as key) l;
+end;
+comment on function ragdb._lock_eval(integer, ragdb.contract_nodes, boolean) is
+  'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until the transaction ends.';
+
 create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
 returns table (case_count integer, label_count integer, stale_labels integer)
 language plpgsql security definer rows 1
@@ -299,6 +309,8 @@ begin
     raise exception 'case % %', v_wrong.n, v_wrong.why
       using errcode = 'RG442', detail = 'nothing was imported', hint = '[{"name", "query", "tags": […], "labels": [{"source", "start", "end", "grade"}]}]';
   end loop;
+  perform ragdb._lock_eval(v_corpus.corpus_id, v_eval, true);
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   -- what is imported takes the place of what was
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags)
@@ -321,7 +333,7 @@ begin
   return next;
 end $$;
 comment on function ragdb.import_eval(text, text, jsonb) is
-  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri or external id) or of a span of its characters, and survives another chunking. Raises RG400, RG401, RG441, RG442.';
+  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri or external id) or of a span of its characters, and survives another chunking. Raises RG400, RG401, RG404, RG441, RG442.';
 
 -- ── a run ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -587,6 +599,11 @@ begin
     if run.assertions = 0 and run.threshold is null then
       run.reasons := run.reasons || 'nothing is asserted: no case has an assertion, and no metric a threshold'::text;
     end if;
+    if exists (select from ragdb.corpora c where c.corpus_id = run.corpus_id and c.version <> run.corpus_version)
+      and ragdb._documents_hash(run.corpus_id) <> run.documents_hash
+    then
+      run.reasons := run.reasons || 'the documents changed while it ran'::text;
+    end if;
     if run.stale_labels > 0 and not exists (select from ragdb.eval_case_results c
         where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.labels > c.stale_labels) then
       run.reasons := run.reasons || 'all labels are stale'::text;
@@ -670,6 +687,7 @@ declare
   v_result jsonb;
 begin
   perform ragdb._check_rerank_scores(v_setting);
+  perform ragdb._lock_eval(v_run.corpus_id, v_setting.eval, false);
   insert into ragdb.eval_runs select v_run.*;
   -- answers first: cases of the same query may assert something of them
   for v_answer in

@@ -275,6 +275,7 @@ declare
   v_catching integer[] := '{}';
 begin
   perform ragdb._check_rerank_scores(v_setting);
+  perform ragdb._lock_eval(v_corpus_id, v_setting.eval, false);
   for v_case in select c.* from ragdb._eval_cases(v_setting.eval, v_corpus_id, tags) c order by c.case_no limit 500 loop
     v_given := ragdb._retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_cases := v_cases || v_given.outcome;

@@ -32,7 +32,7 @@ begin atomic
     join ragdb.corpora o on o.name = s.corpus and o.personal_of is not distinct from case when o.name = 'personal' then ragdb._caller() end
       and ragdb._privilege(o.corpus_id, o.personal_of, o.name) > 0
     cross join lateral ragdb._retriever_settings(s) d
-  where k.is_current;
+  where k.is_current and not ragdb._is_others_contract(k.contract, k.version);
 end;
 comment on function ragdb._tool_bindings() is
   'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';

@@ -22,6 +22,7 @@ begin
               coalesce(failed::text, 'null')),
             hint = 'a name has 1 to 200 characters; count from 0';
   end if;
+  perform ragdb._hold_corpus(v_id);
   insert into ragdb.source_readings as r (corpus_id, source_name, tried_at, read_at, documents, failed, read_by)
     values (v_id, record_reading.source_name, ragdb._now(),
       case when record_reading.documents > 0 or record_reading.failed = 0 then ragdb._now() end,
@@ -48,7 +49,7 @@ begin atomic
       join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
         and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
       left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
-    where k.is_current) s
+    where k.is_current and not ragdb._is_others_contract(k.contract, k.version)) s
   order by s.contract, s.corpus, s.name;
 end;
 comment on function ragdb.list_sources() is

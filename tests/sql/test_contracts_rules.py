@@ -359,6 +359,36 @@ def test_tenant_and_acl_become_rights(any_clone: str, login: Login) -> None:
         assert owner.execute("select role from ragdb.corpus_grants").fetchall() == [("writer",)]
 
 
+def test_a_contract_over_personal_is_its_appliers_alone(any_clone: str, login: Login) -> None:
+    text = (
+        "corpus name=personal\n  source name=diary uri=diary\nretriever name=P corpus=personal\n"
+        "rag name=PA retriever=P\ntool name=look_up\n  param name=q\n"
+        "  retrieve rag=PA queryParam=q\n"
+    )
+    mine = login(any_clone, "reader", autocommit=True)
+    theirs, admin = (login(any_clone, role, autocommit=True) for role in ("reader2", "admin"))
+    for db in (mine, theirs):
+        db.execute("select ragdb.create_corpus('personal')")
+    apply(mine, text)
+    seen = "select count(*) from ragdb.list_{}()"
+    for what in ("contracts", "tools", "sources"):
+        assert mine.execute(seen.format(what)).fetchone() == (1,)
+        assert theirs.execute(seen.format(what)).fetchone() == (0,)
+        assert admin.execute(seen.format(what)).fetchone() == (0,)
+    for db in (theirs, admin):
+        with pytest.raises(psycopg.Error) as caught:
+            db.execute("select ragdb.export_contract('c')")
+        assert caught.value.sqlstate == "RG441"
+        # neither replaced nor told of
+        for name in ("c", "other"):
+            with pytest.raises(psycopg.Error) as caught:
+                apply(db, text.replace("look_up", "take_over"), name)
+            assert caught.value.sqlstate == "RG409"
+            assert "not visible" in (caught.value.diag.message_detail or "")
+            assert '"c"' not in (caught.value.diag.message_detail or "")
+    assert apply(mine, text.replace("look_up", "look"))[1:3] == (2, True)
+
+
 def test_whoever_may_not_write_a_corpus_may_not_apply(any_clone: str, login: Login) -> None:
     apply(login(any_clone, "writer", autocommit=True), PLAIN)
     with pytest.raises(psycopg.Error) as caught:

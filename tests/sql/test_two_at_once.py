@@ -1,0 +1,156 @@
+"""Two sessions at once: the second waits for the first, and is told what is true then."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb.contracts import contract, parse
+from tests.conftest import Server
+from tests.embedding import put
+from tests.sql import conversations
+
+CONTRACT = """corpus name=docs
+retriever name=R corpus=docs topK=5
+rag name=A retriever=R
+  ragEval name=V mode=contract metric=mrr threshold=0.1
+"""
+PUT = "select ragdb.put_text('docs', 'a.md', 'refunds are paid in 14 days')"
+CHUNK = "(select c.chunk_id from ragdb.chunks c)"
+CASES = Jsonb([{"name": "c", "query": "refunds", "labels": [{"source": "a.md"}]}])
+
+
+@pytest.fixture(scope="module")
+def made(server18: Server) -> Iterator[str]:
+    """A database with a corpus, a key and a contract; what a test adds stays."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as db:
+            db.execute("select ragdb.create_signing_key('first')")
+            db.execute("select ragdb.create_corpus('docs')")
+            db.execute(PUT)
+            db.execute(
+                "select ragdb.apply_contract(%s)",
+                (Jsonb(contract(parse(CONTRACT), "c")),),
+            )
+        yield dsn
+
+
+def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:
+    """SQLSTATE of what a second session gets that comes while the first has not committed."""
+    failures: list[str | None] = []
+    with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
+        a.execute(first, arguments if "%s" in first else ())
+
+        def late() -> None:
+            try:
+                b.execute(then, arguments)
+                b.commit()
+                failures.append(None)
+            except psycopg.Error as error:
+                failures.append(error.sqlstate)
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "it waits"
+        a.commit()
+        thread.join(20)
+    assert len(failures) == 1
+    return failures[0]
+
+
+def keys(dsn: str) -> dict[str, str]:
+    with psycopg.connect(dsn) as db:
+        return dict(db.execute("select key_id, state from ragdb.list_signing_keys()").fetchall())
+
+
+def test_of_two_keys_made_at_once_the_second_is_active(made: str) -> None:
+    call = "select ragdb.create_signing_key('{}')"
+    assert second(made, call.format("k1"), call.format("k2")) is None
+    assert (keys(made)["k1"], keys(made)["k2"]) == ("verify_only", "active")
+    call = "select ragdb.import_signing_key('{}', repeat('ab', 32), 'active')"
+    assert second(made, call.format("k3"), call.format("k4")) is None
+    assert [key for key, state in keys(made).items() if state == "active"] == ["k4"]
+
+
+def test_a_key_made_or_imported_twice_at_once_is_there_already(made: str) -> None:
+    call = "select ragdb.create_signing_key('same')"
+    assert second(made, call, call) == "RG409"
+    call = "select ragdb.import_signing_key('copy', repeat('{}', 32))"
+    assert second(made, call.format("ab"), call.format("cd")) == "RG409"
+
+
+def test_of_two_imports_of_an_eval_at_once_the_second_stays(made: str) -> None:
+    call = "select ragdb.import_eval('A', 'V', %s)"
+    assert second(made, call, call, CASES) is None
+    with psycopg.connect(made) as db:
+        assert db.execute("select name from ragdb.eval_cases").fetchall() == [("c",)]
+
+
+def test_an_import_waits_for_a_run_of_its_eval(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
+    run = "select ragdb.run_eval('A'), %s::jsonb"
+    assert second(made, run, "select ragdb.import_eval('A', 'V', %s)", CASES) is None
+
+
+def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
+    with psycopg.connect(made) as db, psycopg.connect(made, autocommit=True) as other:
+        db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
+        db.commit()
+        # it waits between its first case and its last row
+        db.execute("lock table ragdb.eval_items in share mode")
+        found: list[tuple[str, list[str]]] = []
+
+        def late() -> None:
+            row = other.execute("select status, reasons from ragdb.run_eval('A')").fetchone()
+            assert row is not None
+            found.append(row)
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+        put(db, {"b.md": "another document"})
+        db.commit()
+        thread.join(20)
+        assert found == [("failed", ["the documents changed while it ran"])]
+        again = other.execute("select status from ragdb.run_eval('A')").fetchone()
+        assert again == ("passed",)
+
+
+@pytest.fixture
+def dropped(made: str) -> str:
+    """`made` with a corpus of one turn, an admissible trace of it and an atom."""
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l")
+        conversations.chat(db, [conversations.message(1, text="when are refunds paid")], "docs")
+        db.execute(f"select from ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})")
+        db.execute(
+            f"select ragdb.promote_to_atom(ragdb.last_trace_id(), array[{CHUNK}], 'So', 'lenient')"
+        )
+    return made
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"ragdb.export_slice('docs', {CHUNK})",
+        f"ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})",
+        "ragdb.import_eval('A', 'V', '[]')",
+        "ragdb.record_reading('docs', 's', 1)",
+        "ragdb.grant_corpus('docs', 'reader', 'read')",
+        "ragdb.promote_to_atom((select t.id from ragdb.list_traces() t where t.is_admissible"
+        f" limit 1), array[{CHUNK}], 'Refunds take 14 days.', 'lenient')",
+        "ragdb.propose('docs', array(select a.atom_id from ragdb.semantic_atoms a), 'so it is')",
+    ],
+)
+def test_what_is_stored_of_a_corpus_that_is_dropped_meanwhile_is_refused(
+    dropped: str, call: str
+) -> None:
+    assert second(dropped, "select ragdb.drop_corpus('docs')", f"select * from {call}") == "RG404"
