@@ -1286,6 +1286,22 @@ end $$;
 comment on function ragdb._lock_corpus(text, text) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns it. Raises RG400, RG401, RG404.';
 
+-- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
+create or replace function ragdb._hold_corpus(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.corpora c where c.corpus_id = _hold_corpus.corpus_id for key share;
+  if not found then
+    raise exception 'the corpus does not exist'
+      using errcode = 'RG404', detail = 'it was dropped a moment ago',
+            hint = 'ragdb.list_corpora() lists the names';
+  end if;
+end $$;
+comment on function ragdb._hold_corpus(integer) is
+  'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';
+
 -- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
 create or replace function ragdb._uuid7(at timestamptz) returns uuid
 language sql volatile parallel safe
@@ -1483,6 +1499,7 @@ begin
     raise exception 'privilege is %, not read, write or admin', ragdb._quote(privilege)
       using errcode = 'RG400', detail = 'each of them includes the ones before it', hint = 'read is enough to search';
   end if;
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, privilege)
     values (v_corpus.corpus_id, grant_corpus.role, grant_corpus.privilege)
     on conflict on constraint corpus_grants_role_is_unique_per_corpus do update set privilege = excluded.privilege;
@@ -7807,12 +7824,13 @@ begin
     'min_lexical', min_lexical, 'min_semantic', min_semantic);
   -- an embedding tells much of its text: what must not be kept of one is not kept of the other
   if corpus.record_query_text <> 'none' then
+    perform ragdb._hold_corpus(corpus.corpus_id);
     perform ragdb._keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
   end if;
   return trace;
 end $$;
 comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[], text, float8, float8, float8) is
-  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries.';
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries. Raises RG404.';
 
 -- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
 -- version that was searched.
@@ -9563,6 +9581,13 @@ end;
 comment on function ragdb._hmac_sha256(bytea, bytea) is
   'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
 
+-- One is active at most: who makes or changes a key does so alone.
+create or replace function ragdb._lock_signing_keys() returns void
+language sql
+return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
+comment on function ragdb._lock_signing_keys() is
+  'Waits for other transactions that make or change signing keys, and has others wait until this one ends.';
+
 -- To the millisecond, as the times of traces are.
 create or replace function ragdb._retire_signing_key() returns void
 language sql
@@ -9597,6 +9622,7 @@ declare
     'k' || to_char(ragdb._now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
 begin
   perform ragdb._check_key_id(v_id);
+  perform ragdb._lock_signing_keys();
   if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
     raise exception 'signing key % exists already', ragdb._quote(v_id)
       using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
@@ -9616,6 +9642,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform ragdb._lock_signing_keys();
   update ragdb.signing_keys s
     set state = 'revoked',
         active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb._now()))
@@ -9675,6 +9702,7 @@ begin
             hint = 'import what ragdb.export_signing_keys() gave';
   end if;
   v_secret := decode(import_signing_key.secret, 'hex');
+  perform ragdb._lock_signing_keys();
   if exists (select from ragdb.signing_keys s
     where s.key_id = import_signing_key.key_id and s.secret <> v_secret)
   then
@@ -9917,11 +9945,12 @@ begin
             hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
               'ragdb.search_slice() take any policy and keep nothing';
   end if;
+  perform ragdb._hold_corpus(slice.corpus_id);
   slice.created_at := ragdb._now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG409, RG431.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG404, RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then
@@ -10945,6 +10974,7 @@ begin
     perform ragdb._refuse_promotion(v_corpus.corpus_id, v_trace.id, v_kind, v_severity, reason);
     return next; return;
   end if;
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   atom_id := ragdb._uuid7(ragdb._now());
   code := 'PROMOTED';
   insert into ragdb.semantic_atoms values (v_corpus.corpus_id, atom_id, promote_to_atom.text,
@@ -10954,7 +10984,7 @@ begin
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
-  'Makes a statement out of hits of an admissible retrieval, and returns its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG407.';
+  'Makes a statement out of hits of an admissible retrieval, and returns its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
@@ -10990,6 +11020,7 @@ begin
     perform ragdb._refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high',
       reason);
   else
+    perform ragdb._hold_corpus(v_corpus.corpus_id);
     proposal_id := ragdb._uuid7(ragdb._now());
     code := 'PROPOSED';
     insert into ragdb.semantic_proposals values (v_corpus.corpus_id, proposal_id, propose.text,
@@ -11996,18 +12027,28 @@ begin
   v_items := array(select i from ragdb._contract_items(contract) i);
   perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
   for v_problem in
-    select i.node, i.name, o.contract from unnest(v_items) i
+    select i.node, i.name, case when ragdb._may_read_contract(o.contract, o.version) then 'contract ' || ragdb._quote(o.contract)
+        else 'one that is not visible to role ' || ragdb._quote(ragdb._caller()) end as contract
+    from unnest(v_items) i
       join ragdb.contract_nodes o on o.name = i.name and o.contract <> v_name
         and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version and k.is_current
     where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1
   loop
     raise exception '% % is declared by another contract', v_problem.node, ragdb._quote(v_problem.name)
-      using errcode = 'RG409', detail = 'contract ' || ragdb._quote(v_problem.contract) || ' has it, and evaluations and tools name it alone',
+      using errcode = 'RG409', detail = v_problem.contract || ' has it, and evaluations and tools name it alone',
             hint = 'give it another name';
   end loop;
   -- whoever may not write a corpus of the version in force may not put another in its place
   select k.version into v_old from ragdb.contracts k where k.contract = v_name and k.is_current;
+  if not ragdb._may_read_contract(v_name, v_old) and (ragdb._is_others_contract(v_name, v_old) or exists (
+      select from ragdb.contract_nodes o join ragdb.corpora c on c.name = o.corpus
+      where o.contract = v_name and o.version = v_old and o.node = 'corpus'))
+  then
+    raise exception 'contract % exists already', ragdb._quote(v_name)
+      using errcode = 'RG409', detail = 'it is not visible to role ' || ragdb._quote(ragdb._caller()),
+            hint = 'a contract has the name of its file: give that another name';
+  end if;
   perform ragdb._open_corpus(o.corpus, 'write')
     from ragdb.contract_nodes o where o.contract = v_name and o.version = v_old and o.node = 'corpus'
       and exists (select from ragdb.corpora c where c.name = o.corpus);
@@ -12048,17 +12089,28 @@ comment on function ragdb.apply_contract(jsonb) is
 
 -- ── reading ─────────────────────────────────────────────────────────────────────────────────────────
 
+-- A contract over `personal` says of its owner what the corpus does, and is as much theirs alone.
+create or replace function ragdb._is_others_contract(contract text, version integer) returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.contracts k join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
+  where k.contract = _is_others_contract.contract and k.version = _is_others_contract.version
+    and n.node = 'corpus' and n.corpus = 'personal' and k.applied_by <> ragdb._caller());
+comment on function ragdb._is_others_contract(text, integer) is
+  'Whether a version of a contract is over the corpus personal of another role than the caller.';
+
 -- Who may read a corpus of a contract may read the contract.
 create or replace function ragdb._may_read_contract(contract text, version integer) returns boolean
 language sql stable parallel safe
-return exists (
+return (exists (
   select from ragdb.contract_nodes n
     join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
   where n.contract = _may_read_contract.contract and n.version = _may_read_contract.version and n.node = 'corpus'
     and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0)
-  or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage');
+  or pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_admin', 'usage'))
+  and not ragdb._is_others_contract(_may_read_contract.contract, _may_read_contract.version);
 comment on function ragdb._may_read_contract(text, integer) is
-  'Whether the caller may read a corpus of a contract, or is an admin.';
+  'Whether the caller may read a corpus of a contract, or is an admin; of one over the corpus personal, whether the caller applied it.';
 
 create or replace function ragdb._contract_children(contract text, version integer, parent_no integer) returns jsonb
 language plpgsql stable parallel safe
@@ -13327,6 +13379,16 @@ end;
 comment on function ragdb._case_labels(ragdb.contract_nodes, integer, integer, text, jsonb, boolean) is
   'Returns the labels of a case: its sources, or those that were imported.';
 
+-- Runs read cases and labels by several statements, hence from several states: an import waits for them, and they for it.
+create or replace function ragdb._lock_eval(corpus_id integer, eval ragdb.contract_nodes, is_writer boolean) returns void
+language sql
+begin atomic
+  select case when is_writer then pg_catalog.pg_advisory_xact_lock(l.key) else pg_catalog.pg_advisory_xact_lock_shared(l.key) end
+  from (select pg_catalog.hashtextextended(pg_catalog.format('ragdb.eval %s %L %L', corpus_id, (eval).rag, (eval).name), 0) as key) l;
+end;
+comment on function ragdb._lock_eval(integer, ragdb.contract_nodes, boolean) is
+  'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until the transaction ends.';
+
 create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
 returns table (case_count integer, label_count integer, stale_labels integer)
 language plpgsql security definer rows 1
@@ -13363,6 +13425,8 @@ begin
     raise exception 'case % %', v_wrong.n, v_wrong.why
       using errcode = 'RG442', detail = 'nothing was imported', hint = '[{"name", "query", "tags": […], "labels": [{"source", "start", "end", "grade"}]}]';
   end loop;
+  perform ragdb._lock_eval(v_corpus.corpus_id, v_eval, true);
+  perform ragdb._hold_corpus(v_corpus.corpus_id);
   -- what is imported takes the place of what was
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags)
@@ -13385,7 +13449,7 @@ begin
   return next;
 end $$;
 comment on function ragdb.import_eval(text, text, jsonb) is
-  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri or external id) or of a span of its characters, and survives another chunking. Raises RG400, RG401, RG441, RG442.';
+  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri or external id) or of a span of its characters, and survives another chunking. Raises RG400, RG401, RG404, RG441, RG442.';
 
 -- ── a run ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -13651,6 +13715,11 @@ begin
     if run.assertions = 0 and run.threshold is null then
       run.reasons := run.reasons || 'nothing is asserted: no case has an assertion, and no metric a threshold'::text;
     end if;
+    if exists (select from ragdb.corpora c where c.corpus_id = run.corpus_id and c.version <> run.corpus_version)
+      and ragdb._documents_hash(run.corpus_id) <> run.documents_hash
+    then
+      run.reasons := run.reasons || 'the documents changed while it ran'::text;
+    end if;
     if run.stale_labels > 0 and not exists (select from ragdb.eval_case_results c
         where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.labels > c.stale_labels) then
       run.reasons := run.reasons || 'all labels are stale'::text;
@@ -13734,6 +13803,7 @@ declare
   v_result jsonb;
 begin
   perform ragdb._check_rerank_scores(v_setting);
+  perform ragdb._lock_eval(v_run.corpus_id, v_setting.eval, false);
   insert into ragdb.eval_runs select v_run.*;
   -- answers first: cases of the same query may assert something of them
   for v_answer in
@@ -14214,6 +14284,7 @@ declare
   v_catching integer[] := '{}';
 begin
   perform ragdb._check_rerank_scores(v_setting);
+  perform ragdb._lock_eval(v_corpus_id, v_setting.eval, false);
   for v_case in select c.* from ragdb._eval_cases(v_setting.eval, v_corpus_id, tags) c order by c.case_no limit 500 loop
     v_given := ragdb._retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_cases := v_cases || v_given.outcome;
@@ -14672,7 +14743,7 @@ begin atomic
     join ragdb.corpora o on o.name = s.corpus and o.personal_of is not distinct from case when o.name = 'personal' then ragdb._caller() end
       and ragdb._privilege(o.corpus_id, o.personal_of, o.name) > 0
     cross join lateral ragdb._retriever_settings(s) d
-  where k.is_current;
+  where k.is_current and not ragdb._is_others_contract(k.contract, k.version);
 end;
 comment on function ragdb._tool_bindings() is
   'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';
@@ -14954,6 +15025,7 @@ begin
               coalesce(failed::text, 'null')),
             hint = 'a name has 1 to 200 characters; count from 0';
   end if;
+  perform ragdb._hold_corpus(v_id);
   insert into ragdb.source_readings as r (corpus_id, source_name, tried_at, read_at, documents, failed, read_by)
     values (v_id, record_reading.source_name, ragdb._now(),
       case when record_reading.documents > 0 or record_reading.failed = 0 then ragdb._now() end,
@@ -14980,7 +15052,7 @@ begin atomic
       join ragdb.corpora c on c.name = n.corpus and c.personal_of is not distinct from case when c.name = 'personal' then ragdb._caller() end
         and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
       left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
-    where k.is_current) s
+    where k.is_current and not ragdb._is_others_contract(k.contract, k.version)) s
   order by s.contract, s.corpus, s.name;
 end;
 comment on function ragdb.list_sources() is
@@ -19080,7 +19152,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 7d10d4205c1a7bbf';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 857608dde8987a48';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

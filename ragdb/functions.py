@@ -2958,7 +2958,7 @@ class Functions(Caller):
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
         of a document (uri or external id) or of a span of its characters, and survives
-        another chunking. Raises RG400, RG401, RG441, RG442.
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -3170,7 +3170,7 @@ class Functions(Caller):
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
         TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
-        RG401, RG407.
+        RG401, RG404, RG407.
         """
         return self._row(_PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency)
 
@@ -4999,7 +4999,7 @@ class AsyncFunctions(AsyncCaller):
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
         of a document (uri or external id) or of a span of its characters, and survives
-        another chunking. Raises RG400, RG401, RG441, RG442.
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return await self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -5213,7 +5213,7 @@ class AsyncFunctions(AsyncCaller):
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
         TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
-        RG401, RG407.
+        RG401, RG404, RG407.
         """
         return await self._row(
             _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
