@@ -33,9 +33,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 import ragdb
 from ragdb import embed, rerank
-from ragdb.cli.output import dumps, record
 from ragdb.client import Database
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
+from ragdb.rows import dumps, record
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -95,7 +95,7 @@ def export(
     with session.connect() as db:
         found = db.export_contract(contract, version)
     if session.format == "json":
-        print(output.dumps(found, indent=2))
+        output.one(session, found)
     elif session.format == "table":
         print(contracts.write(found["nodes"]), end="")
     else:
@@ -128,7 +128,7 @@ def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[J
 def _problems(
     session: Session, db: Database, file: Path, read: tuple[Json, str]
 ) -> list[dict[str, Any]]:
-    from ragdb.cli.output import record
+    from ragdb.rows import record
 
     found, text = read
     lines = text.split("\n")

@@ -291,7 +291,7 @@ def _show(session: Session, report: Report) -> None:
     from ragdb.cli import output
 
     if session.format == "json":
-        print(output.dumps(output.record(report), indent=2))
+        output.one(session, report)
     elif session.format != "table":
         output.rows(session, report.files)
     else:

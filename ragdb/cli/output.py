@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+from ragdb.rows import dumps, record
 
 if TYPE_CHECKING:
     from ragdb.cli.app import Session
@@ -29,32 +29,6 @@ def clean(text: str) -> str:
     # a lone surrogate of an undecodable argument or file name cannot be printed
     text = text.encode("utf-8", "replace").decode()
     return CONTROLS.sub("", ESCAPES.sub("", text))
-
-
-def record(row: Any) -> dict[str, Any]:
-    """A row as a mapping: a dataclass, or a mapping already."""
-    if is_dataclass(row):
-        return {field.name: getattr(row, field.name) for field in fields(row)}
-    return dict(row)
-
-
-def dumps(value: Any, *, indent: int | None = None) -> str:
-    """JSON; what JSON has no type for is written as PostgreSQL would, and no control is raw."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
-    text = text.encode("utf-8", "replace").decode()
-    return re.sub("[\x7f-\x9f]", lambda c: f"\\u{ord(c[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return record(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).hex()
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return dict(value)
-    return str(value)
 
 
 def cell(value: Any) -> str:

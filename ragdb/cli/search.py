@@ -66,7 +66,7 @@ def search(
 ) -> None:
     """Search, and print ranked hits. Nothing is written unless --trace is given."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
+    from ragdb.rows import record
 
     printable(query)
     if rerank == "none":
@@ -302,7 +302,7 @@ def trace_ls(
 def trace_show(session: Session, trace: Trace) -> None:
     """Show one recorded retrieval with its hits."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
+    from ragdb.rows import record
 
     wanted = trace_id(trace)
     with session.connect() as db:
@@ -318,7 +318,7 @@ def trace_show(session: Session, trace: Trace) -> None:
             "is_returned": row.is_returned,
         }
     if session.format in ("json", "ndjson"):
-        print(output.dumps({**shown, "hits": hits}, indent=2 if session.format == "json" else None))
+        output.one(session, {**shown, "hits": hits})
         return
     if session.format == "csv":
         output.rows(session, hits)
@@ -334,11 +334,10 @@ def trace_show(session: Session, trace: Trace) -> None:
 def trace_replay(session: Session, trace: Trace) -> int:
     """Run a recorded retrieval again and say what has changed. Exit 1 unless it is exact."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
 
     with session.connect() as db:
         replayed: Any = db.replay(trace_id(trace))
-        output.one(session, record(replayed))
+        output.one(session, replayed)
     return OK if replayed.verdict == "exact" else NEGATIVE
 
 
@@ -349,10 +348,9 @@ def trace_why_not(
 ) -> None:
     """Say at which step of a recorded retrieval a chunk fell out."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
 
     with session.connect() as db:
-        output.one(session, record(db.why_not(trace_id(trace), chunk)))
+        output.one(session, db.why_not(trace_id(trace), chunk))
 
 
 def trace_id(text: str) -> UUID:

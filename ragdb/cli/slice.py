@@ -49,7 +49,7 @@ def slice_build(
 ) -> None:
     """Build a slice around a chunk and print its fingerprints and members."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
+    from ragdb.rows import record
 
     if store and not sign:
         raise Failure("--store keeps signed slices only", hint="leave --no-sign out")
@@ -68,7 +68,7 @@ def slice_build(
             session.out.print()
             output.rows(session, [{"chunk_id": i, "distance": d} for i, d in members])
         else:
-            output.one(session, record(made))
+            output.one(session, made)
 
 
 def slice_show(
@@ -89,7 +89,6 @@ def slice_verify(
 ) -> int:
     """Verify the token of a recorded retrieval against the rows as they are now."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
 
     with session.connect() as db:
         found: Any = db.get_trace(trace_id(trace))
@@ -107,7 +106,7 @@ def slice_verify(
             found.graph_snapshot_hash,
             found.schema_version,
         )
-        output.one(session, record(verified))
+        output.one(session, verified)
     return OK if verified.valid else NEGATIVE
 
 
@@ -176,10 +175,9 @@ def policy_add(
 ) -> None:
     """Register a policy; what it leaves out has its default. Prints its reference."""
     from ragdb.cli import output
-    from ragdb.cli.output import record
 
     with session.connect() as db:
-        output.one(session, record(db.register_policy(parsed(policy, "the policy"))))
+        output.one(session, db.register_policy(parsed(policy, "the policy")))
 
 
 def policy_ls(session: Session) -> None:
@@ -216,11 +214,11 @@ def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="It
 
 def keys_export(session: Session) -> None:
     """Print the keys with their secrets, one JSON object a line. Keep them apart from a dump."""
-    from ragdb.cli.output import dumps, record
+    from ragdb.rows import dumps
 
     with session.connect() as db:
         for key in db.export_signing_keys():
-            print(dumps(record(key)))
+            print(dumps(key))
 
 
 def keys_import(

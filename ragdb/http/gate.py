@@ -17,6 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragdb.rows import plain
+
 log = logging.getLogger("ragdb.http")
 access = logging.getLogger("ragdb.http.access")
 
@@ -42,14 +44,8 @@ class Answer(JSONResponse):
 
     def render(self, content: Any) -> bytes:
         return json.dumps(
-            content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+            content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain
         ).encode()
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.hex()
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def error(

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli import app
-from ragdb.cli.output import clean, dumps
+from ragdb.cli.output import clean
+from ragdb.rows import dumps
 from tests.conftest import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"

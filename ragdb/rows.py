@@ -1,0 +1,36 @@
+"""Rows as mappings and as JSON, for the command line and the servers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+
+def record(row: Any) -> dict[str, Any]:
+    """A row as a mapping: a dataclass, or a mapping already."""
+    if is_dataclass(row):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return dict(row)
+
+
+def plain(value: Any) -> Any:
+    """What JSON has no type for: rows as objects, bytes in hex, times in ISO 8601, else a text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return record(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON of rows and what is in them (see `plain`); no control character is raw."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=plain)
+    text = text.encode("utf-8", "replace").decode()
+    return re.sub("[\x7f-\x9f]", lambda c: f"\\u{ord(c[0]):04x}", text)
