@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragdb.client import Database
+    from ragdb.settings import Connection
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 FORMATS = ("table", "json", "ndjson", "csv")
@@ -33,6 +34,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No log on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is done, and where.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.", hidden=True)]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.", hidden=True)]
+
+Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
 
 SHARED: dict[str, Any] = {
     "dsn": (Dsn, None),
@@ -69,15 +72,21 @@ class Session:
     verdict: int = OK
     """Exit code when the reader of a pipe goes before all is printed."""
 
-    def connect(self) -> Database:
+    @functools.cached_property
+    def target(self) -> Connection:
         """The database of the flags and the environment; `-v` says which setting named it."""
-        import ragdb
         from ragdb import settings
 
-        target = settings.connection(self.dsn)
-        self.debug(f"database: {target}")
+        found = settings.connection(self.dsn)
+        self.debug(f"database: {found}")
+        return found
+
+    def connect(self) -> Database:
+        """A connection to it."""
+        import ragdb
+
         return ragdb.connect(
-            target.conninfo, application_name=f"ragdb/{ragdb.__version__} {self.verb}"
+            self.target.conninfo, application_name=f"ragdb/{ragdb.__version__} {self.verb}"
         )
 
     @functools.cached_property
@@ -252,8 +261,3 @@ def show(failure: Failure) -> None:
     for label, text in (("detail", failure.detail), ("hint", failure.hint)):
         if text:
             print(clean(f"  {label}: {text}"), file=sys.stderr)
-
-
-def fail(message: str, **how: Any) -> NoReturn:
-    """Stop with a message."""
-    raise Failure(message, **how)

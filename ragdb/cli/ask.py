@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
+from ragdb.cli.app import NEGATIVE, OK, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
     from ragdb.client import Database
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ragdb.retrieval import CorpusRetriever
     from ragdb.tasks import TaskContract
 
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Its name.")]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks.")]
 Context = Annotated[

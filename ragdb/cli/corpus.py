@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Session, verb
-
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
+from ragdb.cli.app import Corpus, Session, verb
 
 
 def register(app: typer.Typer) -> None:

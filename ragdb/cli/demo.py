@@ -145,11 +145,11 @@ def _last_trace(session: Session) -> str:
 
 
 def _traffic(session: Session, queries: int) -> None:
-    from ragdb import settings, traffic
+    from ragdb import traffic
 
     _say(session, f"ragdb demo --traffic --queries {queries}")
     with session.connect() as db:
-        came = traffic.run(db, settings.connection(session.dsn).conninfo, CORPUS, queries)
+        came = traffic.run(db, session.target.conninfo, CORPUS, queries)
     for what, count in came.items():
         session.out.print(f"{count:6} {what}", markup=False)
     session.note(

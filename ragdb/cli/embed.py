@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import PARTIAL, Failure, Session, verb
+from ragdb.cli.app import PARTIAL, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
     from ragdb.client import Database
     from ragdb.worker import Done, Worker
 
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Embedder, as `ragdb embedder ls` has it.")
 ]
@@ -301,12 +300,15 @@ def _stoppable(
     progress: Any = None,
 ) -> Iterator[Worker]:
     """A worker that SIGTERM and SIGINT stop after the batch at hand."""
-    from ragdb import settings
     from ragdb.worker import Worker
 
-    conninfo = settings.connection(session.dsn).conninfo
     at_work = Worker(
-        conninfo, corpus=corpus, embedder=model, lease=lease, batch=batch, progress=progress
+        session.target.conninfo,
+        corpus=corpus,
+        embedder=model,
+        lease=lease,
+        batch=batch,
+        progress=progress,
     )
     interrupted: list[int] = []
 

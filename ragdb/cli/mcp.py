@@ -45,7 +45,6 @@ def mcp(
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
         raise Failure("the package mcp is not installed", hint="pip install 'ragdb[mcp]'")
     from ragdb import mcp as served
-    from ragdb import settings
 
     if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):
         raise Failure(
@@ -57,8 +56,7 @@ def mcp(
     for name in corpus or []:
         if name not in readable:
             raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
-    target = settings.connection(session.dsn)
-    tools = served.Tools(target.conninfo, corpora=corpus, record=record)
+    tools = served.Tools(session.target.conninfo, corpora=corpus, record=record)
     if transport == "stdio":
         served.serve_stdio(tools)
     else:

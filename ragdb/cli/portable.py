@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragdb.cli.app import Session, verb
+from ragdb.cli.app import Corpus, Session, verb
 
 if TYPE_CHECKING:
     from ragdb.portable import Progress
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     session: Session,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")],
+    corpus: Corpus,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
     blobs: Annotated[
         bool, typer.Option("--blobs/--no-blobs", help="With the original bytes of documents.")

@@ -63,17 +63,14 @@ def serve(
         )
     import uvicorn
 
-    from ragdb import settings
     from ragdb.http.app import create_app
     from ragdb.http.server import Config
 
-    target = settings.connection(session.dsn)
-    session.debug(f"database: {target}")
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
     application = create_app(
         Config(
-            target.conninfo,
+            session.target.conninfo,
             corpus=corpus,
             anonymous_role=anonymous_role,
             pool=pool,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import DATABASE, NEGATIVE, OK, Session, verb
+from ragdb.cli.app import DATABASE, NEGATIVE, OK, Corpus, Session, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +38,12 @@ def init(
 ) -> None:
     """Install the schema in a database, or bring it up to date."""
     from ragdb import manual as book
-    from ragdb import migrate, settings
+    from ragdb import migrate
 
-    target = settings.connection(session.dsn)
-    session.debug(f"database: {target}")
-    done = migrate.migrate(target.conninfo, force=force)
+    conninfo = session.target.conninfo
+    done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
-    if manual and book.load(target.conninfo):
+    if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")
 
 
@@ -72,11 +71,9 @@ def psql(
     """Open psql, the one that ragdb brings along, on the database."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from ragdb import embedded, settings
+    from ragdb import embedded
 
-    target = settings.connection(session.dsn)
-    session.debug(f"database: {target}")
-    given = conninfo_to_dict(target.conninfo)
+    given = conninfo_to_dict(session.target.conninfo)
     # a process list shows arguments to everybody, and an environment only to its owner
     password = given.pop("password", None)
     environment = dict(os.environ)
@@ -92,10 +89,9 @@ def psql(
 def status(session: Session) -> None:
     """Show the database, its schema and its corpora."""
     import ragdb
-    from ragdb import embedded, migrate, settings
+    from ragdb import embedded, migrate
     from ragdb.cli import output
 
-    target = settings.connection(session.dsn)
     with session.connect() as db:
         server = db.connection.info
         corpora = db.list_corpora()
@@ -105,26 +101,17 @@ def status(session: Session) -> None:
             "server": _version(server.server_version),
             "database": server.dbname,
             "role": server.user,
-            "origin": target.origin,
+            "origin": session.target.origin,
             "corpora": len(corpora),
             "documents": sum(c.documents for c in corpora),
             "chunks": sum(c.chunks for c in corpora),
             "newest_trace": next((t.created_at for t in db.list_traces(None, None, 1)), None),
         }
         due = [row for row in db.list_sources() if row.is_due and row.refresh is not None]
-        if target.origin == "embedded" and (running := embedded.status()):
+        if session.target.origin == "embedded" and (running := embedded.status()):
             summary["data_folder"] = str(running.folder)
     if session.format in ("json", "ndjson"):
-        print(
-            output.dumps(
-                {
-                    **summary,
-                    "corpora": [output.record(c) for c in corpora],
-                    "sources_due": [output.record(row) for row in due],
-                },
-                indent=2 if session.format == "json" else None,
-            )
-        )
+        output.one(session, {**summary, "corpora": corpora, "sources_due": due})
         return
     output.one(session, summary)
     if session.format == "table" and corpora:
@@ -172,16 +159,14 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
-    import ragdb
-    from ragdb import embedded, migrate, settings
+    from ragdb import embedded, migrate
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
         show({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})
         return bool(ok)
 
     try:
-        target = settings.connection(session.dsn)
-        db = ragdb.connect(target.conninfo)
+        db = session.connect()
     except (psycopg.Error, embedded.EmbeddedError, migrate.NotReady) as error:
         check(
             "connection",
@@ -190,14 +175,14 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             "name a database with --dsn or RAGDB_DATABASE_URL, or unset both for the embedded one",
         )
         return
-    check("connection", True, str(target))
+    check("connection", True, str(session.target))
     with db:
         version = db.connection.info.server_version
         check(
             "server",
-            version >= 160000,
+            version >= migrate.MIN_SERVER * 10000,
             f"PostgreSQL {_version(version)}",
-            "ragdb needs PostgreSQL 16 or newer",
+            f"ragdb needs PostgreSQL {migrate.MIN_SERVER} or newer",
         )
         vector = db.connection.execute(
             "select extversion from pg_extension where extname = 'vector'"
@@ -267,10 +252,7 @@ def _recount(db: Database, corpus: str, check: Any) -> None:
         check(f"corpus {corpus}", True, "equal to a recount")
 
 
-def repair(
-    session: Session,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")],
-) -> None:
+def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild what is derived in a corpus, the lexical index and the counters, from its chunks."""
     with session.connect() as db:
         db.repair_corpus(corpus)
