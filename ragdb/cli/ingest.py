@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,9 @@ import typer
 from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, verb
 
 if TYPE_CHECKING:
+    from ragdb.client import Database
     from ragdb.ingest import Progress, Report
+    from ragdb.sources import Found
 
 MAX_BYTES = 64 * 2**20
 MANY = 30  # files; above this only what went wrong is listed
@@ -98,9 +101,8 @@ def ingest(
     """
     import os
     import signal
-    import sys
 
-    from ragdb.ingest import Run, Watch, look
+    from ragdb.ingest import Watch, look
 
     # a polite kill ends like Ctrl-C: whole documents stay, workers go
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -142,16 +144,10 @@ def ingest(
         raise Failure(f"{argument}: {error.reason}", hint=error.hint)
     with session.connect() as db:
         while True:
-            with _bar(session) as progress:
-                run = Run(db, corpus, found, {**options, "progress": progress})
-                try:
-                    run.run()
-                except KeyboardInterrupt:
-                    _show(session, run.report)
-                    session.note("interrupted; whole documents stay")
-                    return INTERRUPTED
-            _show(session, run.report)
-            sys.stdout.flush()
+            report = _run(session, db, corpus, found, options)
+            if report is None:
+                return INTERRUPTED
+            _show(session, report)
             if watched is None:
                 break
             session.debug("watching")
@@ -162,22 +158,15 @@ def ingest(
     if not found.sources and not watch:
         session.note("no file found")
         return NOTHING
-    unembedded = 0
-    if embed and not dry_run:
-        from ragdb.cli import embed as verbs
-
-        unembedded = verbs.embed(session, corpus)
-    return PARTIAL if run.report.failed or unembedded else OK
+    unembedded = embed and not dry_run and _embed(session, {corpus})
+    return PARTIAL if report.failed or unembedded else OK
 
 
 def _ingest_contract(
     session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
 ) -> int:
     """One run for each source of a contract in force, with its chunking."""
-    import sys
-
     from ragdb import contracts
-    from ragdb.ingest import Run
 
     try:
         declared, _ = contracts.read(path)
@@ -205,35 +194,45 @@ def _ingest_contract(
                 max_bytes=options["max_bytes"],
             )
             found_any = found_any or bool(found.sources)
-            with _bar(session) as progress:
-                run = Run(
-                    db, source.corpus, found, {**options, **source.options, "progress": progress}
-                )
-                try:
-                    run.run()
-                except KeyboardInterrupt:
-                    _show(session, run.report)
-                    session.note("interrupted; whole documents stay")
-                    return INTERRUPTED
-                finally:
-                    found.close()
+            try:
+                report = _run(session, db, source.corpus, found, {**options, **source.options})
+            finally:
+                found.close()
+            if report is None:
+                return INTERRUPTED
             if not options["dry_run"]:
-                report = run.report
                 db.record_reading(source.corpus, source.name, report.documents, report.failed)
-            _show(session, run.report)
-            sys.stdout.flush()
-            reports.append(run.report)
-    unembedded = 0
-    if embed and not options["dry_run"]:
-        from ragdb.cli import embed as verbs
-
-        unembedded = sum(
-            verbs.embed(session, corpus) for corpus in sorted({r.corpus for r in reports})
-        )
+            _show(session, report)
+            reports.append(report)
+    unembedded = embed and not options["dry_run"] and _embed(session, {r.corpus for r in reports})
     if not found_any and not any(report.failed for report in reports):
         session.note("no source has a file")
         return NOTHING
     return PARTIAL if any(report.failed for report in reports) or unembedded else OK
+
+
+def _run(
+    session: Session, db: Database, corpus: str, found: Found, options: dict[str, Any]
+) -> Report | None:
+    """The report of one run; None, once it is shown, of one that was interrupted."""
+    from ragdb.ingest import Run
+
+    with _bar(session) as progress:
+        run = Run(db, corpus, found, {**options, "progress": progress})
+        try:
+            return run.run()
+        except KeyboardInterrupt:
+            _show(session, run.report)
+            session.note("interrupted; whole documents stay")
+            return None
+
+
+def _embed(session: Session, corpora: set[str]) -> bool:
+    """Embed what has no embedding; whether some of it could not be."""
+    from ragdb.cli import embed as verbs
+
+    codes = [verbs.embed(session, corpus) for corpus in sorted(corpora)]
+    return any(codes)
 
 
 def _metadata(pairs: list[str]) -> dict[str, Any]:
@@ -308,6 +307,7 @@ def _show(session: Session, report: Report) -> None:
         if report.failed > len(report.failures):
             session.note(f"and {report.failed - len(report.failures)} more failed")
     session.note(_summary(report))
+    sys.stdout.flush()
 
 
 def _line(file: Any) -> dict[str, Any]:
