@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from ragdb.client import Database
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
+Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
+Mode = Annotated[
+    str | None,
+    typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
+]
+MinScore = Annotated[float, typer.Option(help="Least score, 0 to 1.")]
 BAR = 12
 SHOWN = 500  # characters of a chunk
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
@@ -43,12 +49,9 @@ def search(
             "--corpus", "-c", help="Corpus; again for several. Default: all you may read."
         ),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
-    mode: Annotated[
-        str | None,
-        typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
-    ] = None,
-    min_score: Annotated[float, typer.Option(help="Least score, 0 to 1.")] = 0.0,
+    k: Hits = 10,
+    mode: Mode = None,
+    min_score: MinScore = 0.0,
     filter: Annotated[
         str | None,
         typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),

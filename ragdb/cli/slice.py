@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
-from ragdb.cli.search import embedded, parsed, printable, recorded, trace_id
+from ragdb.cli.search import Hits, MinScore, Mode, embedded, parsed, printable, recorded, trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
@@ -119,12 +119,9 @@ def slice_search(
     ] = None,
     slice_id: Annotated[str | None, typer.Option("--slice", help="A stored slice.")] = None,
     policy: Policy = None,
-    k: Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")] = 10,
-    mode: Annotated[
-        str | None,
-        typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
-    ] = None,
-    min_score: Annotated[float, typer.Option(help="Least score, 0 to 1.")] = 0.0,
+    k: Hits = 10,
+    mode: Mode = None,
+    min_score: MinScore = 0.0,
     filter: Annotated[
         str | None,
         typer.Option(
