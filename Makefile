@@ -41,7 +41,7 @@ nightly: venv
 
 # each prints machine, versions, command and the peer's figure, and appends to bench/results.md
 bench: venv
-	for run in bench/*/run.py; do $(BIN)/python $$run || exit 1; done
+	for run in bench/*/run.py; do $(BIN)/python -m $$(dirname $$run | tr / .).run || exit 1; done
 
 venv: .venv/made
 

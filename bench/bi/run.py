@@ -9,24 +9,15 @@ Usage: python -m bench.bi.run [--traces 2000000] [--hits 3]
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import shutil
-import sys
-import tempfile
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-import ragdb
-from ragdb import embedded
+from bench.common import Connection, Server, parser, publish, server
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 DAYS, CORPORA, GOAL_MS, GOAL_DROP_S = 90, 20, 100, 1
 
 TRACES = """
@@ -66,22 +57,15 @@ from bi.fact_retrieval where created_at >= now() - interval '90 days' and not is
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--traces", type=int, default=2_000_000)
-    arguments.add_argument("--hits", type=int, default=3)
-    given = arguments.parse_args()
-    base = Path("/var/lib/ragdb-bench") if os.geteuid() == 0 else Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="bi-"))
-    home.chmod(0o711)
-    try:
-        report(given, embedded.dsn(home / "pg18"))
-    finally:
-        embedded.stop(home / "pg18")
-        shutil.rmtree(home)
+    flags = parser(__doc__)
+    flags.add_argument("--traces", type=int, default=2_000_000)
+    flags.add_argument("--hits", type=int, default=3)
+    given = flags.parse_args()
+    with server() as own:
+        report(given, own)
 
 
-def timed(db: psycopg.Connection[Any], query: str, values: Any = None) -> tuple[float, list[Any]]:
+def timed(db: Connection, query: str, values: Any = None) -> tuple[float, list[Any]]:
     """Seconds and rows of a query."""
     began = time.perf_counter()
     cursor = db.execute(query.encode(), values)
@@ -89,7 +73,7 @@ def timed(db: psycopg.Connection[Any], query: str, values: Any = None) -> tuple[
     return time.perf_counter() - began, rows
 
 
-def fill(db: psycopg.Connection[Any], traces: int, hits: int) -> float:
+def fill(db: Connection, traces: int, hits: int) -> float:
     """Make the traces, day by day; return seconds."""
     began = time.perf_counter()
     now = datetime.now(UTC)
@@ -128,9 +112,10 @@ def fill(db: psycopg.Connection[Any], traces: int, hits: int) -> float:
     return time.perf_counter() - began
 
 
-def report(given: argparse.Namespace, dsn: str) -> None:
+def report(given: argparse.Namespace, own: Server) -> None:
     from tests.bi.conftest import expanded, sent
 
+    dsn = own.database()
     owner = psycopg.connect(dsn, autocommit=True)
     owner.execute("set role ragdb_owner")
     made = fill(owner, given.traces, given.hits)
@@ -138,8 +123,7 @@ def report(given: argparse.Namespace, dsn: str) -> None:
     first, _ = timed(owner, "select ragdb.refresh_rollups(recount => true)")
     print(f"counted in {first:.0f} s", flush=True)
     owner.execute("vacuum analyze")
-    super_dsn = make_conninfo(dsn, user="postgres")
-    with psycopg.connect(super_dsn, autocommit=True) as super_user:
+    with psycopg.connect(dsn, autocommit=True) as super_user:
         super_user.execute("checkpoint")
     # what some minutes bring, then one trace, then a late one
     refreshes = []
@@ -194,37 +178,29 @@ def report(given: argparse.Namespace, dsn: str) -> None:
             (f"drop of {row[1]:,} traces and {row[2]:,} hits", 1000 * seconds) for row in rows
         ]
         month = month.replace(day=1) + timedelta(days=32)
-    ((server,),) = owner.execute("show server_version").fetchall()
     owner.close()
     mb = ", ".join(
         f"{name.removeprefix('ragdb.')} {size / 1e6:,.0f}" for name, size in sorted(sizes.items())
     )
-    text = (
-        f"""
-## bench/bi: dashboards over {given.traces:,} traces in {DAYS} days
-
-{time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), load {os.getloadavg()[0]:.1f}, \
-PostgreSQL {server}, ragdb {ragdb.__version__}. \
-`python -m bench.bi.run --traces {given.traces} --hits {given.hits}`: {CORPORA} corpora, \
-as bi_reader, best of three. MB: {mb}. The first count of all took {first:.0f} s.
-
-| what | ms | goal |
-|---|---|---|
-"""
-        + "".join(f"| {name} | {ms:.0f} | |\n" for name, ms in refreshes)
-        + "".join(f"| {name} | {ms:.0f} | ≤ {1000 * GOAL_DROP_S} |\n" for name, ms in drops)
-        + f"""| slowest panel | {worst:.0f} | ≤ {GOAL_MS} |
-| percentiles by day from the traces (peer) | {peer:.0f} | |
-
-| panel, ms over | 1 day | 7 days | {DAYS} days |
-|---|---|---|---|
-"""
-        + "\n".join(lines)
-        + "\n"
+    publish(
+        given.results,
+        f"Dashboards over {given.traces:,} traces in {DAYS} days",
+        f"{CORPORA} corpora, as bi_reader, best of three. MB: {mb}. The first count of all took"
+        f" {first:.0f} s.",
+        [
+            "| what | ms | goal |",
+            "|---|---|---|",
+            *(f"| {name} | {ms:.0f} | |" for name, ms in refreshes),
+            *(f"| {name} | {ms:.0f} | ≤ {1000 * GOAL_DROP_S} |" for name, ms in drops),
+            f"| slowest panel | {worst:.0f} | ≤ {GOAL_MS} |",
+            f"| percentiles by day from the traces (peer) | {peer:.0f} | |",
+            "",
+            f"| panel, ms over | 1 day | 7 days | {DAYS} days |",
+            "|---|---|---|---|",
+            *lines,
+        ],
+        own.version,
     )
-    print(text)
-    with (ROOT / "bench/results.md").open("a") as results:
-        results.write(text)
 
 
 if __name__ == "__main__":

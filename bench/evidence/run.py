@@ -5,38 +5,27 @@ once with the gold paragraph deleted. Counted: a citation contains a gold answer
 `insufficient_evidence`; the gate says not enough. rag_anthropic_docs: every question, and whether
 every citation of every answer verifies. Documents are one chunk each; nothing is tuned to them.
 
-    python -m bench.evidence.run [--questions 500] [--modes lexical hybrid] [--results FILE]
+    python -m bench.evidence.run [--questions 500] [--modes lexical hybrid]
 """
 
 from __future__ import annotations
 
-import argparse
-import hashlib
-import json
-import os
-import platform
 import random
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.types.json import Jsonb
 
-from ragdb import embed, embedded, migrate
+from bench.common import document, fill, parser, publish, records, server
+from ragdb import embed
 from ragdb.client import Database
 from ragdb.engine import Answer, Engine
 from ragdb.retrieval import CorpusRetriever
 from ragdb.tasks import RagPolicy
 from ragdb.worker import Worker
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
 SEED = 6
-CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
 # one query, or what rag_query_plan makes of the question
 PLANS: dict[str, Callable[[str], Any] | None] = {
     "question": lambda question: {"needs_retrieval": True, "queries": [question]},
@@ -44,37 +33,16 @@ PLANS: dict[str, Callable[[str], Any] | None] = {
 }
 
 
-def lines(name: str, file: str) -> list[dict[str, Any]]:
-    path = SHARED / "data" / name / file
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def load(db: Database, name: str, corpus: str) -> None:
     """Put a collection, a document a chunk; its source is the id."""
-    db.create_corpus(corpus)
-    documents = []
-    for line in lines(name, "corpus.jsonl"):
-        text = line["text"]
-        digest = hashlib.sha256(f"{line['_id']}\0{text}".encode()).hexdigest()
-        documents.append(
-            {
-                "doc_cid": f"sha256:{digest}",
-                "uri": line["_id"],
-                "title": line.get("title") or None,
-                "media_type": "text/plain",
-                "size_bytes": len(text.encode()),
-                "chunking": CHUNKING,
-                "chunks": [
-                    {"text": text, "start": 0, "end": len(text), "tokens": len(text.split())}
-                ],
-            }
-        )
-    for at in range(0, len(documents), 500):
-        db.connection.execute(
-            "select count(*) from ragdb.put_documents(%s, %s)",
-            (corpus, Jsonb(documents[at : at + 500])),
-        )
-    db.optimize_corpus(corpus)
+    fill(
+        db.connection,
+        corpus,
+        (
+            document(record["_id"], record["text"], title=record.get("title") or None)
+            for record in records(name)
+        ),
+    )
 
 
 def ask(db: Database, corpus: str, mode: str, plan: str, question: str) -> Answer:
@@ -124,8 +92,8 @@ def squad(db: Database, mode: str, plan: str, asked: list[dict[str, Any]]) -> li
 
 def docs(db: Database, mode: str, plan: str) -> list[str]:
     """A row of the table: answers and their citations, each looked up in the chunk it names."""
-    questions = lines("rag_anthropic_docs", "queries.jsonl")
-    texts = {line["_id"]: line["text"] for line in lines("rag_anthropic_docs", "corpus.jsonl")}
+    questions = list(records("rag_anthropic_docs", "queries.jsonl"))
+    texts = {record["_id"]: record["text"] for record in records("rag_anthropic_docs")}
     answered = cited = verified = 0
     for query in questions:
         answer = ask(db, "docs", mode, plan, query["text"])
@@ -142,52 +110,37 @@ def docs(db: Database, mode: str, plan: str) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--questions", type=int, default=500)
-    parser.add_argument("--modes", nargs="+", default=["lexical", "hybrid"])
-    parser.add_argument("--plans", nargs="+", choices=PLANS, default=list(PLANS))
-    parser.add_argument("--results", type=Path)
-    arguments = parser.parse_args()
-    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
-    home.chmod(0o711)
-    every = lines("squad_v1_dev", "queries.jsonl")
-    asked = random.Random(SEED).sample(every, arguments.questions)
+    flags = parser(__doc__)
+    flags.add_argument("--questions", type=int, default=500)
+    flags.add_argument("--modes", nargs="+", default=["lexical", "hybrid"])
+    flags.add_argument("--plans", nargs="+", choices=PLANS, default=list(PLANS))
+    given = flags.parse_args()
+    every = list(records("squad_v1_dev", "queries.jsonl"))
+    asked = random.Random(SEED).sample(every, given.questions)
     found, checked = [], []
-    try:
-        uri = embedded.start(home / "pg18", 18)
-        with psycopg.connect(uri, autocommit=True) as admin:
-            migrate.create_roles(admin)
-            admin.execute("create database bench template template0")
-            version = admin.info.parameter_status("server_version")
-        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
-        migrate.migrate(dsn)
+    with server() as own:
+        dsn = own.database()
         with psycopg.connect(dsn, autocommit=True) as connection:
             db = Database(connection)
             load(db, "squad_v1_dev", "squad")
             load(db, "rag_anthropic_docs", "docs")
-            if set(arguments.modes) - {"lexical"}:
+            if set(given.modes) - {"lexical"}:
                 model = embed.ensure_default(connection)
                 for corpus in ("squad", "docs"):
                     db.embed_corpus(corpus, model)
                     Worker(dsn, corpus=corpus).run(until="empty")
-            for mode in arguments.modes:
-                for plan in arguments.plans:
+            for mode in given.modes:
+                for plan in given.plans:
                     found.append(f"| {' | '.join(squad(db, mode, plan, asked))} |")
                     print(found[-1], flush=True)
                     checked.append(f"| {' | '.join(docs(db, mode, plan))} |")
                     print(checked[-1], flush=True)
-    finally:
-        embedded.stop(home / "pg18", 18)
-        shutil.rmtree(home)
-    if arguments.results:
-        head = [
-            "\n## Evidence: `python -m bench.evidence.run`",
-            f"PostgreSQL {version}, Python {platform.python_version()}, {platform.machine()},"
-            f" {time.strftime('%Y-%m-%d')}; {len(asked)} questions of squad_v1_dev (seed {SEED}),"
-            " the 8 best chunks, answers of two sentences at most, all defaults.",
-            "",
+    publish(
+        given.results,
+        "Evidence",
+        f"{len(asked)} questions of squad_v1_dev (seed {SEED}), the 8 best chunks, answers of two"
+        " sentences at most, all defaults.",
+        [
             "| mode | queries | citation has a gold answer: with / | without the paragraph"
             " | insufficient: with / | without | gate says no: with / | without"
             " | answers with a problem | median ms |",
@@ -199,10 +152,9 @@ def main() -> None:
             "| mode | queries | questions | answered | citations | that verify, exactly |",
             "|---|---|---|---|---|---|",
             *checked,
-            "",
-        ]
-        with arguments.results.open("a") as file:
-            file.write("\n".join(head))
+        ],
+        own.version,
+    )
 
 
 if __name__ == "__main__":

@@ -6,19 +6,13 @@ The peers, LanceDB and LangChain's PGVectorStore (on the same server), get the s
 vectors: see peers.py. They live in an environment of their own:
 
     python -m venv bench/.venv && bench/.venv/bin/pip install lancedb langchain-postgres
-    python -m bench.hybrid.run [--chunks 100000] [--queries 150] [--results bench/results.md]
+    python -m bench.hybrid.run [--chunks 100000] [--queries 150]
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import hashlib
 import itertools
 import json
-import os
-import platform
-import shutil
 import subprocess
 import tempfile
 import time
@@ -29,26 +23,20 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from ragdb import embed, embedded, migrate
+from bench.common import PEERS, Connection, document, fill, parser, publish, records, server, texts
+from ragdb import embed
 from ragdb.worker import Worker
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
-CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
-PEERS = ROOT / "bench/.venv/bin/python"
 DIMS = 384
-Connection = psycopg.Connection[Any]
 SEARCH = """
   select chunk_id, score from ragdb.search('bench', %s, 10, mode => %s, query_embedding => %s,
     filter => %s) order by rank"""
 
 
-def read(count: int) -> tuple[list[dict[str, str]], list[str]]:
-    with gzip.open(SHARED / "data/scale_tech_docs/corpus.jsonl.gz", "rt") as lines:
-        records = (json.loads(line) for line in lines)
-        chunks = list(itertools.islice((r for r in records if r["text"].strip()), count))
-    with (SHARED / "data/scale_tech_docs/queries.jsonl").open() as lines:
-        return chunks, [json.loads(line)["text"] for line in lines]
+def read(count: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """So many chunks of scale_tech_docs, and its headings as queries."""
+    queries = [record["text"] for record in records("scale_tech_docs", "queries.jsonl")]
+    return list(itertools.islice(texts("scale_tech_docs"), count)), queries
 
 
 class Made:
@@ -66,39 +54,29 @@ class Made:
         return len(text) // 4
 
 
-def embedded_text(chunk: dict[str, str]) -> str:
+def embedded_text(chunk: dict[str, Any]) -> str:
     """What ragdb embeds of a chunk without a heading."""
     return f"{chunk['title']}\n{chunk['text']}" if chunk.get("title") else chunk["text"]
 
 
 def ingest(
-    db: Connection, dsn: str, chunks: list[dict[str, str]], encoder: embed.Encoder | None = None
+    db: Connection, dsn: str, chunks: list[dict[str, Any]], encoder: embed.Encoder | None = None
 ) -> dict[str, float]:
     """Seconds of each step; `tenth`, `hundredth` and `thousandth` are there to filter by."""
     began = time.perf_counter()
-    db.execute("select ragdb.create_corpus('bench')")
-    for at in range(0, len(chunks), 2000):
-        documents = []
-        for n, record in enumerate(chunks[at : at + 2000], at):
-            text = record["text"]
-            digest = hashlib.sha256(f"{n} {text}".encode()).hexdigest()
-            chunk = {"text": text, "start": 0, "end": len(text), "tokens": len(text) // 4}
-            documents.append(
-                {
-                    "doc_cid": f"sha256:{digest}",
-                    "uri": f"corpus.jsonl#{n}",
-                    "title": record.get("title") or None,
-                    "media_type": "text/markdown",
-                    "metadata": {"tenth": n % 10, "hundredth": n % 100, "thousandth": n % 1000},
-                    "size_bytes": len(text.encode()),
-                    "chunking": CHUNKING,
-                    "chunks": [chunk],
-                }
+    fill(
+        db,
+        "bench",
+        (
+            document(
+                f"corpus.jsonl#{n}",
+                record["text"],
+                title=record.get("title") or None,
+                metadata={"tenth": n % 10, "hundredth": n % 100, "thousandth": n % 1000},
             )
-        db.execute(
-            "select count(*) from ragdb.put_documents('bench', %s)", (json.dumps(documents),)
-        )
-    db.execute("select ragdb.optimize_corpus('bench')")
+            for n, record in enumerate(chunks)
+        ),
+    )
     ingested = time.perf_counter()
     db.execute("select ragdb.create_embedder('hash', %s)", (DIMS,))
     db.execute("select ragdb.bind_embedder('hash', 'hash', 'hash-v1')")
@@ -138,7 +116,7 @@ def recall(db: Connection, vectors: embed.Matrix, asked: embed.Matrix) -> float:
 
 
 def peers(
-    uri: str, chunks: list[dict[str, str]], vectors: Any, queries: list[str], asked: Any
+    uri: str, chunks: list[dict[str, Any]], vectors: Any, queries: list[str], asked: Any
 ) -> Iterator[str]:
     """Lines of the table for every peer that is installed."""
     with tempfile.TemporaryDirectory() as name:
@@ -167,32 +145,21 @@ def peers(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chunks", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=150)
-    parser.add_argument("--results", type=Path)
-    arguments = parser.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--chunks", type=int, default=100_000)
+    flags.add_argument("--queries", type=int, default=150)
+    arguments = flags.parse_args()
     chunks, queries = read(arguments.chunks)
     queries = queries[:: max(1, len(queries) // arguments.queries)][: arguments.queries]
     encoder = embed.HashEncoder(DIMS)
     asked = encoder.encode(queries)
-    texts = [embedded_text(chunk) for chunk in chunks]
-    vectors = encoder.encode(texts)
-    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
-    home.chmod(0o711)
+    inputs = [embedded_text(chunk) for chunk in chunks]
+    vectors = encoder.encode(inputs)
     table = []
-    try:
-        uri = embedded.start(home / "pg18", 18)
-        with psycopg.connect(uri, autocommit=True) as admin:
-            migrate.create_roles(admin)
-            admin.execute("create database bench template template0")
-            version = admin.info.parameter_status("server_version")
-        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
-        migrate.migrate(dsn)
+    with server() as own:
+        dsn = own.database()
         with psycopg.connect(dsn, autocommit=True) as db:
-            steps = ingest(db, dsn, chunks, Made(texts, vectors))
+            steps = ingest(db, dsn, chunks, Made(inputs, vectors))
             print({name: round(seconds, 1) for name, seconds in steps.items()}, flush=True)
 
             def ask(mode: str, filter: str | None = None) -> Callable[[str, Any], list[Any]]:
@@ -225,9 +192,9 @@ def main() -> None:
         table.append(f"| ragdb: ingest and index {rate:,.0f} chunks/s, {size} MB ||||")
         print(table[-1], flush=True)
         if PEERS.exists():
-            with psycopg.connect(uri, autocommit=True) as admin:
+            with psycopg.connect(own.uri, autocommit=True) as admin:
                 admin.execute("create database peer template template0")
-            peer = uri.replace("/postgres?", "/peer?")
+            peer = own.uri.replace("/postgres?", "/peer?")
             with psycopg.connect(peer, autocommit=True) as admin:
                 admin.execute("create extension vector")
             for line in peers(peer, chunks, vectors, queries, asked):
@@ -235,25 +202,15 @@ def main() -> None:
                 print(line, flush=True)
         else:
             print(f"no peers: {PEERS} is missing", flush=True)
-    finally:
-        embedded.stop(home / "pg18", 18)
-        shutil.rmtree(home)
-    if arguments.results:
-        spent = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in steps.items())
-        head = [
-            f"\n## Hybrid: `python -m bench.hybrid.run --chunks {arguments.chunks}`",
-            f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
-            f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
-            f" {len(chunks):,} chunks of scale_tech_docs × {DIMS} (hash-v1); {spent}; database"
-            f" {size} MB; {len(queries)} queries, best of 2 each.",
-            "",
-            "| what | p50 ms | p95 ms | fewest rows of 10 |",
-            "|---|---|---|---|",
-            *table,
-            "",
-        ]
-        with arguments.results.open("a") as file:
-            file.write("\n".join(head))
+    spent = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in steps.items())
+    publish(
+        arguments.results,
+        "Hybrid",
+        f"{len(chunks):,} chunks of scale_tech_docs × {DIMS} (hash-v1); {spent}; database"
+        f" {size} MB; {len(queries)} queries, best of 2 each.",
+        ["| what | p50 ms | p95 ms | fewest rows of 10 |", "|---|---|---|---|", *table],
+        own.version,
+    )
 
 
 if __name__ == "__main__":

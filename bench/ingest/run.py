@@ -6,20 +6,14 @@ of all of it, then to_tsvector, then the index. The processor time of the server
 clock where the machine has other work; what other processes do for it, which analyse chunks at its
 side, counts.
 
-    python -m bench.ingest.run [--sizes 10000,100000,200000] [--results bench/results.md]
+    python -m bench.ingest.run [--sizes 10000,100000,200000]
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import hashlib
 import itertools
 import json
 import os
-import platform
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +22,7 @@ from typing import Any
 
 import psycopg
 
-from ragdb import embedded, migrate
-
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared"))
-CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
-Connection = psycopg.Connection[Any]
+from bench.common import Connection, document, parser, publish, records, resident, server
 
 
 @dataclass
@@ -52,11 +41,9 @@ class Result:
 
 
 def read_chunks(limit: int) -> Iterator[Chunk]:
-    with gzip.open(SHARED / "data/scale_tech_docs/corpus.jsonl.gz", "rt") as lines:
-        for line in itertools.islice(lines, limit):
-            record = json.loads(line)
-            if record["text"].strip():
-                yield Chunk(record["_id"].rpartition("#")[0], record["title"], record["text"])
+    for record in itertools.islice(records("scale_tech_docs"), limit):
+        if record["text"].strip():
+            yield Chunk(record["_id"].rpartition("#")[0], record["title"], record["text"])
 
 
 def batches(limit: int, size: int) -> Iterator[list[Chunk]]:
@@ -74,37 +61,12 @@ def batches(limit: int, size: int) -> Iterator[list[Chunk]]:
         yield batch
 
 
-def document(file: str, chunks: list[Chunk]) -> dict[str, Any]:
-    given, start = [], 0
-    for chunk in chunks:
-        end = start + len(chunk.text)
-        given.append(
-            {
-                "text": chunk.text,
-                "start": start,
-                "end": end,
-                "tokens": -(-len(chunk.text) // 4),
-                "heading": [chunk.title],
-            }
-        )
-        start = end + 2
-    cid = hashlib.sha256("\n\n".join(chunk.text for chunk in chunks).encode()).hexdigest()
-    return {
-        "doc_cid": f"sha256:{cid}",
-        "uri": file,
-        "media_type": "text/markdown",
-        "size_bytes": start,
-        "chunking": CHUNKING,
-        "chunks": given,
-    }
-
-
-def resident(pid: int) -> float:
-    """Private memory of a process in MB; its recorded peak would count shared buffers too."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+def whole(file: str, chunks: list[Chunk]) -> dict[str, Any]:
+    """A file as put_documents takes it."""
+    made = document(file, *(chunk.text for chunk in chunks), media_type="text/markdown")
+    for given, chunk in zip(made["chunks"], chunks, strict=True):
+        given["heading"] = [chunk.title]
+    return made
 
 
 def cpu(pid: int, ended: float = 0.0) -> float:
@@ -124,7 +86,7 @@ def ours(db: Connection, limit: int, size: int) -> Result:
     ended = cpu(db.info.backend_pid)
     for batch in batches(limit, size):
         documents = [
-            document(file, list(chunks))
+            whole(file, list(chunks))
             for file, chunks in itertools.groupby(batch, key=lambda chunk: chunk.file)
         ]
         began = time.perf_counter()
@@ -179,24 +141,14 @@ def bare_at_once(db: Connection, limit: int, size: int) -> Result:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="10000,100000,200000", help="numbers of chunks")
-    parser.add_argument("--batch", type=int, default=4_000_000, help="characters in a call")
-    parser.add_argument("--results", type=Path, help="append the table to this file")
-    arguments = parser.parse_args()
-    base = Path("/var/lib" if os.geteuid() == 0 else tempfile.gettempdir())
-    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-bench-"))
-    home.chmod(0o711)
+    flags = parser(__doc__)
+    flags.add_argument("--sizes", default="10000,100000,200000", help="numbers of chunks")
+    flags.add_argument("--batch", type=int, default=4_000_000, help="characters in a call")
+    arguments = flags.parse_args()
     lines = []
-    try:
-        uri = embedded.start(home / "pg18", 18)
+    with server() as own:
         for limit in map(int, arguments.sizes.split(",")):
-            with psycopg.connect(uri, autocommit=True) as admin:
-                admin.execute("drop database if exists bench with (force)")
-                admin.execute("create database bench template template0")
-                version = admin.info.parameter_status("server_version")
-            dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
-            migrate.migrate(dsn)
+            dsn = own.database()
             measured = {}
             for name, run in (
                 ("put_documents", ours),
@@ -228,28 +180,16 @@ def main() -> None:
                 ]
                 lines.append(f"| {' | '.join(cells)} |")
                 print(lines[-1], flush=True)
-    finally:
-        embedded.stop(home / "pg18", 18)
-        shutil.rmtree(home)
     heads = ["chunks", "what", "s", "MB/s", "chunks/s", "× bare", "server CPU s", "× bare"]
     heads += ["backend MB", "client MB"]
-    table = "\n".join(
-        [
-            f"\n## Ingest: `python -m bench.ingest.run --sizes {arguments.sizes}`",
-            f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
-            f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
-            f" scale_tech_docs, {arguments.batch / 1e6:g} million characters a call, one"
-            " connection, without embedding.",
-            "",
-            f"| {' | '.join(heads)} |",
-            "|---" * len(heads) + "|",
-            *lines,
-            "",
-        ]
+    publish(
+        arguments.results,
+        "Ingest",
+        f"scale_tech_docs, {arguments.batch / 1e6:g} million characters a call, one connection,"
+        " without embedding.",
+        [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *lines],
+        own.version,
     )
-    if arguments.results:
-        with arguments.results.open("a") as file:
-            file.write(table)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,13 @@
 """Lexical search beside pg_textsearch, ts_rank_cd, plpgsql_bm25's method and bm25s. See README.md.
 
-python -m bench.lexical.run [--limit 46000] [--results bench/results.md]
+python -m bench.lexical.run [--limit 46000] [--mixed]
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import hashlib
 import itertools
-import json
-import os
-import platform
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,17 +18,12 @@ import bm25s
 import numpy as np
 import psycopg
 import Stemmer
-from psycopg.conninfo import make_conninfo
 
-from ragdb import migrate
+from bench import common
+from bench.common import PEERS, Connection, document, fill, parser, publish, records
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data"
-PEERS = ROOT / "bench/.venv/bin/python"
-CHUNKING = {"chunker": "given", "strategy": "none", "max_tokens": 0, "overlap": 0, "unit": "token"}
 DENSE = 2_000  # documents; one float8 for every word and document is what that method stores
 IN_MEMORY = "in memory"
-Connection = psycopg.Connection[Any]
 Ask = Callable[[str], Any]
 
 
@@ -80,41 +68,18 @@ def stop(folder: Path) -> None:
 
 def read(name: str) -> Iterator[tuple[str, str]]:
     """Titles and texts of a collection."""
-    folder = DATA / name
-    zipped = folder / "corpus.jsonl.gz"
-    with gzip.open(zipped, "rt") if zipped.exists() else (folder / "corpus.jsonl").open() as lines:
-        for line in lines:
-            record = json.loads(line)
-            if record["text"].strip():
-                yield record["title"] or "", record["text"]
+    return ((record["title"] or "", record["text"]) for record in common.texts(name))
 
 
 def questions(name: str) -> list[str]:
-    lines = (DATA / name / "queries.jsonl").read_text().splitlines()
-    return [json.loads(line)["text"] for line in lines]
-
-
-def document(n: int, title: str, text: str) -> dict[str, Any]:
-    return {
-        "doc_cid": "sha256:" + hashlib.sha256(f"{n}\0{title}\0{text}".encode()).hexdigest(),
-        "uri": f"{n}",
-        "title": title,
-        "media_type": "text/plain",
-        "metadata": {},
-        "size_bytes": len(text.encode()),
-        "chunking": CHUNKING,
-        "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": len(text) // 4}],
-    }
+    return [record["text"] for record in records(name, "queries.jsonl")]
 
 
 def put(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> float:
     """Seconds to put and optimise a corpus."""
     begun = time.perf_counter()
-    db.execute("select ragdb.create_corpus(%s)", (corpus,))
-    for first in range(0, len(texts), 2000):
-        batch = [document(first + n, *t) for n, t in enumerate(texts[first : first + 2000])]
-        db.execute("select ragdb.put_documents(%s, %s)", (corpus, json.dumps(batch)))
-    db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+    documents = (document(f"{n}", text, title=title) for n, (title, text) in enumerate(texts))
+    fill(db, corpus, documents)
     return time.perf_counter() - begun
 
 
@@ -275,12 +240,10 @@ def table(found: Sequence[System]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=int, default=10_000_000, help="chunks of scale_tech_docs")
-    parser.add_argument("--mixed", action="store_true", help="add the other English collections")
-    parser.add_argument("--folder", type=Path, help="data folder of the server, kept")
-    parser.add_argument("--results", type=Path, default=ROOT / "bench/results.md")
-    options = parser.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--limit", type=int, default=10_000_000, help="chunks of scale_tech_docs")
+    flags.add_argument("--mixed", action="store_true", help="add the other English collections")
+    options = flags.parse_args()
     if not PEERS.exists():
         raise SystemExit(f"{PEERS} is missing: bench/lexical/README.md says how to make it")
 
@@ -288,24 +251,15 @@ def main() -> None:
     if options.mixed:
         for name in ("beir_scifact", "cranfield", "squad_v1_dev", "rag_anthropic_docs"):
             texts += read(name)
-    home = options.folder or Path(tempfile.mkdtemp(dir="/var/lib" if os.geteuid() == 0 else None))
-    home.chmod(0o711)
-    folder = home / "server"
-    uri = start(folder)
-    try:
-        with psycopg.connect(uri, autocommit=True) as admin:
-            admin.execute("drop database if exists bench")
-            admin.execute("create database bench template template0")
-        dsn = make_conninfo(uri, dbname="bench")
-        migrate.migrate(dsn)
-        with psycopg.connect(dsn, autocommit=True) as db:
-            seconds = {"ragdb": put(db, "docs", texts)}
-            seconds |= build_peers(db, "docs")
-            report(db, options, texts, seconds, sizes(db))
-    finally:
-        stop(folder)
-        if options.folder is None:
-            shutil.rmtree(home)
+    with common.folder() as home:
+        server = common.Server.at(start(home / "server"))
+        try:
+            with psycopg.connect(server.database(), autocommit=True) as db:
+                seconds = {"ragdb": put(db, "docs", texts)}
+                seconds |= build_peers(db, "docs")
+                report(db, options, texts, seconds, server.version)
+        finally:
+            stop(home / "server")
 
 
 def report(
@@ -313,7 +267,7 @@ def report(
     options: argparse.Namespace,
     texts: Sequence[tuple[str, str]],
     seconds: dict[str, float],
-    megabytes: dict[str, float],
+    version: str,
 ) -> None:
     def few(asked: Sequence[str]) -> list[str]:
         count = "select length(to_tsvector('english', %s))"
@@ -327,16 +281,9 @@ def report(
         "questions of people (squad)": few(questions("squad_v1_dev")[::70])[:150],
         "whole abstracts (some 60 terms)": abstracts,
     }
-    (version,) = db.execute("show server_version").fetchone() or ("",)
-    argument = "" if options.limit > len(texts) else f" --limit {options.limit}"
     lines = [
-        f"\n## Lexical search: `python -m bench.lexical.run{argument}"
-        f"{' --mixed' if options.mixed else ''}`",
-        f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
-        f" {platform.machine()}, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')};"
-        f" {len(texts):,} chunks, one server for all, k = 10, best of three, systems in turn.",
         "Built in s: " + ", ".join(f"{n} {s:.0f}" for n, s in seconds.items()) + ".",
-        "On disk in MB: " + ", ".join(f"{n} {m:.0f}" for n, m in megabytes.items()) + ".",
+        "On disk in MB: " + ", ".join(f"{n} {m:.0f}" for n, m in sizes(db).items()) + ".",
     ]
     for name, asked in sets.items():
         found = systems(db, "docs", texts)
@@ -354,9 +301,13 @@ def report(
             f" with ids alone: median {np.median(ours.times) / np.median(found[1].times):.2f} ×,"
             f" p95 {np.quantile(ours.times, 0.95) / np.quantile(found[1].times, 0.95):.2f} ×."
         )
-    print("\n".join(lines))
-    with options.results.open("a") as results:
-        results.write("\n".join(lines) + "\n")
+    publish(
+        options.results,
+        "Lexical search",
+        f"{len(texts):,} chunks, one server for all, k = 10, best of three, systems in turn.",
+        lines,
+        version,
+    )
 
 
 if __name__ == "__main__":

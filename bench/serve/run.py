@@ -7,26 +7,19 @@ server's and PostgreSQL's, on the same cores. The bound: the p95 of several clie
 medians of a single one, for each kind.
 
     python -m bench.serve.run [--chunks 20000] [--clients 4] [--seconds 60]
-        [--results bench/results.md]
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import itertools
 import json
-import os
-import platform
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,40 +27,26 @@ import numpy as np
 import psutil
 import psycopg
 
-from bench.hybrid.run import CHUNKING, read
-from ragdb import embedded, migrate
+from bench.common import Connection, document, fill, parser, publish, server
+from bench.hybrid.run import read
 
-Connection = psycopg.Connection[Any]
 KINDS = ("rag.query@1.0", "search/global", "search/slice")
 
 
-def ingest(db: Connection, chunks: list[dict[str, str]]) -> list[str]:
+def ingest(db: Connection, chunks: list[dict[str, Any]]) -> list[str]:
     """Documents of ten chunks each, so that slices have a graph; returns anchors."""
-    db.execute("select ragdb.create_corpus('bench')")
-    at = 0
-    while at < len(chunks):
-        documents = []
-        for n in range(at, min(at + 2000, len(chunks)), 10):
-            texts = [c["text"] for c in chunks[n : n + 10]]
-            listed, start = [], 0
-            for text in texts:
-                end = start + len(text)
-                listed.append({"text": text, "start": start, "end": end, "tokens": len(text) // 4})
-                start = end
-            documents.append(
-                {
-                    "doc_cid": f"sha256:{n:064x}",
-                    "uri": f"part-{n}.md",
-                    "title": chunks[n].get("title") or None,
-                    "media_type": "text/markdown",
-                    "size_bytes": start,
-                    "chunking": CHUNKING,
-                    "chunks": listed,
-                }
+    fill(
+        db,
+        "bench",
+        (
+            document(
+                f"part-{n}.md",
+                *(chunk["text"] for chunk in chunks[n : n + 10]),
+                title=chunks[n].get("title") or None,
             )
-        db.execute("select from ragdb.put_documents('bench', %s)", (json.dumps(documents),))
-        at += 2000
-    db.execute("select ragdb.optimize_corpus('bench')")
+            for n in range(0, len(chunks), 10)
+        ),
+    )
     db.execute("select ragdb.create_signing_key()")
     db.execute("vacuum analyze")
     rows = db.execute(
@@ -148,31 +127,20 @@ def memory(process: psutil.Process, backends: Any) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chunks", type=int, default=20_000)
-    parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--results", type=Path)
-    arguments = parser.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--chunks", type=int, default=20_000)
+    flags.add_argument("--clients", type=int, default=4)
+    flags.add_argument("--seconds", type=float, default=60)
+    arguments = flags.parse_args()
     chunks, queries = read(arguments.chunks)
-    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
-    home.chmod(0o711)
-    try:
-        uri = embedded.start(home / "pg18", 18)
-        with psycopg.connect(uri, autocommit=True) as admin:
-            migrate.create_roles(admin)
-            admin.execute("create database bench template template0")
-            version = admin.info.parameter_status("server_version")
-        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
-        migrate.migrate(dsn)
+    with server() as own:
+        dsn = own.database()
         with psycopg.connect(dsn, autocommit=True) as db:
             anchors = ingest(db, chunks)
             ((token,),) = db.execute(
                 "select ragdb.create_http_token('ragdb_reader', 'bench')"
             ).fetchall()
-            server = subprocess.Popen(
+            served = subprocess.Popen(
                 [
                     *(sys.executable, "-c", "from ragdb.cli import main; main()"),
                     *("serve", "-d", dsn, "--port", "0", "--corpus", "bench"),
@@ -181,24 +149,21 @@ def main() -> None:
                 text=True,
             )
             try:
-                assert server.stderr is not None
-                line = server.stderr.readline()
+                assert served.stderr is not None
+                line = served.stderr.readline()
                 port = int(line.split()[2].rstrip(",").rpartition(":")[2])
-                threading.Thread(target=server.stderr.read, daemon=True).start()
+                threading.Thread(target=served.stderr.read, daemon=True).start()
                 given = (port, token, queries, anchors)
                 time.sleep(2)
                 measure(arguments.clients, 3, *given)  # fill the pool and the caches
-                process = psutil.Process(server.pid)
+                process = psutil.Process(served.pid)
                 single, wrong, rate = measure(1, arguments.seconds / 3, *given)
                 before = memory(process, db)
                 several, errors, rate_of_all = measure(arguments.clients, arguments.seconds, *given)
                 after = memory(process, db)
             finally:
-                server.terminate()
-                server.wait(30)
-    finally:
-        embedded.stop(home / "pg18", 18)
-        shutil.rmtree(home)
+                served.terminate()
+                served.wait(30)
     table = []
     for name, spent, total in (("1", single, rate), (str(arguments.clients), several, rate_of_all)):
         every = np.concatenate(list(spent.values()))
@@ -213,27 +178,22 @@ def main() -> None:
         f"{kind} {np.percentile(times, 95) / np.median(single[kind]):.1f}"
         for kind, times in several.items()
     )
-    lines = [
-        f"\n## HTTP: `python -m bench.serve.run --chunks {arguments.chunks}"
-        f" --clients {arguments.clients} --seconds {arguments.seconds:.0f}`",
-        f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
-        f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
-        f" {len(chunks):,} chunks of scale_tech_docs, lexical, 10 hits (rag.query 5).",
-        "",
-        "| clients | what | p50 ms | p95 ms | p99 ms | requests | a second |",
-        "|---|---|---|---|---|---|---|",
-        *table,
-        "",
-        f"p95 of {arguments.clients} clients ÷ median of one: {ratios} (bound: 5). Errors:"
-        f" {dict(wrong + errors) or 'none'}. Memory before and after, server:"
-        f" {before[0]:.0f} and {after[0]:.0f} MB; {after[2]} backends: {before[1]:.0f} and"
-        f" {after[1]:.0f} MB.",
-        "",
-    ]
-    print("\n".join(lines))
-    if arguments.results:
-        with arguments.results.open("a") as file:
-            file.write("\n".join(lines))
+    publish(
+        arguments.results,
+        "HTTP",
+        f"{len(chunks):,} chunks of scale_tech_docs, lexical, 10 hits (rag.query 5).",
+        [
+            "| clients | what | p50 ms | p95 ms | p99 ms | requests | a second |",
+            "|---|---|---|---|---|---|---|",
+            *table,
+            "",
+            f"p95 of {arguments.clients} clients ÷ median of one: {ratios} (bound: 5). Errors:"
+            f" {dict(wrong + errors) or 'none'}. Memory before and after, server:"
+            f" {before[0]:.0f} and {after[0]:.0f} MB; {after[2]} backends: {before[1]:.0f} and"
+            f" {after[1]:.0f} MB.",
+        ],
+        own.version,
+    )
 
 
 if __name__ == "__main__":

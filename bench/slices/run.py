@@ -10,26 +10,17 @@ Usage: python -m bench.slices.run [--nodes 1000000] [--chunks 200000]
 from __future__ import annotations
 
 import argparse
-import hashlib
-import itertools
-import os
-import platform
 import random
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb import embedded
+from bench.common import Connection, document, fill, parser, publish, server
 
-RESULTS = Path(__file__).resolve().parents[1] / "results.md"
-Connection = psycopg.Connection[Any]
 CHUNKS = 500
 WORDS = ["token", "slice", "policy", "anchor", "graph", "edge", "chunk", "query", "index", "score"]
 
@@ -146,25 +137,12 @@ def surroundings(db: Connection, corpus: str, anchor: int, size: int) -> str:
 def documents(db: Connection, name: str, count: int) -> None:
     """A corpus of `count` chunks of twenty words, in documents of 500, indexed."""
     chance = random.Random(name)
-    db.execute("select ragdb.create_corpus(%s)", (name,))
-    for number in range(0, count, CHUNKS):
-        texts = [
-            f"{' '.join(chance.choices(WORDS, k=20))} {number + n}"
-            for n in range(min(CHUNKS, count - number))
-        ]
-        starts = [0, *itertools.accumulate(len(text) + 1 for text in texts)]
-        document = {
-            "doc_cid": f"sha256:{hashlib.sha256(repr(texts).encode()).hexdigest()}",
-            "uri": f"d/{number}",
-            "media_type": "text/plain",
-            "size_bytes": starts[-1],
-            "chunking": {"chunker": "para-sent/1"},
-            "chunks": [
-                {"text": text, "start": start, "end": start + len(text), "tokens": 30}
-                for text, start in zip(texts, starts, strict=False)
-            ],
-        }
-        db.execute("select count(*) from ragdb.put_documents(%s, %s)", (name, Jsonb([document])))
+    texts = [f"{' '.join(chance.choices(WORDS, k=20))} {n}" for n in range(count)]
+    fill(
+        db,
+        name,
+        (document(f"d/{n}", *texts[n : n + CHUNKS]) for n in range(0, count, CHUNKS)),
+    )
 
 
 def processor(db: Connection) -> float:
@@ -268,38 +246,29 @@ def measure(db: Connection, given: argparse.Namespace) -> list[tuple[str, float,
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--nodes", type=int, default=1_000_000)
-    arguments.add_argument("--chunks", type=int, default=200_000)
-    given = arguments.parse_args()
-    base = Path("/var/lib/ragdb-bench") if os.geteuid() == 0 else Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="slices-"))
-    home.chmod(0o711)
-    try:
-        with psycopg.connect(embedded.dsn(home / "pg18"), autocommit=True) as db:
-            db.execute("set role ragdb_owner")
-            graph(db, 1, given.nodes, "(i + 2) / 4")
-            graph(db, 2, 10_001, "1")
-            documents(db, "docs-10k", 10_000)
-            documents(db, "docs-big", given.chunks)
-            db.execute("vacuum analyze")
-            db.execute("select ragdb.create_signing_key()")
-            rows = measure(db, given)
-            version = db.info.server_version
-    finally:
-        embedded.stop(home / "pg18")
-        shutil.rmtree(home)
-    lines = [
-        f"\n## slices, {time.strftime('%Y-%m-%d')}, PostgreSQL"
-        f" {version // 10000}.{version % 10000}, {os.cpu_count()} cores, {platform.machine()}\n",
-        f"`python -m bench.slices.run --nodes {given.nodes} --chunks {given.chunks}`\n",
-        "| what | ms (or ratio) | goal |\n|---|---|---|",
-        *(f"| {what} | {value:.2f} | {goal} |" for what, value, goal in rows),
-    ]
-    print("\n".join(lines))
-    with RESULTS.open("a") as results:
-        results.write("\n".join(lines) + "\n")
+    flags = parser(__doc__)
+    flags.add_argument("--nodes", type=int, default=1_000_000)
+    flags.add_argument("--chunks", type=int, default=200_000)
+    given = flags.parse_args()
+    with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
+        graph(db, 1, given.nodes, "(i + 2) / 4")
+        graph(db, 2, 10_001, "1")
+        documents(db, "docs-10k", 10_000)
+        documents(db, "docs-big", given.chunks)
+        db.execute("vacuum analyze")
+        db.execute("select ragdb.create_signing_key()")
+        rows = measure(db, given)
+    publish(
+        given.results,
+        "Slices",
+        "the median over anchors of the best of three calls.",
+        [
+            "| what | ms (or ratio) | goal |",
+            "|---|---|---|",
+            *(f"| {what} | {value:.2f} | {goal} |" for what, value, goal in rows),
+        ],
+        own.version,
+    )
 
 
 if __name__ == "__main__":

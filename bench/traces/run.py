@@ -11,12 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -28,40 +24,32 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 import ragdb
-from ragdb import embedded
+from bench.common import DATA, Server, parser, publish, server
 
-ROOT = Path(__file__).resolve().parents[2]
-SCIFACT = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data/beir_scifact"
+SCIFACT = DATA / "beir_scifact"
 SEARCH = "select * from ragdb.search('bench', %s, 10)"
 RETRIEVE = "select * from ragdb.retrieve('bench', %s, 10)"
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--corpus", type=Path, default=SCIFACT / "corpus.jsonl")
-    arguments.add_argument("--queries", type=Path, default=SCIFACT / "queries.jsonl")
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--clients", type=int, default=4)
-    given = arguments.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--corpus", type=Path, default=SCIFACT / "corpus.jsonl")
+    flags.add_argument("--queries", type=Path, default=SCIFACT / "queries.jsonl")
+    flags.add_argument("--rounds", type=int, default=3)
+    flags.add_argument("--clients", type=int, default=4)
+    given = flags.parse_args()
     if not given.corpus.is_file():
         sys.exit(f"no file {given.corpus}: set RAGDB_SHARED, or give --corpus and --queries")
-    base = Path("/var/lib/ragdb-bench") if os.geteuid() == 0 else Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="traces-"))
-    home.chmod(0o711)
-    try:
-        report(given, embedded.dsn(home / "pg18"))
-    finally:
-        embedded.stop(home / "pg18")
-        shutil.rmtree(home)
+    with server() as own:
+        report(given, own)
 
 
-def report(given: argparse.Namespace, dsn: str) -> None:
+def report(given: argparse.Namespace, own: Server) -> None:
+    dsn = own.database()
     queries = [json.loads(line)["text"] for line in given.queries.open()]
     with ragdb.connect(dsn) as database:
         database.ingest(given.corpus, corpus="bench")
     with psycopg.connect(dsn, autocommit=True) as db:
-        db.execute("set role ragdb_owner")
         db.execute("create schema own")
         db.execute(
             "create table own.log (id bigint generated always as identity primary key,"
@@ -79,29 +67,25 @@ def report(given: argparse.Namespace, dsn: str) -> None:
             " from pg_inherits i where i.inhparent in"
             " ('ragdb.retrieval_traces'::regclass, 'ragdb.retrieval_hits'::regclass)"
         ).fetchall()
-        ((server,),) = db.execute("show server_version").fetchall()
     answers = throughput(dsn, queries, given.clients, given.rounds)
-    text = f"""
-## bench/traces: what recording a retrieval costs
-
-{time.strftime("%Y-%m-%d")}, {os.cpu_count()} cores ({platform.machine()}), \
-load {os.getloadavg()[0]:.1f}, PostgreSQL {server}, ragdb {ragdb.__version__}. \
-`python -m bench.traces.run`: {given.corpus.parent.name}, {chunks:,} chunks, \
-{len(queries)} queries, k = 10, each way in turn on each query, \
-best of {given.rounds}; {size:,.0f} bytes of disk a trace.
-
-| ms | median | p95 | over search, median | throughput lost |
-|---|---|---|---|---|
-{rows("each call commits", committed)}
-{rows("one transaction", together)}
-
-| {given.clients} clients at once, each call commits | answers a second | throughput lost |
-|---|---|---|
-{shares(answers)}
-"""
-    print(text)
-    with (ROOT / "bench/results.md").open("a") as results:
-        results.write(text)
+    publish(
+        given.results,
+        "What recording a retrieval costs",
+        f"{given.corpus.parent.name}, {chunks:,} chunks, {len(queries)} queries, k = 10, each way"
+        f" in turn on each query, best of {given.rounds}; {size:,.0f} bytes of disk a trace.",
+        [
+            "| ms | median | p95 | over search, median | throughput lost |",
+            "|---|---|---|---|---|",
+            *rows("each call commits", committed),
+            *rows("one transaction", together),
+            "",
+            f"| {given.clients} clients at once, each call commits | answers a second"
+            " | throughput lost |",
+            "|---|---|---|",
+            *shares(answers),
+        ],
+        own.version,
+    )
 
 
 def ways_of(db: psycopg.Connection[Any]) -> dict[str, Callable[[str], None]]:
@@ -125,7 +109,6 @@ def ask(job: tuple[str, str, list[str], float]) -> int:
     """How many answers one client gets in some seconds, each committed."""
     dsn, way, queries, seconds = job
     with psycopg.connect(dsn, autocommit=True) as db:
-        db.execute("set role ragdb_owner")
         call = ways_of(db)[way]
         call(queries[0])
         end, done = time.perf_counter() + seconds, 0
@@ -160,14 +143,14 @@ def measure(
     return best
 
 
-def shares(answers: Mapping[str, float]) -> str:
-    return "\n".join(
+def shares(answers: Mapping[str, float]) -> list[str]:
+    return [
         f"| {way} | {count:,.0f} | {100 - 100 * count / answers['search']:.0f} % |"
         for way, count in answers.items()
-    )
+    ]
 
 
-def rows(commit: str, best: dict[str, list[float]]) -> str:
+def rows(commit: str, best: dict[str, list[float]]) -> list[str]:
     lines = []
     for way, name in (
         ("search", "search"),
@@ -181,7 +164,7 @@ def rows(commit: str, best: dict[str, list[float]]) -> str:
             f"| {name}, {commit} | {cuts[49]:.2f} | {cuts[94]:.2f}"
             f" | {statistics.median(over):.2f} | {lost:.0f} % |"
         )
-    return "\n".join(lines)
+    return lines
 
 
 if __name__ == "__main__":

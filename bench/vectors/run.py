@@ -5,31 +5,24 @@ at random into 384 with a tenth of noise there, scaled to length 1: like a text 
 few of their dimensions (--latent 384 fills all, which no model does). Truth is numpy's. Plain
 pgvector is the statement that a user would write, on the same index.
 
-    python -m bench.vectors.run [--chunks 200000] [--results bench/results.md]
+    python -m bench.vectors.run [--chunks 200000] [--latent 64]
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from ragdb import embedded, migrate
+from bench.common import Connection, parser, publish, server
 from ragdb.embed import Reals
 
 DIMS = 384
 Matrix = NDArray[np.float32]
-Connection = psycopg.Connection[Any]
 OURS = """
   select n.chunk_no, n.is_exact from ragdb.corpora c,
     ragdb._nearest(c, ragdb._space(c.corpus_id, 'current'), ragdb._vector(%s), 10, %s) n
@@ -104,18 +97,13 @@ def measure(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chunks", type=int, default=200_000)
-    parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--latent", type=int, default=64)
-    parser.add_argument("--results", type=Path)
-    arguments = parser.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--chunks", type=int, default=200_000)
+    flags.add_argument("--queries", type=int, default=200)
+    flags.add_argument("--latent", type=int, default=64)
+    arguments = flags.parse_args()
     vectors, queries = structured(arguments.chunks, arguments.queries, arguments.latent)
     truth = np.argsort(-(queries @ vectors.T), axis=1)[:, :10] + 1
-    base = Path("/var/lib/ragdb-test" if os.geteuid() == 0 else tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="bench-"))
-    home.chmod(0o711)
     lines = []
 
     def row(name: str, result: tuple[float, float, float, int]) -> None:
@@ -123,58 +111,41 @@ def main() -> None:
         lines.append(f"| {name} | {recall:.4f} | {p50:.2f} | {p95:.2f} | {fewest} |")
         print(lines[-1], flush=True)
 
-    try:
-        uri = embedded.start(home / "pg18", 18)
-        with psycopg.connect(uri, autocommit=True) as admin:
-            migrate.create_roles(admin)
-            admin.execute("create database bench template template0")
-            version = admin.info.parameter_status("server_version")
-        dsn = psycopg.conninfo.make_conninfo(uri, dbname="bench")
-        migrate.migrate(dsn)
-        with psycopg.connect(dsn, autocommit=True) as db:
-            stored, indexed = load(db, vectors)
-            print(f"stored in {stored:.1f} s, indexed in {indexed:.1f} s", flush=True)
-            none: list[int] | None = None
-            for _ in range(2):  # the first round warms the caches
-                ours = measure(
-                    lambda q: db.execute(OURS, (Reals(q), none)).fetchall(), queries, truth
-                )
-            row("ragdb, k = 10", ours)
-            for ef in (40, 100, 240):
-                db.execute(f"set hnsw.ef_search = {ef}")
-                plain = measure(lambda q: db.execute(PLAIN, (Reals(q),)).fetchall(), queries, truth)
-                row(f"plain pgvector, ef_search {ef}", plain)
-            db.execute("reset hnsw.ef_search")
-            random = np.random.default_rng(8)
-            for share in (0.001, 0.01, 0.1, 0.5):
-                count = int(share * len(vectors))
-                nos = np.sort(random.permutation(len(vectors))[:count]) + 1
-                db.execute("drop table if exists among; create temp table among (nos int[])")
-                db.execute("insert into among values (%s)", (nos.tolist(),))
-                some = queries[:50]
-                best = nos[np.argsort(-(some @ vectors[nos - 1].T), axis=1)[:, :10]]
-                result = measure(lambda q: db.execute(AMONG, (Reals(q),)).fetchall(), some, best)
-                row(f"ragdb, filter that keeps {share:.1%}", result)
-    finally:
-        embedded.stop(home / "pg18", 18)
-        shutil.rmtree(home)
-    if arguments.results:
-        head = [
-            f"\n## Nearest chunks: `python -m bench.vectors.run --chunks {arguments.chunks}"
-            f"{'' if arguments.latent == 64 else f' --latent {arguments.latent}'}`",
-            f"PostgreSQL {version}, Python {platform.python_version()}, {os.cpu_count()} cores,"
-            f" {platform.machine()}, load {os.getloadavg()[2]:.1f}, {time.strftime('%Y-%m-%d')};"
-            f" {arguments.chunks:,} × {DIMS} made vectors ({arguments.latent} latent), m 16,"
-            f" ef_construction 128; stored in {stored:.1f} s, indexed in {indexed:.1f} s;"
-            f" {arguments.queries} queries.",
-            "",
+    with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
+        stored, indexed = load(db, vectors)
+        print(f"stored in {stored:.1f} s, indexed in {indexed:.1f} s", flush=True)
+        none: list[int] | None = None
+        for _ in range(2):  # the first round warms the caches
+            ours = measure(lambda q: db.execute(OURS, (Reals(q), none)).fetchall(), queries, truth)
+        row("ragdb, k = 10", ours)
+        for ef in (40, 100, 240):
+            db.execute(f"set hnsw.ef_search = {ef}")
+            plain = measure(lambda q: db.execute(PLAIN, (Reals(q),)).fetchall(), queries, truth)
+            row(f"plain pgvector, ef_search {ef}", plain)
+        db.execute("reset hnsw.ef_search")
+        random = np.random.default_rng(8)
+        for share in (0.001, 0.01, 0.1, 0.5):
+            count = int(share * len(vectors))
+            nos = np.sort(random.permutation(len(vectors))[:count]) + 1
+            db.execute("drop table if exists among; create temp table among (nos int[])")
+            db.execute("insert into among values (%s)", (nos.tolist(),))
+            some = queries[:50]
+            best = nos[np.argsort(-(some @ vectors[nos - 1].T), axis=1)[:, :10]]
+            result = measure(lambda q: db.execute(AMONG, (Reals(q),)).fetchall(), some, best)
+            row(f"ragdb, filter that keeps {share:.1%}", result)
+    publish(
+        arguments.results,
+        "Nearest chunks",
+        f"{arguments.chunks:,} × {DIMS} made vectors ({arguments.latent} latent), m 16,"
+        f" ef_construction 128; stored in {stored:.1f} s, indexed in {indexed:.1f} s;"
+        f" {arguments.queries} queries.",
+        [
             "| what | recall@10 | p50 ms | p95 ms | fewest rows of 10 |",
             "|---|---|---|---|---|",
             *lines,
-            "",
-        ]
-        with arguments.results.open("a") as file:
-            file.write("\n".join(head))
+        ],
+        own.version,
+    )
 
 
 if __name__ == "__main__":
