@@ -74,7 +74,8 @@ begin
         and (v_filter ->> 'session' is null or t.session_id = v_filter ->> 'session')
         and (v_filter ->> 'min_salience' is null
           or t.salience >= (v_filter ->> 'min_salience')::real)
-        and (_turn_filter.chunk_ids is null or c.chunk_id = any (_turn_filter.chunk_ids)));
+        and (_turn_filter.chunk_ids is null
+          or c.chunk_id in (select unnest(_turn_filter.chunk_ids))));
   rest := nullif(v_filter - array['role', 'phase', 'session', 'min_salience'], '{}');
 end $$;
 comment on function ragdb._turn_filter(integer, jsonb, text[]) is
@@ -220,10 +221,11 @@ return (
     cross join lateral (
       select pg_catalog.count(*) as count,
           pg_catalog.string_agg(c.chunk_id, ', ' order by c.chunk_id collate "C") as ids
-        from ragdb.chunks c
-        where c.corpus_id = (slice).corpus_id and c.chunk_id = any ((slice).chunk_ids)
-          and not exists (select from ragdb.chunk_embeddings v where v.space_id = s.space_id
-            and v.corpus_id = c.corpus_id and v.chunk_no = c.chunk_no)) m
+        from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
+          cross join lateral (select h.chunk_id, h.chunk_no from ragdb.chunks h
+            where h.corpus_id = (slice).corpus_id and h.chunk_id = i.chunk_id offset 0) c
+        where not exists (select from ragdb.chunk_embeddings v where v.space_id = s.space_id
+          and v.corpus_id = (slice).corpus_id and v.chunk_no = c.chunk_no)) m
     where _shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
 comment on function ragdb._shortfall(ragdb.slices, text) is
   'Says which members of a slice a search in some mode cannot look at by meaning; null when it can at all.';

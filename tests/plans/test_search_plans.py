@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.embedding import make_corpus
 from tests.sql.lexical_twin import document, put
 
 Connection = psycopg.Connection[Any]
@@ -69,6 +70,52 @@ def test_candidates_are_one_plan_with_the_scores(filled: Connection) -> None:
         filled, "select * from ragdb._candidates('1.1'::tsquery, ragdb._sparse('1:1'), 10)"
     )
     assert "Function Scan" not in found
+
+
+def rows_read(db: Connection) -> int:
+    """Rows that this transaction has read of ragdb.chunks, by the table or an index."""
+    (read,) = db.execute(
+        "select sum(pg_stat_get_xact_tuples_returned(r.oid)) from ("
+        "select 'ragdb.chunks'::regclass as oid union all"
+        " select indexrelid from pg_index where indrelid = 'ragdb.chunks'::regclass) r"
+    ).fetchone() or (0,)
+    return int(read)
+
+
+def test_a_search_among_some_chunks_reads_no_others(db: Connection) -> None:
+    make_corpus(db, {f"{n}.txt": f"common {n}" for n in range(400)})
+    db.execute("analyze ragdb.chunks, ragdb.documents")
+    for setting in SETTINGS:
+        db.execute(f"set local {setting}")
+    ids = "array(select chunk_id from ragdb.chunks where ordinal = 0 order by chunk_no limit 5)"
+    for condition in ("null", '\'{"language": "en"}\''):
+        ((some,),) = db.execute(f"select {ids}").fetchall()
+        before = rows_read(db)
+        found = db.execute(
+            "select chunk_id from ragdb.search('docs', 'common', 9, mode => 'lexical',"
+            f" chunk_ids => %s, filter => {condition})",
+            (some,),
+        ).fetchall()
+        assert {chunk for (chunk,) in found} == set(some)
+        # by its id, for the filter, and for the result
+        assert rows_read(db) - before <= 4 * len(some)
+
+
+def test_what_a_slice_lacks_is_looked_up_by_key(db: Connection) -> None:
+    make_corpus(db, {f"{n}.txt": f"text {n}" for n in range(400)})
+    db.execute("analyze ragdb.chunks")
+    for setting in SETTINGS:
+        db.execute(f"set local {setting}")
+    lacking = (
+        "select ragdb._shortfall(jsonb_populate_record(null::ragdb.slices, jsonb_build_object("
+        "'corpus_id', c.corpus_id, 'chunk_ids', array(select h.chunk_id from ragdb.chunks h"
+        " where h.corpus_id = c.corpus_id order by h.chunk_no limit 5))), 'semantic')"
+        " from ragdb.corpora c where c.name = 'docs'"
+    )
+    before = rows_read(db)
+    ((said,),) = db.execute(lacking).fetchall()
+    assert said.startswith("5 of 5 admitted chunks have no embedding by hash: ")
+    assert rows_read(db) - before <= 4 * 5
 
 
 def test_a_corpus_has_its_own_posting_lists(clone: str) -> None:
