@@ -18,10 +18,15 @@ from typing import Any, NoReturn
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb import embedded, migrate
+
+# no test is timed: a machine with other work to do is no fault
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 Connection = psycopg.Connection[Any]
 Login = Callable[..., Connection]

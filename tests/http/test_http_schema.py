@@ -45,7 +45,6 @@ def explore(api: Api, examples: int) -> dict[str, int]:
 
             @settings(
                 max_examples=examples,
-                deadline=None,
                 derandomize=True,
                 database=None,
                 suppress_health_check=list(HealthCheck),

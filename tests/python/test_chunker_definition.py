@@ -153,7 +153,7 @@ def as_defined(
     ]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(texts, strategies, limits, units, counters)
 def test_chunks_are_those_of_the_definition(
     text: str, strategy: str, limit: tuple[int, int], unit: str, count: Count | None

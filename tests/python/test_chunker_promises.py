@@ -7,7 +7,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragdb.chunker import STRATEGIES, TokenCounter, chunk
@@ -27,7 +27,6 @@ def paragraphs(*sizes: int) -> str:
     )
 
 
-@settings(deadline=None)
 @given(texts, strategies, limits)
 def test_every_word_is_in_a_chunk_and_no_chunk_begins_or_ends_in_white_space(
     text: str, strategy: str, limit: tuple[int, int]
@@ -42,7 +41,6 @@ def test_every_word_is_in_a_chunk_and_no_chunk_begins_or_ends_in_white_space(
     assert all(covered[i] or text[i] in SPACE for i in range(len(text)))
 
 
-@settings(deadline=None)
 @given(texts, strategies, limits)
 def test_chunks_are_in_order_and_none_lies_inside_another(
     text: str, strategy: str, limit: tuple[int, int]
@@ -54,7 +52,6 @@ def test_chunks_are_in_order_and_none_lies_inside_another(
         assert before.end < after.end
 
 
-@settings(deadline=None)
 @given(texts, strategies, limits)
 def test_no_chunk_exceeds_max_tokens_unless_it_is_one_word(
     text: str, strategy: str, limit: tuple[int, int]
@@ -66,7 +63,6 @@ def test_no_chunk_exceeds_max_tokens_unless_it_is_one_word(
         assert c.end - c.start <= limit[0] or len(words) == 1
 
 
-@settings(deadline=None)
 @given(texts, strategies, limits)
 @example("one two three four five six seven eight nine ten", "window", (4, 3))
 def test_neighbours_share_at_most_the_overlap(

@@ -53,7 +53,7 @@ nodes: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(nodes)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_is_written_is_read_as_the_same_nodes(tree: list[dict[str, Any]]) -> None:
     text = write(tree)
     assert bare(parse(text)) == bare(tree)

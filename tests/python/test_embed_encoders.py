@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdb import embed
@@ -39,7 +39,6 @@ def hash_v1(text: str, dims: int) -> list[float]:
     return [x / norm for x in row] if norm else [1.0] + [0.0] * (dims - 1)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.integers(1, 64))
 def test_the_hashing_encoder_is_its_definition(text: str, dims: int) -> None:
     found = embed.HashEncoder(dims).encode([text])

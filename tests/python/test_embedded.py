@@ -169,7 +169,7 @@ def test_after_a_kill_it_starts_again_with_all_that_was_committed(
 def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) -> None:
     """In a container whose first process reaps nothing, the number stays taken for ever."""
     zombie = subprocess.Popen([sys.executable, "-c", ""])
-    time.sleep(0.2)
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     pid_file = home / "zombie.pid"
     pid_file.write_text(f"{zombie.pid}\n/somewhere\nrest\n")
     embedded._disown(pid_file)

@@ -298,7 +298,7 @@ LIES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(FIELDS, LIES, max_size=5))
 def test_no_output_whatever_breaks_the_checks(server18: Any, output: dict[str, Any]) -> None:
     with psycopg.connect(server18.shared) as connection:

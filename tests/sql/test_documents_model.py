@@ -118,6 +118,4 @@ class Corpus(RuleBasedStateMachine):
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 def test_documents_are_what_their_sources_make_them(db: Connection) -> None:
     machine = type("Machine", (Corpus,), {"db": db})
-    run_state_machine_as_test(
-        machine, settings=settings(max_examples=60, stateful_step_count=12, deadline=None)
-    )
+    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=12))

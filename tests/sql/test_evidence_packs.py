@@ -99,7 +99,7 @@ def test_order_text_and_corpus_change_the_hash(any_db: Connection) -> None:
     assert packed(any_db, [RetrievedChunk("s", "a", "one", 0.9)], None)["hash"] in hashes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     chunks=st.lists(
         st.tuples(

@@ -276,7 +276,7 @@ def test_the_plan_that_needs_no_model_is_sound(db: Connection) -> None:
         assert scalar(db, query, question) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(["A one", " ", "\n", ".", ", ", "[1]", "[2]", "[3]", "[1, 2]", "[", "\t"]),

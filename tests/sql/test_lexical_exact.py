@@ -127,7 +127,7 @@ def test_the_golden_rankings_come_out(db: Connection, shared: Path, name: str) -
         assert scores == pytest.approx({e: s for e, s in expected if s > last}, rel=1e-8)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     stored=st.lists(texts, min_size=1, max_size=40),
     queries=st.lists(texts, min_size=1, max_size=5),
@@ -206,9 +206,7 @@ def test_every_state_of_a_corpus_ranks_as_by_brute_force(server18: Server) -> No
         def teardown(self) -> None:
             self.db.close()
 
-    run_state_machine_as_test(
-        Machine, settings=settings(max_examples=20, stateful_step_count=20, deadline=None)
-    )
+    run_state_machine_as_test(Machine, settings=settings(max_examples=20, stateful_step_count=20))
 
 
 def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:

@@ -133,7 +133,7 @@ def docs(server18: Server) -> Iterator[Connection]:
         yield connection
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(conditions, min_size=1, max_size=3, unique_by=lambda c: c[0]))
 def test_a_filter_leaves_what_its_conditions_say(docs: Connection, given_: Any) -> None:
     condition = {field: {operator: value} for field, operator, value in given_}
@@ -262,7 +262,7 @@ def test_a_filter_that_cannot_be_is_refused_by_name(
     assert "ranked" not in str(caught.value.diag.context)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     text=st.text(alphabet="ab/%_\\é", max_size=12),
     pattern=st.text(alphabet="ab/%_\\é*?", max_size=8),

@@ -142,9 +142,7 @@ def test_slices_are_those_of_existing_graph_kernels(any_db: Connection, shared: 
 
 
 @given(data=st.binary(max_size=200))
-@settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_xxh64_is_that_of_the_library(db: Connection, data: bytes) -> None:
     assert db.execute("select ragdb.xxh64(%s)", (data,)).fetchone() == (
         xxhash.xxh64(data).hexdigest(),
@@ -177,9 +175,7 @@ def graphs(
 
 
 @given(graph=graphs())
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) -> None:
     turns, edges, anchor, policy = graph
     with db.transaction(force_rollback=True):

@@ -323,9 +323,7 @@ every_text = st.text(st.characters(exclude_characters="\x00", exclude_categories
 wordy_text = st.lists(
     st.sampled_from([*"aZé日ทิ1_-./:@+#<'’ \n\t", "1e5", "Ab", "ß", "ма", "İ", "\u0301", "0q0", "ﷺ"])
 ).map("".join)
-relaxed = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+relaxed = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @relaxed

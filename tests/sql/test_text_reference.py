@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Connection
 
-relaxed = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+relaxed = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDLY = re.compile(
     "["
     + "".join(
