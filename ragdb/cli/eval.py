@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -247,6 +245,9 @@ def _is_whole(text: str) -> bool:
 
 
 def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    import csv
+    import json
+
     with path.open(encoding="utf-8", newline="") as lines:
         if path.suffix == ".tsv":
             for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):

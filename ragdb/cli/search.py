@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -184,6 +183,9 @@ def _readable(db: Database) -> list[str]:
 
 
 def parsed(text: str, what: str = "--filter") -> Any:
+    """The JSON of an argument. Raises Failure."""
+    import json
+
     try:
         return json.loads(text)
     except ValueError as error:
@@ -193,6 +195,7 @@ def parsed(text: str, what: str = "--filter") -> Any:
 
 
 def printable(text: str) -> None:
+    """Refuse a query that is not valid UTF-8. Raises Failure."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-import socket
 import sys
-from datetime import timedelta
 from importlib.util import find_spec
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragdb.cli.app import DATABASE, Failure, Session, verb
+
+if TYPE_CHECKING:
+    from socket import socket
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
@@ -94,8 +94,10 @@ def serve(
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def listen(host: str, port: int) -> tuple[socket.socket, str]:
+def listen(host: str, port: int) -> tuple[socket, str]:
     """A listening socket and its URL. Raises Failure."""
+    import socket
+
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=128)
@@ -109,6 +111,8 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
 
 def _log_to_stderr(quiet: bool) -> None:
     """The access log as it is, one JSON object a line; warnings of everything else."""
+    import logging
+
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(logging.Formatter("%(message)s"))
     access = logging.getLogger("ragdb.http.access")
@@ -133,6 +137,8 @@ def token_create(
     ] = None,
 ) -> None:
     """Make a token and print it, this once: the database keeps only its hash."""
+    from datetime import timedelta
+
     expires = timedelta(days=days) if days is not None else None
     with session.connect() as db:
         print(db.create_http_token(role, name, expires))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -223,6 +222,8 @@ def keys_import(
     file: Annotated[typer.FileText, typer.Argument(help="What export printed; - for stdin.")],
 ) -> None:
     """Put exported keys back, so that a restored copy verifies the tokens of the original."""
+    import json
+
     with session.connect() as db:
         for number, line in enumerate(file, 1):
             try:
