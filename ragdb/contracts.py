@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragdb.rows import loads
+
 if TYPE_CHECKING:
     from ragdb.sources import Found, Source
 
@@ -290,7 +292,7 @@ def read(path: Path) -> tuple[Json, str]:
 
 def _from_json(text: str, path: Path) -> Json:
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        found = loads(text)
     except RecursionError:
         raise ContractSyntaxError([Problem(1, 1, "nested too deeply")], text, str(path)) from None
     except json.JSONDecodeError as error:
@@ -304,10 +306,6 @@ def _from_json(text: str, path: Path) -> Json:
         problem = Problem(1, 1, "not an object", '{"contract": "name", "nodes": […]}')
         raise ContractSyntaxError([problem], text, str(path))
     return {"contract": name_of(path), **found}
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def _all(nodes: Any, depth: int) -> Iterator[Json]:

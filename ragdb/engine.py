@@ -19,6 +19,7 @@ from ragdb.retrieval import (
     Retriever,
     build_evidence_pack,
 )
+from ragdb.rows import loads
 from ragdb.tasks import (
     MAX_ATTEMPTS,
     ContractError,
@@ -427,7 +428,7 @@ def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
     """An object that JSON and the database can hold, or what is wrong with it."""
     try:
         if isinstance(made, str) and len(made) <= MOST:
-            made = json.loads(_unfenced(made), parse_constant=_refuse)
+            made = loads(_unfenced(made))
         text = json.dumps(made, allow_nan=False, ensure_ascii=False)
         text.encode()
     except UnicodeEncodeError:
@@ -441,10 +442,6 @@ def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
     if "\\u0000" in text.replace("\\\\", ""):
         return None, "output: a NUL"
     return json.loads(text), None
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _unfenced(text: str) -> str:

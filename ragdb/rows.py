@@ -1,4 +1,4 @@
-"""Rows as mappings and as JSON, for the command line and the servers."""
+"""Rows as mappings, and JSON as the database has it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 
 def record(row: Any) -> dict[str, Any]:
@@ -34,3 +34,12 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=plain)
     text = text.encode("utf-8", "replace").decode()
     return re.sub("[\x7f-\x9f]", lambda c: f"\\u{ord(c[0]):04x}", text)
+
+
+def loads(text: str | bytes) -> Any:
+    """JSON read as jsonb reads it: no NaN, no Infinity. Raises ValueError, RecursionError."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import json
 import logging
 import re
 import time
@@ -22,6 +21,7 @@ from starlette.requests import Request
 from ragdb import __version__
 from ragdb.client import AsyncDatabase, Database
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.rows import loads
 
 log = logging.getLogger("ragdb.http")
 Found = TypeVar("Found")
@@ -225,7 +225,7 @@ class Server:
     ) -> tuple[dict[str, Any], str | None]:
         """Call a capability until it answers or the time to wait is over; with its trace's id."""
         try:
-            given = json.loads(body, parse_constant=_no_number)
+            given = loads(body)
         except (ValueError, RecursionError):
             raise Refused(400, "BAD_REQUEST", "the body is no JSON") from None
         until = time.monotonic() + self.config.wait
@@ -246,7 +246,3 @@ def span(request: Request) -> dict[str, Any]:
     """The OpenTelemetry span of a request, by its traceparent, for the trace."""
     found = TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
     return {"otel_trace_id": found[1], "otel_span_id": found[2]} if found else {}
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ragdb.readers.document import ReadError, clean, storable
-from ragdb.readers.jsonl import lines, malformed, no_constant
+from ragdb.readers.jsonl import lines, malformed
+from ragdb.rows import loads
 
 MEDIA_TYPE = "application/x-conversation+json"
 SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")
@@ -78,7 +78,7 @@ def _records(stream: BinaryIO, max_line: int) -> Iterator[tuple[bytes, dict[str,
         if not line.strip():
             continue
         try:
-            record = json.loads(line.decode(), parse_constant=no_constant)
+            record = loads(line.decode())
         except (ValueError, RecursionError) as error:
             malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
         if not isinstance(record, dict):

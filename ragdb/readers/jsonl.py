@@ -7,7 +7,6 @@ the metadata. Strings are kept as they are: offsets that a data set gives for it
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Iterator
 from itertools import chain
@@ -16,6 +15,7 @@ from typing import BinaryIO, NoReturn
 from ragdb.readers import language
 from ragdb.readers.document import Document, ReadError, clean, storable
 from ragdb.readers.fields import fields
+from ragdb.rows import loads
 
 MEDIA_TYPE = "application/x-ndjson"
 _BOM = b"\xef\xbb\xbf"
@@ -48,7 +48,7 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
 
 def _document(line: bytes, number: int) -> Document:
     try:
-        record = json.loads(line.decode(), parse_constant=no_constant)
+        record = loads(line.decode())
     except UnicodeDecodeError:
         malformed(number, "it is not UTF-8", "convert the file to UTF-8")
     except (ValueError, RecursionError) as error:
@@ -134,10 +134,6 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         ) from None
     if not inflate.eof:
         raise ReadError("corrupt", "its gzip data ends too early", "copy or download it again")
-
-
-def no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def malformed(number: int, reason: str, hint: str) -> NoReturn:
