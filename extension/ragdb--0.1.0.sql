@@ -13602,6 +13602,16 @@ end $$;
 comment on function ragdb._retrieve_case(ragdb.eval_setting, integer, text, text, integer, float8, text, text) is
   'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever that raises is noted, not raised.';
 
+-- Finding nothing where nothing is expected is no hit.
+create or replace function ragdb._counts_as_hit(kind text, code text, expected jsonb) returns boolean
+language sql immutable parallel safe
+return code in ('PASS', 'ASSERTION_FAIL')
+  and kind in ('expected.minScore', 'expected.chunkCount', 'expected.sources', 'scoreGte', 'scoreLte', 'contains',
+    'sourceEq', 'sourceGlob', 'uniqueSourcesGte', 'chunkCountEq', 'chunkHash')
+  and not (kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte') and expected #>> '{}' = '0');
+comment on function ragdb._counts_as_hit(text, text, jsonb) is
+  'Tells whether the outcome of an assertion is part of the hit rate.';
+
 -- Case 0 is the run. The hit rate and the grounding are KERN's; the rank metrics those of trec_eval.
 create or replace function ragdb._case_measures(
   cases ragdb.eval_case[], hits ragdb.eval_hit[], items ragdb.eval_item[], grades jsonb, results ragdb.eval_assert_result[], depth integer)
@@ -13618,11 +13628,7 @@ begin atomic
     where c.error is null and grades ? c.case_no::text
   )
   select r.case_no, 'hit_rate', pg_catalog.avg(r.passed::integer)::float8 from r
-    where r.code in ('PASS', 'ASSERTION_FAIL')
-      and r.kind in ('expected.minScore', 'expected.chunkCount', 'expected.sources', 'scoreGte', 'scoreLte', 'contains', 'sourceEq', 'sourceGlob',
-        'uniqueSourcesGte', 'chunkCountEq', 'chunkHash')
-      and not (r.kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte') and r.expected #>> '{}' = '0')
-    group by r.case_no
+    where ragdb._counts_as_hit(r.kind, r.code, r.expected) group by r.case_no
   union all select h.case_no, 'citation_coverage', pg_catalog.avg(h.is_cited::integer)::float8 from h group by h.case_no
   union all select h.case_no, 'min_relevance', pg_catalog.min(h.score) from h group by h.case_no
   union all select r.case_no, 'grounding', pg_catalog.bool_and(r.passed)::integer::float8 from r where r.kind = 'citesRequired' group by r.case_no
@@ -13701,10 +13707,7 @@ declare
 begin
   insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
     select run.corpus_id, run.run_id, 0, 'hit_rate', avg(r.passed::integer) from ragdb.eval_assert_results r
-      where r.corpus_id = run.corpus_id and r.run_id = run.run_id and r.code in ('PASS', 'ASSERTION_FAIL')
-        and r.kind in ('expected.minScore', 'expected.chunkCount', 'expected.sources', 'scoreGte', 'scoreLte', 'contains', 'sourceEq', 'sourceGlob',
-          'uniqueSourcesGte', 'chunkCountEq', 'chunkHash')
-        and not (r.kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte') and r.expected #>> '{}' = '0')
+      where r.corpus_id = run.corpus_id and r.run_id = run.run_id and ragdb._counts_as_hit(r.kind, r.code, r.expected)
       having count(*) > 0
     union all
     select run.corpus_id, run.run_id, 0, 'citation_coverage', coalesce(sum(m.value * c.hits) / nullif(sum(c.hits), 0), 0)
@@ -19173,7 +19176,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 3178e6402360212c';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b716c268ebdea4e6';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
