@@ -8,11 +8,13 @@ bytes in both. Nothing here needs a database but `PostgresRetriever` and `Corpus
 from __future__ import annotations
 
 import codecs
+import contextlib
 import fnmatch
 import hashlib
 import heapq
 import os
 import re
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +76,9 @@ class RetrievedChunk:
 class Retriever(Protocol):
     """Whatever finds chunks for a query, best first, at most `top_k`."""
 
-    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]: ...
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        """The chunks found; none is an answer too."""
+        ...
 
 
 class EmptyRetriever:
@@ -352,6 +356,10 @@ class PostgresRetriever:
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        """The chunks, reranked where that is asked for.
+
+        Raises what `ragdb.retrieve_with`, the embedder and the reranker raise.
+        """
         declared = self.db.get_retriever(self.retriever_name)
         reranker = _reranker(declared.reranker if self.rerank is None else self.rerank)
         vector = None
@@ -393,6 +401,10 @@ class CorpusRetriever:
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        """The chunks, reranked where that is asked for.
+
+        Raises what `ragdb.retrieve`, the embedder and the reranker raise.
+        """
         vector = None
         if self.embed is not None:
             vector = self.embed(query.query)
@@ -408,6 +420,33 @@ class CorpusRetriever:
         )
         self.trace_id = self.db.last_trace_id()
         return _best(self.db, query, hits, self.rerank)
+
+
+ASKED = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy", "client")
+"""What is recorded of a retrieval that failed."""
+
+
+def recorded(
+    db: Database, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
+) -> list[Any]:
+    """The hits of a retrieval that records; a failure is recorded too, and raised again.
+
+    `retrieve` is `db.retrieve` or `db.retrieve_slice`. Its trace is lost with what it raises, a
+    RagdbError; who may not record the failure either leaves none.
+    """
+    import psycopg
+
+    from ragdb.errors import RagdbError
+
+    began = time.perf_counter()
+    try:
+        return retrieve(corpus, query, **how)
+    except RagdbError as error:
+        elapsed = 1000 * (time.perf_counter() - began)
+        asked = {name: how[name] for name in ASKED if name in how}
+        with contextlib.suppress(psycopg.Error):
+            db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
+        raise
 
 
 def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:

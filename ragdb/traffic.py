@@ -7,7 +7,6 @@ the functions that a user calls, at the time at which it runs.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import random
@@ -16,11 +15,10 @@ from collections import Counter
 from importlib.resources import as_file, files
 from typing import Any
 
-import psycopg
-
 from ragdb import embed
 from ragdb.client import Database
 from ragdb.errors import RagdbError
+from ragdb.retrieval import recorded
 from ragdb.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
@@ -149,14 +147,9 @@ def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] 
 
 def _recorded(db: Database, corpus: str, query: str, how: dict[str, Any]) -> str:
     """A retrieval whose failure is recorded too, as every client should do it."""
-    began = time.perf_counter()
     try:
-        return "found" if db.retrieve(corpus, query, **how) else "nothing found"
-    except RagdbError as error:
-        elapsed = 1000 * (time.perf_counter() - began)
-        asked = {name: how.get(name) for name in ("k", "mode", "min_score", "filter", "client")}
-        with contextlib.suppress(psycopg.Error):
-            db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
+        return "found" if recorded(db, db.retrieve, corpus, query, **how) else "nothing found"
+    except RagdbError:
         return "failed"
 
 

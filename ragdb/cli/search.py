@@ -9,7 +9,6 @@ import typer
 from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from uuid import UUID
 
     from rich.text import Text
@@ -68,6 +67,7 @@ def search(
 ) -> None:
     """Search, and print ranked hits. Nothing is written unless --trace is given."""
     from ragdb.cli import output
+    from ragdb.retrieval import recorded
     from ragdb.rows import record
 
     printable(query)
@@ -92,7 +92,7 @@ def search(
         hits: list[Any]
         trace_id = None
         if trace:
-            hits = recorded(db, db.retrieve, names[0], query, how)
+            hits = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
             trace_id = db.last_trace_id()
         else:
             hits = list(db.search(names, query, **how))
@@ -140,31 +140,6 @@ def embedded(
             ) from error
         session.note(f"searching by words alone: the query cannot be embedded: {error}")
         return None
-
-
-def recorded(
-    db: Database, retrieve: Callable[..., Any], corpus: str, query: str, how: dict[str, Any]
-) -> list[Any]:
-    """A retrieval that records; a failure is recorded too, for its trace is lost with it."""
-    import contextlib
-    import time
-
-    import psycopg
-
-    from ragdb.errors import RagdbError
-
-    started = time.perf_counter()
-    try:
-        return list(retrieve(corpus, query, **how, client="ragdb cli"))
-    except RagdbError as error:
-        elapsed = (time.perf_counter() - started) * 1000
-        names = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy")
-        asked = {name: how[name] for name in names if name in how}
-        with contextlib.suppress(psycopg.Error):
-            db.record_failure(
-                corpus, query, str(error.sqlstate), elapsed, **asked, client="ragdb cli"
-            )
-        raise
 
 
 def _terms(db: Database, query: str, hit: Any) -> list[Any]:

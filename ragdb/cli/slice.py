@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
-from ragdb.cli.search import Hits, MinScore, Mode, embedded, parsed, printable, recorded, trace_id
+from ragdb.cli.search import Hits, MinScore, Mode, embedded, parsed, printable, trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
@@ -133,6 +133,7 @@ def slice_search(
 ) -> None:
     """Search within a slice. Nothing is written unless --trace is given."""
     from ragdb.cli import output
+    from ragdb.retrieval import recorded
 
     printable(query)
     how: dict[str, Any] = {
@@ -153,7 +154,7 @@ def slice_search(
             how["anchor"] = found[0].anchor
             session.note(f"anchor {found[0].anchor} ({found[0].resolved_by})")
         hits = (
-            recorded(db, db.retrieve_slice, corpus, query, how)
+            recorded(db, db.retrieve_slice, corpus, query, **how, client="ragdb cli")
             if trace
             else list(db.search_slice(corpus, query, **how))
         )
