@@ -1086,6 +1086,17 @@ create table ragdb.term_blocks (
 alter table ragdb.term_blocks alter scores set storage external;
 alter table ragdb.lexemes add column block_weight float8;
 
+---- migrations/versions/0015_languages.sql
+
+-- How many documents of a corpus are in a language, counted as they come and go: to count them anew read them all.
+alter table ragdb.corpora add column languages jsonb not null default '{}'
+  constraint corpora_languages_are_counts check (jsonb_typeof(languages) = 'object');
+update ragdb.corpora c
+  set languages = coalesce((
+    select jsonb_object_agg(l.language, l.documents)
+    from (select d.language, count(*) as documents from ragdb.documents d
+      where d.corpus_id = c.corpus_id and d.language is not null group by d.language) l), '{}');
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1338,6 +1349,7 @@ comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
+comment on column ragdb.corpora.languages is 'Documents by language, an object of counts over 0; those of no language are not in it.';
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
@@ -1446,9 +1458,7 @@ returns table (name text, title text, documents integer, chunks integer, tokens 
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select d.language from ragdb.documents d
-      where d.corpus_id = c.corpus_id and d.language is not null
-      group by d.language order by count(*) desc, d.language collate "C" limit 1),
+    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc, l.key collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
@@ -1809,6 +1819,37 @@ end $$;
 comment on function ragdb._check_documents(jsonb) is
   'Raises RG409, RG412 or RG413 with the position and the field when documents are not what ragdb.put_documents takes.';
 
+create or replace function ragdb._document_languages(corpus_id integer, doc_nos integer[]) returns jsonb
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(l.language, l.documents), '{}')
+  from (
+    select d.language, count(*) as documents
+    from pg_catalog.unnest(_document_languages.doc_nos) x (doc_no)
+      cross join lateral (select o.language from ragdb.documents o
+        where o.corpus_id = _document_languages.corpus_id and o.doc_no = x.doc_no offset 0) d
+    where d.language is not null
+    group by d.language) l);
+comment on function ragdb._document_languages(integer, integer[]) is
+  'Counts some documents of a corpus by language, those of none left out.';
+
+create or replace function ragdb._recounted(counts jsonb, gone jsonb, come jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(n.key, n.count), '{}')
+  from (
+    select c.key, sum(c.count) as count
+    from (
+      select l.key, l.value::integer as count from pg_catalog.jsonb_each_text(_recounted.counts) l
+      union all
+      select l.key, -l.value::integer from pg_catalog.jsonb_each_text(_recounted.gone) l
+      union all
+      select l.key, l.value::integer from pg_catalog.jsonb_each_text(_recounted.come) l) c
+    group by c.key
+    having sum(c.count) <> 0) n);
+comment on function ragdb._recounted(jsonb, jsonb, jsonb) is
+  'Returns counts by key without what is gone and with what has come.';
+
 create or replace function ragdb._drop_unused_blobs(cids text[]) returns void
 language sql
 begin atomic
@@ -2005,6 +2046,7 @@ declare
   v_documents integer;
   v_tokens bigint;
   v_bytes bigint;
+  v_languages jsonb;
   v_moved text[];
   -- chunks that there shall be, in the order of their documents
   k_no integer[];
@@ -2079,6 +2121,7 @@ begin
   select coalesce(-count(*), 0), coalesce(-sum(d.tokens), 0), coalesce(-sum(d.size_bytes), 0)
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
+  v_languages := ragdb._document_languages(v_id, d_no);
 
   i_doc := array(
     select x.doc_no
@@ -2269,6 +2312,7 @@ begin
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
   update ragdb.corpora c
     set documents = c.documents + v_documents, token_count = c.token_count + v_tokens, size_bytes = c.size_bytes + v_bytes,
+      languages = ragdb._recounted(c.languages, v_languages, ragdb._document_languages(v_id, d_no)),
       next_doc_no = c.next_doc_no + v_new_docs,
       next_chunk_no = greatest(c.next_chunk_no, coalesce((select max(k) from unnest(k_no) k), 0) + 1)
     where c.corpus_id = v_id;
@@ -2723,7 +2767,8 @@ begin
   end if;
   return query
     with document as (
-      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
+      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes,
+        ragdb._document_languages(v_id, array_agg(d.doc_no)) as languages
       from ragdb.documents d where d.corpus_id = v_id
     ), chunk as (
       select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
@@ -2779,6 +2824,8 @@ begin
       ('tokens', document.tokens, v_corpus.token_count),
       ('size_bytes', document.bytes, v_corpus.size_bytes),
       ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
+      ('languages with a wrong number of documents', 0,
+        (select count(*) from jsonb_object_keys(ragdb._recounted(v_corpus.languages, document.languages, '{}')))),
       ('chunks that are not indexed', 0, chunk.unindexed),
       ('index rows without a chunk', 0, indexed.stray),
       ('lexemes with a wrong number of chunks', 0, df.wrong),
@@ -2804,8 +2851,9 @@ begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, chunks, lexeme_count, next_term_id) = (
-      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0), 0, 0, 1
+    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
+      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0),
+        ragdb._document_languages(v_id, array_agg(d.doc_no)), 0, 0, 1
       from ragdb.documents d where d.corpus_id = v_id)
     where c.corpus_id = v_id;
   perform ragdb._index_chunks(v_id, array(
@@ -5903,6 +5951,18 @@ begin
 end $$;
 comment on function ragdb._current_space(ragdb.corpora) is
   'Returns the current space of a corpus. Raises RG415.';
+
+create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
+language sql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.*
+  from ragdb._open_corpus(corpus_embedder.corpus, 'read') c
+    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
+    join ragdb.embedders e on e.embedder_id = s.embedder_id;
+end;
+comment on function ragdb.corpus_embedder(text) is
+  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises RG400, RG404.';
 
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
@@ -19001,6 +19061,7 @@ begin
       -- vectors
       ('create_embedder', 'ragdb_writer'),
       ('bind_embedder', 'ragdb_writer'),
+      ('corpus_embedder', 'ragdb_reader'),
       ('list_embedders', 'ragdb_reader'),
       ('embed_corpus', 'ragdb_reader'),
       ('reembed_corpus', 'ragdb_reader'),
@@ -19176,7 +19237,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b716c268ebdea4e6';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 33ba2661e59817dc';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

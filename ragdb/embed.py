@@ -412,10 +412,8 @@ def ensure_default(connection: psycopg.Connection[Any]) -> str:
 
 def current(connection: psycopg.Connection[Any], corpus: str) -> Embedder | None:
     """The embedder that a corpus is searched by; None when it has no embeddings."""
-    rows = connection.execute(
-        "select embedder from ragdb.embedding_status(%s) where state = 'current'", (corpus,)
-    ).fetchall()
-    return embedders(connection)[rows[0][0]] if rows else None
+    with connection.cursor(row_factory=class_row(Embedder)) as cursor:
+        return cursor.execute("select * from ragdb.corpus_embedder(%s)", (corpus,)).fetchone()
 
 
 def query(embedder: Embedder, text: str) -> Reals:

@@ -1314,6 +1314,7 @@ _COMPLETE_INGEST_JOB = Call(
     "complete_ingest_job", {"job_id": "uuid", "attempt": "integer", "document": "jsonb"}
 )
 _CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
+_CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 _CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
 _CREATE_CORPUS = Call(
     "create_corpus",
@@ -2494,6 +2495,12 @@ class Functions(Caller):
         of these ids, without personal.
         """
         return self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
+
+    def corpus_embedder(self, corpus: str) -> Embedders:
+        """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
+        Raises RG400, RG404.
+        """
+        return self._row(_CORPUS_EMBEDDER, Embedders, corpus)
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
@@ -4525,6 +4532,12 @@ class AsyncFunctions(AsyncCaller):
         of these ids, without personal.
         """
         return await self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
+
+    async def corpus_embedder(self, corpus: str) -> Embedders:
+        """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
+        Raises RG400, RG404.
+        """
+        return await self._row(_CORPUS_EMBEDDER, Embedders, corpus)
 
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes

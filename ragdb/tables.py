@@ -135,6 +135,7 @@ corpora = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("import_xid", XID8),
+    Column("languages", JSONB, nullable=False),
     UniqueConstraint(
         "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
     ),

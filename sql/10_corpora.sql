@@ -191,6 +191,7 @@ comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
+comment on column ragdb.corpora.languages is 'Documents by language, an object of counts over 0; those of no language are not in it.';
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
@@ -299,9 +300,7 @@ returns table (name text, title text, documents integer, chunks integer, tokens 
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select d.language from ragdb.documents d
-      where d.corpus_id = c.corpus_id and d.language is not null
-      group by d.language order by count(*) desc, d.language collate "C" limit 1),
+    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc, l.key collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c

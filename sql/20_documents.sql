@@ -281,6 +281,37 @@ end $$;
 comment on function ragdb._check_documents(jsonb) is
   'Raises RG409, RG412 or RG413 with the position and the field when documents are not what ragdb.put_documents takes.';
 
+create or replace function ragdb._document_languages(corpus_id integer, doc_nos integer[]) returns jsonb
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(l.language, l.documents), '{}')
+  from (
+    select d.language, count(*) as documents
+    from pg_catalog.unnest(_document_languages.doc_nos) x (doc_no)
+      cross join lateral (select o.language from ragdb.documents o
+        where o.corpus_id = _document_languages.corpus_id and o.doc_no = x.doc_no offset 0) d
+    where d.language is not null
+    group by d.language) l);
+comment on function ragdb._document_languages(integer, integer[]) is
+  'Counts some documents of a corpus by language, those of none left out.';
+
+create or replace function ragdb._recounted(counts jsonb, gone jsonb, come jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(n.key, n.count), '{}')
+  from (
+    select c.key, sum(c.count) as count
+    from (
+      select l.key, l.value::integer as count from pg_catalog.jsonb_each_text(_recounted.counts) l
+      union all
+      select l.key, -l.value::integer from pg_catalog.jsonb_each_text(_recounted.gone) l
+      union all
+      select l.key, l.value::integer from pg_catalog.jsonb_each_text(_recounted.come) l) c
+    group by c.key
+    having sum(c.count) <> 0) n);
+comment on function ragdb._recounted(jsonb, jsonb, jsonb) is
+  'Returns counts by key without what is gone and with what has come.';
+
 create or replace function ragdb._drop_unused_blobs(cids text[]) returns void
 language sql
 begin atomic
@@ -477,6 +508,7 @@ declare
   v_documents integer;
   v_tokens bigint;
   v_bytes bigint;
+  v_languages jsonb;
   v_moved text[];
   -- chunks that there shall be, in the order of their documents
   k_no integer[];
@@ -551,6 +583,7 @@ begin
   select coalesce(-count(*), 0), coalesce(-sum(d.tokens), 0), coalesce(-sum(d.size_bytes), 0)
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
+  v_languages := ragdb._document_languages(v_id, d_no);
 
   i_doc := array(
     select x.doc_no
@@ -741,6 +774,7 @@ begin
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
   update ragdb.corpora c
     set documents = c.documents + v_documents, token_count = c.token_count + v_tokens, size_bytes = c.size_bytes + v_bytes,
+      languages = ragdb._recounted(c.languages, v_languages, ragdb._document_languages(v_id, d_no)),
       next_doc_no = c.next_doc_no + v_new_docs,
       next_chunk_no = greatest(c.next_chunk_no, coalesce((select max(k) from unnest(k_no) k), 0) + 1)
     where c.corpus_id = v_id;
@@ -1195,7 +1229,8 @@ begin
   end if;
   return query
     with document as (
-      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
+      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes,
+        ragdb._document_languages(v_id, array_agg(d.doc_no)) as languages
       from ragdb.documents d where d.corpus_id = v_id
     ), chunk as (
       select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
@@ -1251,6 +1286,8 @@ begin
       ('tokens', document.tokens, v_corpus.token_count),
       ('size_bytes', document.bytes, v_corpus.size_bytes),
       ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
+      ('languages with a wrong number of documents', 0,
+        (select count(*) from jsonb_object_keys(ragdb._recounted(v_corpus.languages, document.languages, '{}')))),
       ('chunks that are not indexed', 0, chunk.unindexed),
       ('index rows without a chunk', 0, indexed.stray),
       ('lexemes with a wrong number of chunks', 0, df.wrong),
@@ -1276,8 +1313,9 @@ begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, chunks, lexeme_count, next_term_id) = (
-      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0), 0, 0, 1
+    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
+      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0),
+        ragdb._document_languages(v_id, array_agg(d.doc_no)), 0, 0, 1
       from ragdb.documents d where d.corpus_id = v_id)
     where c.corpus_id = v_id;
   perform ragdb._index_chunks(v_id, array(

@@ -642,6 +642,18 @@ end $$;
 comment on function ragdb._current_space(ragdb.corpora) is
   'Returns the current space of a corpus. Raises RG415.';
 
+create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
+language sql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.*
+  from ragdb._open_corpus(corpus_embedder.corpus, 'read') c
+    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
+    join ragdb.embedders e on e.embedder_id = s.embedder_id;
+end;
+comment on function ragdb.corpus_embedder(text) is
+  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises RG400, RG404.';
+
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -52,6 +52,7 @@ begin
       -- vectors
       ('create_embedder', 'ragdb_writer'),
       ('bind_embedder', 'ragdb_writer'),
+      ('corpus_embedder', 'ragdb_reader'),
       ('list_embedders', 'ragdb_reader'),
       ('embed_corpus', 'ragdb_reader'),
       ('reembed_corpus', 'ragdb_reader'),
