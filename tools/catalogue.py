@@ -24,6 +24,7 @@ class Argument:
     name: str
     type: str
     default: str | None
+    """As SQL, without a cast; None where it must be given."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
             Function(
                 name=row["name"],
                 arguments=[
-                    Argument(n, t, d)
+                    Argument(n, t, d and re.sub(r"::[a-z ]+(\[\])?$", "", d))
                     for (n, t), d in zip(given, row["defaults"] or [], strict=True)
                 ],
                 columns=columns(out) if composite or len(out) > 1 else [],

@@ -76,7 +76,7 @@ def argument_type(argument: Argument) -> str:
 
 def python_default(argument: Argument) -> str:
     """A default of SQL as a Python literal."""
-    value = re.sub(r"::[a-z ]+(\[\])?$", "", argument.default or "")
+    value = argument.default or ""
     if value.lower() == "null":
         return "None"
     if value in ("true", "false"):
@@ -94,7 +94,7 @@ def python_default(argument: Argument) -> str:
 
 def is_empty_object(argument: Argument) -> bool:
     """Whether the default is `{}`, which Python's None then stands for: it cannot be changed."""
-    return argument.type == "jsonb" and (argument.default or "").startswith("'{}'")
+    return argument.type == "jsonb" and argument.default == "'{}'"
 
 
 def camel(name: str) -> str:

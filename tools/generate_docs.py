@@ -140,8 +140,7 @@ def _function(function: Function) -> str:
 
 
 def _literal(default: str) -> str:
-    value = re.sub(r"::[a-z ]+(\[\])?$", "", default)
-    return "null" if value.lower() == "null" else value
+    return "null" if default.lower() == "null" else default
 
 
 def _cell(text: str) -> str:
