@@ -274,17 +274,16 @@ language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
       ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case pg_catalog.lower(p.edge_type) when 'branch' then 'branch' when 'reference'
-        then 'reference'
-        when 'reply' then 'reply' else 'default' end,
+      case when pg_catalog.lower(p.edge_type) in ('branch', 'reference', 'reply')
+        then pg_catalog.lower(p.edge_type) else 'default' end,
       p.id, m.v ->> 'id'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
     cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') m (v)
     cross join lateral (
       select m.v ->> 'parent_id' as id, 'reply' as edge_type
       union all
-      select case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id'
-        else q.v #>> '{}' end,
+      select
+          case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
           case pg_catalog.jsonb_typeof(q.v) when 'object'
             then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
         from pg_catalog.jsonb_array_elements(
@@ -372,13 +371,12 @@ begin
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
     from unnest(_check_turns.edges) e
-    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
-      and t.nth = e.nth
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
   if v_bad.raw_child is not null then
     raise exception 'turn % has the parent %, which is %', ragdb._quote(v_bad.raw_child),
-      ragdb._quote(v_bad.raw_parent),
+        ragdb._quote(v_bad.raw_parent),
         case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
       using errcode = 'RG412', detail = 'an edge joins two turns of one conversation',
             hint = 'put the whole conversation, or leave the parent out for a root';
@@ -389,15 +387,15 @@ begin
   ), turns as materialized (
     select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
-    select t.chunk_id from turns t where not exists (select from edges e
-      where e.child_id = t.chunk_id)
+    select t.chunk_id from turns t
+      where not exists (select from edges e where e.child_id = t.chunk_id)
     union
     select e.child_id from reached r join edges e on e.parent_id = r.chunk_id
   )
   -- what no root leads to is on a cycle or behind one
   select string_agg(ragdb._quote(z.raw_id), ', ') as ids into v_bad
-    from (select t.raw_id from turns t where not exists (select from reached r
-      where r.chunk_id = t.chunk_id)
+    from (select t.raw_id from turns t
+      where not exists (select from reached r where r.chunk_id = t.chunk_id)
       order by t.raw_id limit 5) z;
   if v_bad.ids is not null then
     raise exception 'replies form a cycle'
@@ -440,12 +438,12 @@ begin
     into v_documents
     from jsonb_array_elements(v_conversations) with ordinality c (v, n)
     left join (
-      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text, 'start',
-        z.ending - length(z.text),
-          'end', z.ending, 'heading', '[]'::jsonb, 'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
+      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text,
+          'start', z.ending - length(z.text), 'end', z.ending, 'heading', '[]'::jsonb,
+          'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
         from (
-          select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
-            as ending
+          select t.*,
+              sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
             from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
   for v_result in
@@ -493,9 +491,8 @@ comment on function ragdb.put_conversations(text, jsonb, boolean) is
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
 returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
-  sibling_order integer,
-  homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text,
-    text text)
+  sibling_order integer, homogeneity real, temporal real, complexity real, created_at timestamptz,
+  content_hash text, text text)
 language plpgsql stable parallel safe security definer rows 1 -- turns and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
@@ -506,13 +503,12 @@ begin
   v_corpus := ragdb._open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-      t.homogeneity, t.temporal,
-        t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
+        t.homogeneity, t.temporal, t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then
     raise exception 'turn % is not in corpus %', ragdb._quote(get_turn.chunk_id),
-      ragdb._quote(v_corpus.name)
+        ragdb._quote(v_corpus.name)
       using errcode = 'RG406', detail = 'a turn is a chunk that came with a conversation',
             hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
@@ -557,14 +553,15 @@ declare
 begin
   v_corpus := ragdb._open_corpus(resolve_temporal.corpus, 'read');
   if coalesce(resolve_temporal.count not between 1 and 1000, true) then
-    raise exception 'count is not 1 to 1000' using errcode = 'RG400',
-      detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
-        hint = 'ask for fewer turns';
+    raise exception 'count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+            hint = 'ask for fewer turns';
   end if;
   return query
     select c.chunk_id, t.session_id, t.created_at
-      from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) join ragdb.documents d
-        using (corpus_id, doc_no)
+      from ragdb.turns t
+        join ragdb.chunks c using (corpus_id, chunk_no)
+        join ragdb.documents d using (corpus_id, doc_no)
       where t.corpus_id = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)
