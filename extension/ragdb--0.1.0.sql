@@ -2085,7 +2085,8 @@ begin
     union
     select d.doc_no from input i join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.doc_cid
   ), old as materialized (
-    select d.* from touched t join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
+    select d.* from touched t
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = t.doc_no offset 0) d
   ), sources as (
     select o.doc_cid, s.uri, s.source_name, null as position
     from old o join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = o.doc_no
@@ -2185,8 +2186,8 @@ begin
     select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text,
       case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id end
     from unnest(d_no, d_state) x (doc_no, state)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
-      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
+      cross join lateral (select h.* from ragdb.chunks h where h.corpus_id = v_id and h.doc_no = x.doc_no offset 0) c
     where x.state = 'renamed'
   ), counted as (
     select x.*, row_number() over (partition by x.doc_no, x.content_hash order by x.ordinal) - 1 as n from desired x
@@ -2197,7 +2198,8 @@ begin
         when d.chunks = 1 then d.external_id
         else d.external_id || '#' || x.ordinal + 1
       end as chunk_id
-    from counted x join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
+    from counted x
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
     order by x.doc_no, x.ordinal
   )
   select array_agg(x.doc_no), array_agg(x.ordinal), array_agg(x.chunk_id), array_agg(x.source), array_agg(x.heading),
@@ -19234,7 +19236,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 82b6e136e377ebdf';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 547fcf8bc2415942';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.
