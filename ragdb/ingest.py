@@ -30,6 +30,7 @@ from psycopg.types.json import Jsonb
 from ragdb import chunker, payload, readers, sources
 from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
 from ragdb.readers import conversation
+from ragdb.readers.document import storable
 from ragdb.sources import Found, Source
 from ragdb.upkeep import maintain
 
@@ -296,6 +297,11 @@ class Run:
     def __init__(self, db: Database, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
         self.db, self.corpus, self.found = db, corpus, found
         self.options = options
+        if options.get("metadata"):
+            try:
+                self.options = {**options, "metadata": storable(options["metadata"])}
+            except readers.ReadError as error:
+                raise IngestError(error.reason, error.hint) from None
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)

@@ -210,6 +210,9 @@ def _expand(
     if "://" in argument:
         yield Source(argument.split("#")[0])
         return
+    if not argument:
+        # which pathlib takes for the folder that one is in
+        raise ReadError("unreadable", "it is an empty path", "give . for the folder you are in")
     try:
         root = Path(argument).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:

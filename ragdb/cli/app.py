@@ -184,8 +184,8 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
         session.note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of a pipe has seen enough; nothing more may be written to it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # the reader of a pipe has seen enough
+        _close_stdout()
         return session.verdict
     except typer.Exit:
         raise
@@ -193,12 +193,19 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
         failure = explain(error)
         if failure is None:
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            _close_stdout()
         show(failure)
         if session.verbose:
             import traceback
 
             traceback.print_exception(error, file=sys.stderr)
         return failure.code
+
+
+def _close_stdout() -> None:
+    """Let nothing more be written to it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def explain(error: Exception) -> Failure | None:
@@ -248,8 +255,15 @@ def explain(error: Exception) -> Failure | None:
         return Failure(str(error), code=DATABASE)
     if isinstance(error, EmbeddedError):
         return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")
-    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-        return Failure(f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.strerror:
+        return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    if isinstance(error, UnicodeEncodeError):
+        if "\ud800" <= error.object[error.start] <= "\udfff":
+            return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")
+        return Failure(
+            f"the output's encoding, {error.encoding}, has not every letter of what is printed",
+            hint="set PYTHONIOENCODING=utf-8, or a locale of UTF-8",
+        )
     return None
 
 

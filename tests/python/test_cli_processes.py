@@ -142,6 +142,35 @@ def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> 
         assert process.wait(timeout=30) == 0
 
 
+def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*RAGDB, "embedder", "ls", "--json", "-d", clone],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (2, "ragdb: No space left on device\n")
+
+
+def test_an_output_of_few_letters_is_told_so(start: Any, clone: str, tmp_path: Path) -> None:
+    docs = tree(tmp_path, 1)
+    with ragdb.connect(clone) as database:
+        database.ingest(docs, corpus="docs")
+    process = start("search", "file", "-c", "docs", env={"PYTHONIOENCODING": "ascii"})
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in err) == (2, False)
+    assert "encoding, ascii," in err
+
+
+def test_an_argument_that_is_no_text_is_told_so(start: Any) -> None:
+    process = start("corpus", "create", "x", "--title", os.fsdecode(b"\xff"))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert err.startswith("ragdb: an argument is not valid UTF-8\n")
+
+
 def test_a_pipe_gets_data_without_colours(start: Any, clone: str, tmp_path: Path) -> None:
     docs = tree(tmp_path, 3)
     out, _ = start("ingest", str(docs), "-c", "docs").communicate(timeout=60)

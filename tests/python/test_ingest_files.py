@@ -248,6 +248,21 @@ def test_title_language_and_metadata_can_be_given(database: ragdb.Database, fold
     assert row == ("Greek", "el", {"year": 2026}, "b.txt")
 
 
+def test_metadata_given_is_stored_as_metadata_found_is(
+    database: ragdb.Database, folder: Path
+) -> None:
+    given = {"a": float("nan"), "b": "lone \udcff", "c": 1}
+    report = database.ingest(folder / "a.md", corpus="docs", metadata=given)
+    assert report.failures == []
+    (document,) = database.list_documents("docs")
+    assert document.metadata == {"a": "nan", "b": "lone \ufffd", "c": 1}
+    nested: Any = 1
+    for _ in range(100):
+        nested = [nested]
+    with pytest.raises(IngestError, match="nests deeper"):
+        database.ingest(folder / "a.md", corpus="docs", metadata={"a": nested})
+
+
 def test_chunking_can_be_given_and_cuts_again(database: ragdb.Database, folder: Path) -> None:
     text = " ".join(f"Sentence number {n} is here." for n in range(200))
     (folder / "b.txt").write_text(text)

@@ -200,6 +200,15 @@ def test_a_missing_path_fails_and_the_others_go_on(docs: Path) -> None:
     assert [source.uri for source in found.sources] == ["a.md"]
 
 
+def test_an_empty_path_is_no_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(docs)
+
+    found = find([""])
+
+    assert [error.reason for _, error in found.failed] == ["it is an empty path"]
+    assert found.sources == []
+
+
 def test_two_files_of_one_name_are_refused_and_one_given_twice_is_one(
     docs: Path, tmp_path: Path
 ) -> None:
