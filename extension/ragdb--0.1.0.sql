@@ -1875,16 +1875,18 @@ begin atomic
   ), head as materialized (
     select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
     from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
+  ), above as materialized (
+    -- apart, or the join below is one of all sections of a document with each other
+    select h.chunk_no, h.doc_no, n, h.heading[1:n] as heading
+    from head h, generate_series(1, cardinality(h.heading) - 1) n
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
   select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
-  (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
-  from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
-        from head h, generate_series(1, cardinality(h.heading) - 1) n) h
-    join head a on a.doc_no = h.doc_no and a.heading = h.above
-  order by h.chunk_no, h.n desc);
+  (select distinct on (o.chunk_no) a.chunk_no, o.chunk_no, 'branch'
+  from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
+  order by o.chunk_no, o.n desc);
 end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
@@ -19236,7 +19238,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 547fcf8bc2415942';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b0108d2b81f6a1d8';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -322,6 +322,25 @@ def test_ids_of_events_do_not_go_back_with_the_clock(docs: Connection) -> None:
     assert ids == sorted(ids)
 
 
+def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each(
+    any_db: Connection,
+) -> None:
+    any_db.execute("set local statement_timeout = '5s'")
+    found = any_db.execute(
+        """with chunk as (
+          -- every tenth is a section with the nine after it below
+          select n, case when n % 10 = 0 then jsonb_build_array('s' || n / 10)
+            else jsonb_build_array('s' || n / 10, 'part ' || n) end as heading
+          from generate_series(0, 9999) n)
+        select edge_type, count(*), min(child_no - parent_no), max(child_no - parent_no)
+        from (select array_agg(n order by n) as ns, array_agg(heading order by n) as headings
+            from chunk) c,
+          ragdb._document_edges(ns, array_fill(1, array[10000]), ns, headings, '{}')
+        group by edge_type order by edge_type"""
+    ).fetchall()
+    assert found == [("branch", 9000, 1, 9), ("default", 9999, 1, 1)]
+
+
 def test_the_version_rises_once_in_a_transaction(docs: Connection) -> None:
     put(docs, document("a.md", ["one"]))
     put(docs, document("a.md", ["two"]))
