@@ -21,11 +21,12 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import ragdb
 from ragdb.readers import MAX_BYTES, ReadError
-from ragdb.sources import too_large
+from ragdb.sources import secret_in_url, too_large
 
 _MAX_REDIRECTS = 5
 _SECONDS = 60.0
 _BLOCK = 65_536
+_MAX_ETAG = 256
 _PORTS = {"http": 80, "https": 443}
 # schemes that would read this machine, or hide where they go
 _REFUSED_SCHEMES = frozenset({"file", "local", "data", "reference", "jupyter"})
@@ -81,11 +82,7 @@ def _split(url: str) -> SplitResult:
     if parts.scheme not in _PORTS or not parts.hostname or port == 0:
         raise ReadError("bad_url", "it is no http or https URL", "check the URL")
     if parts.username is not None or parts.password is not None:
-        raise ReadError(
-            "bad_url",
-            "it has a user name or password in it",
-            "a URL is stored and shown: leave it out",
-        )
+        raise secret_in_url()
     if any(c.isspace() or not c.isprintable() for c in url):
         raise ReadError("bad_url", "it has white space or control characters", "encode them")
     return parts
@@ -178,6 +175,8 @@ def _get(
             raise ReadError("timeout", "it took too long", "try again later") from None
         if isinstance(error, ReadError):
             raise
+        if isinstance(error, zlib.error):
+            raise ReadError("unreachable", "its gzip data is broken", "check the server") from None
         raise ReadError(
             "unreachable", f"it cannot be fetched ({type(error).__name__})", "check the URL"
         ) from None
@@ -192,6 +191,8 @@ def _answer(response: http.client.HTTPResponse, url: str, max_bytes: int) -> Fet
     if status in (301, 302, 303, 307, 308):
         return urljoin(url, response.getheader("Location") or "")
     etag = response.getheader("ETag")
+    if etag and len(etag) > _MAX_ETAG:
+        etag = None  # the page is worth more than not to fetch it again
     if status == 304:
         return Fetched(None, etag=etag)
     if status != 200:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import stat
 import sys
 import unicodedata
@@ -23,6 +24,8 @@ from typing import BinaryIO
 from ragdb import readers
 from ragdb.readers import MAX_BYTES, ReadError
 
+# github://owner:repository@revision is no secret
+_PASSWORD = re.compile(r"^((?!github:)[^/]*://[^/?#@:]*:)[^/?#]*@")
 _MAX_GLOB = 1024
 _MAX_STARS = 16
 _MAX_DEPTH = 256
@@ -149,7 +152,7 @@ def find(
                 elif by_uri.setdefault(item.uri, item).path != item.path:
                     found.failed.append((item.uri, _ambiguous(item.uri)))
         except ReadError as error:
-            found.failed.append((argument, error))
+            found.failed.append((_PASSWORD.sub(r"\1***@", argument), error))
     found.sources = sorted(by_uri.values(), key=lambda source: source.uri.encode())
     found.skipped.sort(key=lambda skipped: skipped.uri)
     return found
@@ -161,6 +164,15 @@ def too_large(size: int, max_bytes: int) -> ReadError:
         "too_large",
         f"it has {size} bytes or more, over the limit of {max_bytes}",
         "raise the limit with --max-bytes, or split it",
+    )
+
+
+def secret_in_url() -> ReadError:
+    """The refusal of a URL that names who asks."""
+    return ReadError(
+        "bad_url",
+        "it has a user name or password in it",
+        "a URL is stored and shown: leave it out",
     )
 
 
@@ -208,6 +220,8 @@ def _expand(
         yield Source(stdin_name)
         return
     if "://" in argument:
+        if _PASSWORD.match(argument):
+            raise secret_in_url()
         yield Source(argument.split("#")[0])
         return
     if not argument:

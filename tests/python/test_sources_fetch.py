@@ -55,6 +55,12 @@ class Handler(BaseHTTPRequestHandler):
     def give_packed(self) -> None:
         self.give(gzip.compress(b"x" * 10_000_000), Content_Encoding="gzip")
 
+    def give_torn(self) -> None:
+        self.give(b"no gzip", Content_Encoding="gzip")
+
+    def give_tagged(self) -> None:
+        self.give(b"page", ETag="x" * 2000)
+
     def give_short(self) -> None:
         self.give(b"only this", Content_Length="1000")
 
@@ -134,6 +140,15 @@ def test_redirects_are_followed_some_way(server: Server) -> None:
 )
 def test_what_a_server_may_do_wrong_is_named(server: Server, path: str, code: str) -> None:
     assert refused(url(server, path), allow_private=True, max_bytes=1_000_000).code == code
+
+
+def test_data_that_are_no_gzip_are_called_so(server: Server) -> None:
+    assert "gzip" in refused(url(server, "/torn"), allow_private=True).reason
+
+
+def test_an_etag_too_long_to_keep_costs_no_page(server: Server) -> None:
+    fetched = fetch(url(server, "/tagged"), allow_private=True)
+    assert (fetched.data, fetched.etag) == (b"page", None)
 
 
 def test_a_slow_server_is_left_at_the_deadline(server: Server) -> None:

@@ -274,6 +274,18 @@ def test_standard_input_and_urls_are_sources(monkeypatch: pytest.MonkeyPatch) ->
     assert Source("notes.md").read() == b"piped"
 
 
+@pytest.mark.parametrize("scheme", ["http", "ftp", "sftp"])
+def test_a_password_in_a_url_is_neither_stored_nor_shown(scheme: str) -> None:
+    found = find([f"{scheme}://me:p@ss@example.org/a.html"])
+
+    assert [(uri, error.code) for uri, error in found.failed] == [
+        (f"{scheme}://me:***@example.org/a.html", "bad_url")
+    ]
+    assert found.sources == []
+    no_secrets = ["abfs://container@account/x.md", "sftp://me@example.org/x.md"]
+    assert [source.uri for source in find(no_secrets).sources] == no_secrets
+
+
 @pytest.mark.parametrize(
     ("uri", "written", "targets"),
     [
