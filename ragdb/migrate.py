@@ -106,6 +106,19 @@ def is_current(connection: Connection) -> bool:
     return bool(row and row[0])
 
 
+def unknown_revision(connection: Connection) -> str | None:
+    """The revision of the database that this package has not, where the role may see it."""
+    readable = connection.execute(
+        "select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
+        " and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+    ).fetchall()
+    if not readable:
+        return None
+    found = connection.execute("select version_num from ragdb.alembic_version").fetchall()
+    return next((name for (name,) in found if name not in revisions()), None)
+
+
 # ---- the two ways in ----------------------------------------------------------------------------
 
 
@@ -152,6 +165,13 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
         prepare(connection)
         become_owner(connection)
+        unknown = unknown_revision(connection)
+        if unknown:
+            raise NotReady(
+                f"the schema is of a newer ragdb than {ragdb.__version__}, which does not know its"
+                f" revision {unknown}; upgrade the package",
+                [],
+            )
         drop_code(connection)
         environment.run_migrations()
         load_code(connection)

@@ -211,6 +211,11 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             check("rights to migrate", None, found, " ".join(lacks.statements) if is_member else "")
         else:
             check("rights to migrate", False, lacks.reason, " ".join(lacks.statements))
+        newer = None if current else migrate.unknown_revision(db.connection)
+        if newer:
+            found = f"of a newer ragdb than this, whose revision {newer} is not known here"
+            check("schema", False, found, "pip install --upgrade ragdb")
+            return
         if not check(
             "schema",
             current,

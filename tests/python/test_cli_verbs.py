@@ -293,6 +293,20 @@ def test_init_names_what_depends_on_ours_and_exits_with_3(run: Run, clone: str) 
     assert "view public.mine" in result.stderr
 
 
+def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("update ragdb.alembic_version set version_num = '9999_new'")
+        database.connection.execute("comment on schema ragdb is 'ragdb 9.9'")
+    result = run("init")
+    assert result.exit_code == 3
+    assert "does not know its revision 9999_new; upgrade" in result.stderr
+    result = run("doctor")
+    assert result.exit_code == 3
+    assert "FAIL  schema: of a newer ragdb than this" in result.stdout
+    assert "pip install --upgrade ragdb" in result.stdout
+    assert "ragdb init" not in result.stdout
+
+
 def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
     run: Run, clone: str
 ) -> None:

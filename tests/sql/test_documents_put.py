@@ -356,7 +356,7 @@ def test_damage_is_found_and_repaired(docs: Connection) -> None:
         ("update ragdb.corpora set token_count = 7", "tokens"),
         ("update ragdb.corpora set size_bytes = 7", "size_bytes"),
         ("update ragdb.corpora set lexeme_count = 7", "lexemes"),
-        ("update ragdb.corpora set languages = '{\"en\": 2, \"de\": 1}'", "languages with a wrong"),
+        ('update ragdb.corpora set languages = \'{"en": 2, "de": 1}\'', "languages with a wrong"),
         ("update ragdb.lexemes set df = df + 1 where lexeme = 'four'", "lexemes with a wrong"),
         ("delete from ragdb.chunk_lexemes where chunk_no = 1", "chunks that are not indexed"),
         (
