@@ -3526,8 +3526,9 @@ class Functions(Caller):
         return value
 
     def register_policy(self, policy: Any) -> RegisterPolicyRow:
-        """Registers a slice policy (fields left out have their defaults) and returns its
-        reference; registering it again changes nothing. Raises RG409, RG430.
+        """Registers a slice policy (fields left out have their defaults, weights count to six
+        decimals) and returns its reference; registering it again changes nothing. Raises
+        RG409, RG430.
         """
         return self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
 
@@ -5581,8 +5582,9 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def register_policy(self, policy: Any) -> RegisterPolicyRow:
-        """Registers a slice policy (fields left out have their defaults) and returns its
-        reference; registering it again changes nothing. Raises RG409, RG430.
+        """Registers a slice policy (fields left out have their defaults, weights count to six
+        decimals) and returns its reference; registering it again changes nothing. Raises
+        RG409, RG430.
         """
         return await self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
 

@@ -31,6 +31,13 @@ return case
 end;
 comment on function ragdb._quote(text) is 'Quotes a value for an error message, shortened to 80 characters.';
 
+-- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a share of nothing.
+create or replace function ragdb._double(value numeric) returns float8
+language sql immutable parallel safe
+return case when abs(_double.value) < 1e-300 then 0 else _double.value::float8 end;
+comment on function ragdb._double(numeric) is
+  'Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300.';
+
 -- array_position() refuses arrays of arrays with an error of its own
 create or replace function ragdb._is_list(items text[]) returns boolean
 language sql immutable parallel safe

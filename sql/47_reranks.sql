@@ -160,7 +160,7 @@ begin
       using errcode = 'RG423', detail = 'it is what the reranker gave each chunk that it was shown',
             hint = '{"chunk_id": score}, each a finite number';
   end if;
-  return array(select (scores ->> i.id)::float8 from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
+  return array(select ragdb._double((scores ->> i.id)::numeric) from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
 end $$;
 comment on function ragdb._scores(jsonb, text[]) is
   'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. Raises RG423.';

@@ -185,8 +185,8 @@ begin atomic
         homogeneity = d.homogeneity, temporal = coalesce(d.elapsed / nullif(d.span, 0), 0),
         complexity = 1 + pg_catalog.regexp_count(d.text, '^```', 1, 'n') / 2
           + pg_catalog.regexp_count(d.text, '!\[[^]]*\]\('),
-        salience = coalesce((d.given ->> 'salience')::float8, least(1, greatest(0, 0.5::float8
-          + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::float8, 0))
+        salience = coalesce(pg_catalog.round((d.given ->> 'salience')::numeric, 37)::float8, least(1, greatest(0, 0.5::float8
+          + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::numeric, 0))::float8
           + case when d.is_transition then 0.1::float8 else 0 end
           + least(0.05::float8 * coalesce(r.times, 0), 0.15::float8)
           + d.novelty)))

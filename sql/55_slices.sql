@@ -111,6 +111,7 @@ declare
   v_policy jsonb;
   v_key text;
   v_value jsonb;
+  v_weight numeric;
 begin
   if policy is null or jsonb_typeof(policy) <> 'object' then
     raise exception 'a slice policy is a JSON object, not %', coalesce(jsonb_typeof(policy), 'null')
@@ -171,11 +172,16 @@ begin
         using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
           hint = 'weights are shares';
     end if;
+    -- what has the same canonical form has to admit the same chunks
+    v_weight := trim_scale(ragdb._micro(ragdb._double(round(v_value::numeric, 30))) / 1000000.0);
+    if v_weight <> v_value::numeric then
+      v_policy := jsonb_set(v_policy, string_to_array(v_key, '.'), to_jsonb(v_weight));
+    end if;
   end loop;
   return v_policy;
 end $$;
 comment on function ragdb._complete_policy(jsonb) is
-  'Returns a slice policy with its defaults filled in. Raises RG430 for a field that is unknown or out of range.';
+  'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash has them. Raises RG430 for a field that is unknown or out of range.';
 
 -- Declaration order, no white space, every float as an integer of millionths: the same bytes in
 -- every language.
@@ -546,6 +552,35 @@ end $$;
 comment on function ragdb._resolve_policy(jsonb) is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
 
+-- As the command line and contracts name a policy. The id alone will do as long as it names one.
+create or replace function ragdb._policy_reference(policy text) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hashes text[];
+begin
+  if policy like '%@%' then
+    return jsonb_build_object('policy_id', split_part(policy, '@', 1), 'params_hash', split_part(policy, '@', 2));
+  elsif policy is null then
+    return null;
+  end if;
+  v_hashes := array(
+    select p.params_hash from ragdb.slice_policies p where p.policy_id = _policy_reference.policy
+    union
+    select d.params_hash from ragdb._hashed_policy('{}') d where d.policy_id = _policy_reference.policy
+    order by 1);
+  if cardinality(v_hashes) <> 1 then
+    raise exception '% policies are named %', cardinality(v_hashes), ragdb._quote(policy)
+      using errcode = 'RG431',
+            detail = coalesce('their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '), ''), 'none is registered'),
+            hint = 'a policy is named id@params_hash; ragdb.list_policies() lists them';
+  end if;
+  return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
+end $$;
+comment on function ragdb._policy_reference(text) is
+  'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; null for null. Raises RG431.';
+
 create or replace function ragdb._register_policy(policy ragdb.slice_policies) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -582,7 +617,7 @@ begin
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
 comment on function ragdb.register_policy(jsonb) is
-  'Registers a slice policy (fields left out have their defaults) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
+  'Registers a slice policy (fields left out have their defaults, weights count to six decimals) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
 create or replace function ragdb.list_policies()
 returns table (

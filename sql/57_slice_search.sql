@@ -42,6 +42,7 @@ as $$
 declare
   v_filter constant jsonb := _turn_filter.filter;
   v_key text;
+  v_salience real;
 begin
   members := _turn_filter.chunk_ids;
   rest := v_filter;
@@ -66,6 +67,8 @@ begin
             detail = 'its value is ' || ragdb._quote((v_filter -> 'min_salience')::text),
             hint = 'salience is a share';
   end if;
+  -- no single is as small as what is rounded away
+  v_salience := round((v_filter ->> 'min_salience')::numeric, 37)::real;
   members := array(
     select c.chunk_id from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)
       where t.corpus_id = _turn_filter.corpus_id
@@ -73,7 +76,7 @@ begin
         and (v_filter ->> 'phase' is null or t.phase = v_filter ->> 'phase')
         and (v_filter ->> 'session' is null or t.session_id = v_filter ->> 'session')
         and (v_filter ->> 'min_salience' is null
-          or t.salience >= (v_filter ->> 'min_salience')::real)
+          or t.salience >= v_salience)
         and (_turn_filter.chunk_ids is null
           or c.chunk_id in (select unnest(_turn_filter.chunk_ids))));
   rest := nullif(v_filter - array['role', 'phase', 'session', 'min_salience'], '{}');

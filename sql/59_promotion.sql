@@ -99,15 +99,18 @@ declare
   v_severity text := 'critical';
   v_found record;
 begin
-  if coalesce(btrim(promote_to_atom.text) = '', true) or length(promote_to_atom.text) > 10000 then
+  if coalesce(promote_to_atom.text !~ '\S', true) or length(promote_to_atom.text) > 10000 then
     raise exception 'the text of an atom is 1 to 10000 characters'
       using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text,
         'null'), hint = 'state one thing';
   end if;
-  if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true) then
+  if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true)
+    or not ragdb._is_list(promote_to_atom.chunk_ids)
+  then
     raise exception 'an atom rests on 1 to 1000 chunks'
-      using errcode = 'RG400', detail = 'chunk_ids has '
-        || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'chunk_ids ' || coalesce('has '
+        || cardinality(promote_to_atom.chunk_ids) || case when ragdb._is_list(promote_to_atom.chunk_ids)
+          then '' else ', a null or several dimensions' end, 'is null'),
             hint = 'name hits of the trace';
   end if;
   if coalesce(promote_to_atom.sufficiency not in ('default', 'lenient', 'strict'), true) then
@@ -172,7 +175,7 @@ declare
   v_slices text[];
   v_missing uuid;
 begin
-  if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
+  if coalesce(propose.text !~ '\S', true) or length(propose.text) > 10000
       or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true)
       or not ragdb._is_list(propose.atom_ids::text[]) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
@@ -369,6 +372,10 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(search_dual.corpus, 'read');
 begin
+  if coalesce(search_dual.k not between 1 and 1000, true) then
+    raise exception 'k is %', coalesce(search_dual.k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of results', hint = 'pass k from 1 to 1000';
+  end if;
   return query
     with found as (
       select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,

@@ -537,6 +537,9 @@ begin atomic
       'error', n.node_no, p.property, (n.keys ->> 'kind') || ' needs ' || p.property, k.meaning
     from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral pg_catalog.string_to_table(k.property, ' ') p (property)
     where n.node = 'ragAssert' and (n.keys ->> p.property) ~ '\S' is not true
+    union all select 'rag-assert-count-invalid', 'error', n.node_no, 'count', (n.keys ->> 'kind') || ' among the first 0 cannot pass', 'count from 1'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'hitAtK', 'rankLte')
+      and ragdb._whole(n.keys ->> 'count', 0, 1e6) = 0
     union all select 'rag-assert-property-unused', 'error', n.node_no, u.key, (n.keys ->> 'kind') || ' does not take ' || u.key, coalesce('it takes ' || k.property, 'it takes none')
     from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral (values ('value'), ('threshold'), ('count'), ('valueMs'), ('quantifier')) u (key)
     where n.node = 'ragAssert' and n.keys ? u.key and u.key <> all (pg_catalog.string_to_array(coalesce(k.property, ''), ' '))
@@ -893,21 +896,40 @@ return (exists (
 comment on function ragdb._may_read_contract(text, integer) is
   'Whether the caller may read a corpus of a contract, or is an admin; of one over the corpus personal, whether the caller applied it.';
 
-create or replace function ragdb._contract_children(contract text, version integer, parent_no integer) returns jsonb
+-- Level by level from the deepest: a look at all nodes for each of them would take their number squared.
+create or replace function ragdb._contract_tree(contract text, version integer) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_nodes integer[];
+  v_depths integer[];
+  v_parents integer[] := '{}';
+  v_children jsonb[] := '{}';
 begin
-  return (
-    select coalesce(jsonb_agg(jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys, 'columns', n.columns,
-        'children', ragdb._contract_children(n.contract, n.version, n.node_no))
-      || case when n.prompt_sha256 is null then '{}' else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no), '[]')
-    from ragdb.contract_nodes n
-    where n.contract = _contract_children.contract and n.version = _contract_children.version
-      and n.parent_no is not distinct from _contract_children.parent_no);
+  with recursive walk as (
+    select n.node_no, 1 as depth from ragdb.contract_nodes n
+    where n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.parent_no is null
+    union all
+    select n.node_no, w.depth + 1 from walk w
+      join ragdb.contract_nodes n on n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.parent_no = w.node_no
+  )
+  select array_agg(w.node_no), array_agg(w.depth) into v_nodes, v_depths from walk w;
+  for v_depth in reverse (select max(d) from unnest(v_depths) d) .. 1 loop
+    select array_agg(p.parent_no), array_agg(p.children) into v_parents, v_children from (
+      select coalesce(n.parent_no, 0) as parent_no, jsonb_agg(
+        jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys, 'columns', n.columns,
+          'children', coalesce(c.children, '[]'))
+        || case when n.prompt_sha256 is null then '{}' else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no) as children
+      from unnest(v_nodes, v_depths) w (node_no, depth)
+        join ragdb.contract_nodes n on n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.node_no = w.node_no
+        left join unnest(v_parents, v_children) c (node_no, children) on c.node_no = n.node_no
+      where w.depth = v_depth group by n.parent_no) p;
+  end loop;
+  return v_children[1];
 end $$;
-comment on function ragdb._contract_children(text, integer, integer) is
-  'Returns the children of a node of a contract, or its top nodes, as JSON.';
+comment on function ragdb._contract_tree(text, integer) is
+  'Returns the top nodes of a contract with all below them, as JSON.';
 
 create or replace function ragdb.export_contract(contract text, version integer default null) returns jsonb
 language plpgsql stable parallel safe security definer
@@ -927,7 +949,7 @@ begin
             hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
   end if;
   return jsonb_build_object('contract', contract, 'version', v_version,
-    'nodes', ragdb._contract_children(contract, v_version, null));
+    'nodes', ragdb._contract_tree(contract, v_version));
 end $$;
 comment on function ragdb.export_contract(text, integer) is
   'Returns an applied contract (the version in force unless another is named) in the form that ragdb.apply_contract takes. Raises RG441.';

@@ -84,7 +84,7 @@ language sql immutable parallel safe
 return (
   select case metric
     when 'recall' then r.found::float8 / r.relevant
-    when 'precision' then r.found::float8 / k
+    when 'precision' then r.found::float8 / nullif(k, 0)
     when 'hit' then least(r.found, 1)::float8
     when 'mrr' then coalesce(1::float8 / r.first, 0)
     when 'judged' then coalesce(r.judged::float8 / nullif(r.shown, 0), 0)
@@ -193,7 +193,8 @@ begin atomic
     from a cross join lateral pg_catalog.unnest(case when a.kind in ('containsAny', 'containsAll', 'orderedBefore')
       then ragdb._list(a.value) else array[a.value] end) with ordinality p (part, n)
     where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob', 'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and a.value <> ''
+      and a.value <> '' and (a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore') or pg_catalog.length(a.value) <= 1024
+        and pg_catalog.length(a.value) - pg_catalog.length(pg_catalog.replace(a.value, '*', '')) <= 16)
   ), found as materialized (
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits, pg_catalog.min(h.rank) as first_rank
     from parts p join h on h.case_no = p.case_no
@@ -222,7 +223,7 @@ begin atomic
       case when a.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') then ragdb._rank_metric(
         case a.kind when 'recallAtK' then 'recall' when 'precisionAtK' then 'precision' when 'ndcgAtK' then 'ndcg'
           when 'reciprocalRank' then 'mrr' when 'averagePrecision' then 'map' else 'hit' end,
-        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000 else coalesce(a.count, 10)::integer end,
+        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000 else least(coalesce(a.count, 10), 1000000)::integer end,
         coalesce(r.items, '{}'), array(select g.v::integer from pg_catalog.jsonb_array_elements_text(grades -> a.case_no::text) with ordinality g (v, n) order by g.n)) end as metric,
       ragdb._list(a.value) as listed
     from a join pg_catalog.unnest(cases) c on c.case_no = a.case_no
@@ -240,6 +241,11 @@ begin atomic
         when j.property = 'value count' and (coalesce(j.value, '') = '' or j.count is null) then 'RAG eval assertion kind=' || j.kind || ' requires value and count.'
         when j.property in ('threshold', 'valueMs') and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
         when (j.property = 'count' or j.kind in ('expected.topK', 'expected.chunkCount')) and j.count is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
+        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'hitAtK', 'rankLte') and j.count < 1 then 'RAG eval assertion kind=' || j.kind || ' counts from 1.'
+        when j.kind = 'orderedBefore' and pg_catalog.cardinality(j.listed) <> 2 then 'RAG eval assertion kind=' || j.kind || ' requires two values.'
+        when j.kind in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore') and (pg_catalog.length(j.value) > 1024
+          or pg_catalog.length(j.value) - pg_catalog.length(pg_catalog.replace(j.value, '*', '')) > 16) then
+          'RAG eval assertion kind=' || j.kind || ' requires a glob of at most 1024 characters and 16 stars.'
         when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
         when j.kind = 'expected.sources' and pg_catalog.jsonb_typeof(j.expected) <> 'array' then 'RAG eval assertion kind=' || j.kind || ' requires a list.'
         when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') and j.metric is null then
@@ -423,7 +429,7 @@ begin
   v_case.error_code := case when v_case.error is not null then 'RETRIEVER_ERROR' end;
   if v_case.error is null then
     v_hits := array(
-      select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text', coalesce(c.v -> 'citation', '{}'), (c.v ->> 'score')::float8,
+      select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text', coalesce(c.v -> 'citation', '{}'), ragdb._double((c.v ->> 'score')::numeric),
         encode(sha256(ragdb._utf8(c.v ->> 'text')), 'hex'), (length(c.v ->> 'text') + 3) / 4, null, null, null)::ragdb.eval_hit
       from jsonb_array_elements(retrieval -> 'chunks') with ordinality c (v, ord));
   end if;

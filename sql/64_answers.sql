@@ -95,7 +95,7 @@ begin
       using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
             hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations": true or false, "minGroundingCoverage": 0 to 1, "minCitedChunks": a whole number, "unit": "codepoint", "utf16" or "byte"}';
   end if;
-  v_minimum := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_minimum := coalesce(ragdb._double((contract ->> 'minGroundingCoverage')::numeric), 1);
   v_cites := coalesce((contract ->> 'requireCitations')::boolean, false);
   v_supports := coalesce((contract ->> 'lexicalSupport')::boolean, true);
   v_abstained := coalesce((contract ->> 'abstained')::boolean, false);
@@ -177,8 +177,8 @@ begin
   select coalesce(sum(length(ragdb._without_space(substr(v_answer, lower(r) + 1, upper(r) - lower(r))))), 0)
     into v_grounded from unnest(v_accepted) r;
   v_coverage := coalesce(v_grounded / nullif(v_total, 0)::float8, 0);
-  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0)
-    or coalesce((select max((c ->> 'score')::float8) from jsonb_array_elements(v_chunks) c), 0) < coalesce((v_policy ->> 'minTopScore')::float8, 0);
+  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::numeric, 0)
+    or coalesce((select max(ragdb._double((c ->> 'score')::numeric)) from jsonb_array_elements(v_chunks) c), 0) < coalesce(ragdb._double((v_policy ->> 'minTopScore')::numeric), 0);
   if v_abstained then
     if coalesce((contract ->> 'allowAbstain')::boolean, false) is false then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_NOT_ALLOWED', 'the contract allows no abstention');
@@ -186,7 +186,7 @@ begin
     if coalesce(contract ->> 'abstainAnswer', '') !~ '\S' or btrim(contract ->> 'abstainAnswer', E' \t\n\r') is distinct from btrim(v_answer, E' \t\n\r') then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_ANSWER_MISMATCH', 'the answer is not the one for abstaining');
     end if;
-    if coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0) = 0 and coalesce((v_policy ->> 'minTopScore')::float8, 0) = 0 then
+    if coalesce((v_policy ->> 'minRetrievedChunks')::numeric, 0) = 0 and coalesce(ragdb._double((v_policy ->> 'minTopScore')::numeric), 0) = 0 then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_EVIDENCE_POLICY_REQUIRED', 'abstaining needs a policy of what evidence is enough');
     elsif not v_weak then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_WITH_SUFFICIENT_EVIDENCE', 'the evidence was enough to answer');
@@ -199,7 +199,7 @@ begin
       if v_cites and (jsonb_typeof(contract -> 'groundingSpans') = 'array' and contract -> 'groundingSpans' <> '[]') is not true then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
       end if;
-      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
+      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::numeric, 0) then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITED_CHUNKS_BELOW_MINIMUM',
           format('%s chunks are cited, fewer than %s', cardinality(v_cited), contract ->> 'minCitedChunks'));
       end if;

@@ -443,7 +443,7 @@ begin
           h.score, h.content_hash, c.token_count, d.doc_cid, c.start_offset, c.end_offset)::ragdb.eval_hit order by h.rank), '{}')
         into v_hits
         from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
-            policy => case when policy is not null then jsonb_build_object('policy_id', policy) end,
+            policy => ragdb._policy_reference(policy),
             k => v_depth, mode => (setting.settings).mode,
             min_score => coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval') h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
@@ -601,6 +601,9 @@ begin
     end if;
     if run.assertions = 0 and run.threshold is null then
       run.reasons := run.reasons || 'nothing is asserted: no case has an assertion, and no metric a threshold'::text;
+    elsif run.threshold is null and not exists (select from ragdb.eval_assert_results r
+        where r.corpus_id = run.corpus_id and r.run_id = run.run_id and r.required) then
+      run.reasons := run.reasons || 'nothing is required: every assertion is advisory, and no metric has a threshold'::text;
     end if;
     if exists (select from ragdb.corpora c where c.corpus_id = run.corpus_id and c.version <> run.corpus_version)
       and ragdb._documents_hash(run.corpus_id) <> run.documents_hash
@@ -879,7 +882,7 @@ begin
               coalesce(v_case.min_score, v_settings.min_score)) s)
           else array(
             select s.chunk_id from ragdb.search_slice(v_settings.corpus, v_case.query, anchor => v_case.anchor,
-              policy => case when v_case.policy is not null then jsonb_build_object('policy_id', v_case.policy) end,
+              policy => ragdb._policy_reference(v_case.policy),
               k => ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), mode => v_settings.mode,
               min_score => coalesce(v_case.min_score, v_settings.min_score)) s) end) h (chunk_id)
           join ragdb.chunks c on c.corpus_id = (v_setting.corpus).corpus_id and c.chunk_id = h.chunk_id

@@ -118,7 +118,7 @@ begin
   end if;
   v_config := ragdb._evidence_config(v_evidence);
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
-  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number' then (c.chunk ->> 'score')::float8 end),
+  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number' then ragdb._double(greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))) end),
       coalesce(array_agg(distinct l.lexeme) filter (where l.lexeme is not null), '{}')
     into v_best, v_found
     from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)

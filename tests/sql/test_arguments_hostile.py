@@ -186,3 +186,58 @@ def test_a_pack_whose_omissions_are_no_list_has_none(db: Connection) -> None:
         pack: dict[str, Any] = {"query": "q", "chunks": [], "omitted": omitted}
         found = one(db, "select ragdb.evidence_pack_to_input(%s)", Jsonb(pack))
         assert found["evidence"]["omitted"] == 0
+
+
+# What JSON writes as a number and no double, single or integer is; and whole numbers with a point.
+NUMBERS = ["1e-46", "1e-320", "1e-400", "-1e-400", "1e400", "1e1000", "5.0", "0.0", "1e0"]
+CHUNKS = (
+    '{"query": "q", "chunks": [{"id": "c", "chunk_id": "c", "source_id": "s", "source": "s",'
+    ' "text": "Paid.", "score": <>}]}'
+)
+SOUND_CHUNKS = CHUNKS.replace("<>", "1")
+ANSWER = '{"query": "q", "answer": "Paid.", "groundingSpans": [], <>}'
+RECALL = '{"asserts": [{"kind": "recallAtK", "threshold": <>, "count": <>}]}'
+MESSAGES = '[{"id": "m", "role": "user", "text": "a", "salience": <>, "feedback": 1e-400}]'
+TALK = '[{"doc_cid": "sha256:' + "a" * 64 + '", "uri": "u", "session": "s", "messages": <>}]'
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    ("query", "arguments"),
+    [
+        ("evaluate_answer(%s, %s)", [ANSWER.replace("<>", '"minCitedChunks": 1'), CHUNKS]),
+        ("evaluate_answer(%s, %s)", [ANSWER.replace("<>", '"minCitedChunks": <>'), SOUND_CHUNKS]),
+        ("evaluate_answer(%s, %s)", [ANSWER.replace("<>", '"minGroundingCoverage": <>'), CHUNKS]),
+        (
+            "evaluate_answer(%s, %s)",
+            [
+                ANSWER.replace("<>", '"evidencePolicy": {"minRetrievedChunks": <>}'),
+                SOUND_CHUNKS,
+            ],
+        ),
+        (
+            "evaluate_answer(%s, %s)",
+            [ANSWER.replace("<>", '"evidencePolicy": {"minTopScore": <>}'), SOUND_CHUNKS],
+        ),
+        ("evaluate_case(%s, %s)", ['{"asserts": [{"kind": "scoreGte", "threshold": 0}]}', CHUNKS]),
+        ("evaluate_case(%s, %s)", [RECALL, SOUND_CHUNKS]),
+        ("rag_enough_context_gate('paid', %s)", [CHUNKS]),
+        ("policy_hash(%s)", ['{"salience_weight": <>, "phase_weights": {"planning": <>}}']),
+        ("search_global('docs', 'paid', filter => %s)", ['{"min_salience": <>}']),
+        ("put_conversations('docs', %s)", [TALK.replace("<>", MESSAGES)]),
+    ],
+)
+def test_a_number_of_json_is_one_or_is_refused(
+    db: Connection, query: str, arguments: list[str], number: str
+) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    values = [argument.replace("<>", number) for argument in arguments]
+    refused = None
+    try:
+        with db.transaction():
+            db.execute(f"select * from ragdb.{query}", values)
+    except RagdbError as error:
+        refused = error.diag.message_hint
+    except psycopg.Error as error:
+        refused = error.sqlstate
+    assert refused is None or len(refused) != 5

@@ -114,6 +114,11 @@ def test_a_blank_citation_is_none(any_db: Connection) -> None:
         ({"kind": "factId"}, "INVALID_ASSERTION", "RAG eval assertion kind=factId requires string value."),
         ({"kind": "scoreGte", "value": "high"}, "INVALID_ASSERTION", "RAG eval assertion kind=scoreGte requires numeric value."),
         ({"kind": "chunkCountEq"}, "INVALID_ASSERTION", "RAG eval assertion kind=chunkCountEq requires numeric value."),
+        ({"kind": "orderedBefore", "value": "a"}, "INVALID_ASSERTION", "RAG eval assertion kind=orderedBefore requires two values."),
+        ({"kind": "rankLte", "value": "a", "count": 0}, "INVALID_ASSERTION", "RAG eval assertion kind=rankLte counts from 1."),
+        ({"kind": "sourceGlob", "value": "*a" * 17}, "INVALID_ASSERTION", "RAG eval assertion kind=sourceGlob requires a glob of at most 1024 characters and 16 stars."),
+        ({"kind": "recallAtK", "threshold": 1, "count": 10**14}, "INVALID_ASSERTION", "RAG eval assertion kind=recallAtK has no label to measure by."),
+        ({"kind": "precisionAtK", "threshold": 1, "count": 0}, "INVALID_ASSERTION", "RAG eval assertion kind=precisionAtK counts from 1."),
         ({"kind": "unknownKind"}, "UNSUPPORTED_ASSERTION", "Unsupported RAG eval assertion kind 'unknownKind'."),
     ],
 )  # fmt: skip

@@ -202,6 +202,12 @@ def test_a_breach_is_named_with_its_place(db: Connection, rule: str) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["recallAtK", "precisionAtK", "ndcgAtK"])
+def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str) -> None:
+    text = SOUND.replace("kind=scoreGte threshold=0.4", f"kind={kind} threshold=0.4 count=0")
+    assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
+
+
 def test_every_rule_of_the_validator_has_a_breach() -> None:
     text = SQL.read_text()
     named = set(re.findall(r"'((?:rag|mcp|contract)-[a-z-]+[a-z])'", text))

@@ -121,6 +121,8 @@ def test_the_fields_of_a_case_are_always_enforced(any_db: Connection) -> None:
         (REFUNDS, "metric=precision@10 threshold=0.5", {}, "failed", "precision@10 is 0.1000, below 0.5"),
         (REFUNDS, "metric=recall threshold=1", {}, "passed", None),
         (CASE.format(name="c", query="refund", keys=""), "", {}, "failed", "nothing is asserted: no case has an assertion, and no metric a threshold"),
+        (CASE.format(name="c", query="refund", keys="") + "      ragAssert kind=sourceEq value=x\n", "", {}, "failed", "nothing is required: every assertion is advisory, and no metric has a threshold"),
+        (CASE.format(name="c", query="refund", keys="") + "      ragAssert kind=sourceEq value=x\n", "metric=citationCoverage threshold=1", {}, "passed", None),
     ],
 )  # fmt: skip
 def test_what_is_vacuous_or_below_its_gate_fails(
@@ -135,6 +137,34 @@ def test_a_retriever_that_raises_fails_its_case_and_the_others_go_on(any_db: Con
     found = run(any_db, contract(broken + REFUNDS))
     assert (found["cases"], found["passed_cases"], found["status"]) == (2, 1, "failed")
     assert results(any_db, found["run_id"])[0] == ("retriever", "RETRIEVER_ERROR")
+
+
+def test_a_case_retrieves_by_the_policy_that_it_names(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_signing_key('k'), ragdb.create_corpus('docs')")
+    put(any_db, TEXTS)
+    (anchor,) = any_db.execute("select chunk_id from ragdb.chunks order by 1").fetchone()  # type: ignore[misc]
+    register = "select params_hash from ragdb.register_policy(%s)"
+    (first,) = any_db.execute(register, (Jsonb({"version": "w", "max_nodes": 1}),)).fetchone()  # type: ignore[misc]
+
+    def status(policy: str) -> tuple[str, str | None]:
+        case = CASE.format(name="c", query="refund", keys=f"anchor={anchor} policy={policy}")
+        kind = f"      ragAssert kind=policyEq value={policy.split('@')[0]} required=true\n"
+        found = run(any_db, contract(case + kind))
+        row = any_db.execute(
+            "select r.message, t.policy_params_hash from ragdb.eval_case_results(%(run)s) c"
+            " join ragdb.eval_assert_results(%(run)s) r using (case_no)"
+            " left join ragdb.retrieval_traces t on t.id = c.trace_id",
+            {"run": found["run_id"]},
+        ).fetchone()
+        assert row is not None
+        return found["status"], row[1] or row[0]
+
+    assert status("slice_policy_v1") == ("passed", "02005444cae1117d")
+    assert status("w") == ("passed", first)
+    (other,) = any_db.execute(register, (Jsonb({"version": "w", "max_nodes": 2}),)).fetchone()  # type: ignore[misc]
+    assert status("w") == ("failed", "RAG eval case 'c' retriever failed: 2 policies are named \"w\".")  # fmt: skip
+    assert status(f"w@{other}") == ("passed", other)
+    assert status("none")[1] == "RAG eval case 'c' retriever failed: 0 policies are named \"none\"."
 
 
 def test_a_case_is_chosen_by_its_tags(any_db: Connection) -> None:

@@ -634,6 +634,22 @@ def test_an_admissible_retrieval_is_promoted_and_found_on_its_plane(signed: Conn
     assert signed.execute("select * from ragdb.list_incidents('chat')").fetchall() == []
 
 
+def test_an_atom_is_a_text_that_rests_on_a_list_of_chunks(signed: Connection) -> None:
+    hits = retrieve(signed)
+    ids = [h["chunk_id"] for h in hits]
+    for chunks, text in (([*ids, None], "So."), ([ids[:1], ids[1:2]], "So."), (ids, "\n\t")):
+        with pytest.raises(psycopg.Error) as caught, signed.transaction():
+            signed.execute(
+                "select * from ragdb.promote_to_atom(%s, %s, %s)",
+                (hits[0]["trace_id"], chunks, text),
+            )
+        assert caught.value.sqlstate == "RG400"
+    for k in (None, 0, 1001):
+        with pytest.raises(psycopg.Error) as caught, signed.transaction():
+            signed.execute("select * from ragdb.search_dual('chat', 'refunds', %s)", (k,))
+        assert caught.value.sqlstate == "RG400"
+
+
 def test_what_is_not_admissible_is_refused_with_an_incident(signed: Connection) -> None:
     hits = retrieve(signed)
     trace, ids = hits[0]["trace_id"], [h["chunk_id"] for h in hits]

@@ -14,6 +14,7 @@ import pytest
 import xxhash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg.rows import dict_row
 
 from tests.sql.conversations import chat, conversation, message, put, uuid
 
@@ -214,6 +215,21 @@ def test_a_priority_too_small_for_a_single_is_0(db: Connection, policy: dict[str
         DEFAULT | policy,
     )
     assert list(zip(found["selection_order"], found["distances"], strict=True)) == expected
+
+
+@pytest.mark.parametrize("weight", ["0.0000004", "1e-37", "1e-46", "1e-400"])
+def test_policies_of_one_hash_admit_the_same(db: Connection, weight: str) -> None:
+    # of equals the larger id is chosen, and any weight of salience would choose another
+    chat(db, [message(1), *(message(n, [1], salience=1 / n) for n in range(2, 8))])
+    policy = '{"max_nodes": 3, "salience_weight": %s}'
+    exact, close = (build(db, uuid(1), json.loads(policy % "0")), policy % weight)
+    with db.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(
+            "select * from ragdb.build_slice('chat', %s, %s, false)", (uuid(1), close)
+        ).fetchone()
+    assert found is not None
+    assert found["params_hash"] == exact["params_hash"]
+    assert found["selection_order"] == exact["selection_order"]
 
 
 SETTINGS = [
