@@ -1086,17 +1086,6 @@ create table ragdb.term_blocks (
 alter table ragdb.term_blocks alter scores set storage external;
 alter table ragdb.lexemes add column block_weight float8;
 
----- migrations/versions/0015_languages.sql
-
--- How many documents of a corpus are in a language, counted as they come and go: to count them anew read them all.
-alter table ragdb.corpora add column languages jsonb not null default '{}'
-  constraint corpora_languages_are_counts check (jsonb_typeof(languages) = 'object');
-update ragdb.corpora c
-  set languages = coalesce((
-    select jsonb_object_agg(l.language, l.documents)
-    from (select d.language, count(*) as documents from ragdb.documents d
-      where d.corpus_id = c.corpus_id and d.language is not null group by d.language) l), '{}');
-
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1188,6 +1177,13 @@ return case
   else '"' || value || '"'
 end;
 comment on function ragdb._quote(text) is 'Quotes a value for an error message, shortened to 80 characters.';
+
+-- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a share of nothing.
+create or replace function ragdb._double(value numeric) returns float8
+language sql immutable parallel safe
+return case when abs(_double.value) < 1e-300 then 0 else _double.value::float8 end;
+comment on function ragdb._double(numeric) is
+  'Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300.';
 
 -- array_position() refuses arrays of arrays with an error of its own
 create or replace function ragdb._is_list(items text[]) returns boolean
@@ -1349,7 +1345,6 @@ comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
-comment on column ragdb.corpora.languages is 'Documents by language, an object of counts over 0; those of no language are not in it.';
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
@@ -1458,7 +1453,9 @@ returns table (name text, title text, documents integer, chunks integer, tokens 
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc, l.key collate "C" limit 1),
+    (select d.language from ragdb.documents d
+      where d.corpus_id = c.corpus_id and d.language is not null
+      group by d.language order by count(*) desc, d.language collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
@@ -1819,37 +1816,6 @@ end $$;
 comment on function ragdb._check_documents(jsonb) is
   'Raises RG409, RG412 or RG413 with the position and the field when documents are not what ragdb.put_documents takes.';
 
-create or replace function ragdb._document_languages(corpus_id integer, doc_nos integer[]) returns jsonb
-language sql stable parallel safe
-return (
-  select coalesce(pg_catalog.jsonb_object_agg(l.language, l.documents), '{}')
-  from (
-    select d.language, count(*) as documents
-    from pg_catalog.unnest(_document_languages.doc_nos) x (doc_no)
-      cross join lateral (select o.language from ragdb.documents o
-        where o.corpus_id = _document_languages.corpus_id and o.doc_no = x.doc_no offset 0) d
-    where d.language is not null
-    group by d.language) l);
-comment on function ragdb._document_languages(integer, integer[]) is
-  'Counts some documents of a corpus by language, those of none left out.';
-
-create or replace function ragdb._recounted(counts jsonb, gone jsonb, come jsonb) returns jsonb
-language sql immutable parallel safe
-return (
-  select coalesce(pg_catalog.jsonb_object_agg(n.key, n.count), '{}')
-  from (
-    select c.key, sum(c.count) as count
-    from (
-      select l.key, l.value::integer as count from pg_catalog.jsonb_each_text(_recounted.counts) l
-      union all
-      select l.key, -l.value::integer from pg_catalog.jsonb_each_text(_recounted.gone) l
-      union all
-      select l.key, l.value::integer from pg_catalog.jsonb_each_text(_recounted.come) l) c
-    group by c.key
-    having sum(c.count) <> 0) n);
-comment on function ragdb._recounted(jsonb, jsonb, jsonb) is
-  'Returns counts by key without what is gone and with what has come.';
-
 create or replace function ragdb._drop_unused_blobs(cids text[]) returns void
 language sql
 begin atomic
@@ -1875,18 +1841,16 @@ begin atomic
   ), head as materialized (
     select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
     from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
-  ), above as materialized (
-    -- apart, or the join below is one of all sections of a document with each other
-    select h.chunk_no, h.doc_no, n, h.heading[1:n] as heading
-    from head h, generate_series(1, cardinality(h.heading) - 1) n
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
   select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
-  (select distinct on (o.chunk_no) a.chunk_no, o.chunk_no, 'branch'
-  from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
-  order by o.chunk_no, o.n desc);
+  (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
+  from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
+        from head h, generate_series(1, cardinality(h.heading) - 1) n) h
+    join head a on a.doc_no = h.doc_no and a.heading = h.above
+  order by h.chunk_no, h.n desc);
 end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
@@ -2048,7 +2012,6 @@ declare
   v_documents integer;
   v_tokens bigint;
   v_bytes bigint;
-  v_languages jsonb;
   v_moved text[];
   -- chunks that there shall be, in the order of their documents
   k_no integer[];
@@ -2087,8 +2050,7 @@ begin
     union
     select d.doc_no from input i join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.doc_cid
   ), old as materialized (
-    select d.* from touched t
-      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = t.doc_no offset 0) d
+    select d.* from touched t join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
   ), sources as (
     select o.doc_cid, s.uri, s.source_name, null as position
     from old o join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = o.doc_no
@@ -2124,7 +2086,6 @@ begin
   select coalesce(-count(*), 0), coalesce(-sum(d.tokens), 0), coalesce(-sum(d.size_bytes), 0)
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
-  v_languages := ragdb._document_languages(v_id, d_no);
 
   i_doc := array(
     select x.doc_no
@@ -2188,8 +2149,8 @@ begin
     select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text,
       case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id end
     from unnest(d_no, d_state) x (doc_no, state)
-      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
-      cross join lateral (select h.* from ragdb.chunks h where h.corpus_id = v_id and h.doc_no = x.doc_no offset 0) c
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
+      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
     where x.state = 'renamed'
   ), counted as (
     select x.*, row_number() over (partition by x.doc_no, x.content_hash order by x.ordinal) - 1 as n from desired x
@@ -2200,8 +2161,7 @@ begin
         when d.chunks = 1 then d.external_id
         else d.external_id || '#' || x.ordinal + 1
       end as chunk_id
-    from counted x
-      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
+    from counted x join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
     order by x.doc_no, x.ordinal
   )
   select array_agg(x.doc_no), array_agg(x.ordinal), array_agg(x.chunk_id), array_agg(x.source), array_agg(x.heading),
@@ -2316,7 +2276,6 @@ begin
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
   update ragdb.corpora c
     set documents = c.documents + v_documents, token_count = c.token_count + v_tokens, size_bytes = c.size_bytes + v_bytes,
-      languages = ragdb._recounted(c.languages, v_languages, ragdb._document_languages(v_id, d_no)),
       next_doc_no = c.next_doc_no + v_new_docs,
       next_chunk_no = greatest(c.next_chunk_no, coalesce((select max(k) from unnest(k_no) k), 0) + 1)
     where c.corpus_id = v_id;
@@ -2771,8 +2730,7 @@ begin
   end if;
   return query
     with document as (
-      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes,
-        ragdb._document_languages(v_id, array_agg(d.doc_no)) as languages
+      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
       from ragdb.documents d where d.corpus_id = v_id
     ), chunk as (
       select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
@@ -2828,8 +2786,6 @@ begin
       ('tokens', document.tokens, v_corpus.token_count),
       ('size_bytes', document.bytes, v_corpus.size_bytes),
       ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
-      ('languages with a wrong number of documents', 0,
-        (select count(*) from jsonb_object_keys(ragdb._recounted(v_corpus.languages, document.languages, '{}')))),
       ('chunks that are not indexed', 0, chunk.unindexed),
       ('index rows without a chunk', 0, indexed.stray),
       ('lexemes with a wrong number of chunks', 0, df.wrong),
@@ -2855,9 +2811,8 @@ begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
-      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0),
-        ragdb._document_languages(v_id, array_agg(d.doc_no)), 0, 0, 1
+    set (documents, token_count, size_bytes, chunks, lexeme_count, next_term_id) = (
+      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0), 0, 0, 1
       from ragdb.documents d where d.corpus_id = v_id)
     where c.corpus_id = v_id;
   perform ragdb._index_chunks(v_id, array(
@@ -5956,18 +5911,6 @@ end $$;
 comment on function ragdb._current_space(ragdb.corpora) is
   'Returns the current space of a corpus. Raises RG415.';
 
-create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
-language sql stable parallel safe security definer rows 1
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select e.*
-  from ragdb._open_corpus(corpus_embedder.corpus, 'read') c
-    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
-    join ragdb.embedders e on e.embedder_id = s.embedder_id;
-end;
-comment on function ragdb.corpus_embedder(text) is
-  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises RG400, RG404.';
-
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -8356,7 +8299,7 @@ begin
       using errcode = 'RG423', detail = 'it is what the reranker gave each chunk that it was shown',
             hint = '{"chunk_id": score}, each a finite number';
   end if;
-  return array(select (scores ->> i.id)::float8 from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
+  return array(select ragdb._double((scores ->> i.id)::numeric) from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
 end $$;
 comment on function ragdb._scores(jsonb, text[]) is
   'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. Raises RG423.';
@@ -8628,8 +8571,8 @@ begin atomic
         homogeneity = d.homogeneity, temporal = coalesce(d.elapsed / nullif(d.span, 0), 0),
         complexity = 1 + pg_catalog.regexp_count(d.text, '^```', 1, 'n') / 2
           + pg_catalog.regexp_count(d.text, '!\[[^]]*\]\('),
-        salience = coalesce((d.given ->> 'salience')::float8, least(1, greatest(0, 0.5::float8
-          + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::float8, 0))
+        salience = coalesce(pg_catalog.round((d.given ->> 'salience')::numeric, 37)::float8, least(1, greatest(0, 0.5::float8
+          + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::numeric, 0))::float8
           + case when d.is_transition then 0.1::float8 else 0 end
           + least(0.05::float8 * coalesce(r.times, 0), 0.15::float8)
           + d.novelty)))
@@ -8717,16 +8660,17 @@ language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
       ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case when pg_catalog.lower(p.edge_type) in ('branch', 'reference', 'reply')
-        then pg_catalog.lower(p.edge_type) else 'default' end,
+      case pg_catalog.lower(p.edge_type) when 'branch' then 'branch' when 'reference'
+        then 'reference'
+        when 'reply' then 'reply' else 'default' end,
       p.id, m.v ->> 'id'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
     cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') m (v)
     cross join lateral (
       select m.v ->> 'parent_id' as id, 'reply' as edge_type
       union all
-      select
-          case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
+      select case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id'
+        else q.v #>> '{}' end,
           case pg_catalog.jsonb_typeof(q.v) when 'object'
             then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
         from pg_catalog.jsonb_array_elements(
@@ -8814,12 +8758,13 @@ begin
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
     from unnest(_check_turns.edges) e
-    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id and t.nth = e.nth
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
+      and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
   if v_bad.raw_child is not null then
     raise exception 'turn % has the parent %, which is %', ragdb._quote(v_bad.raw_child),
-        ragdb._quote(v_bad.raw_parent),
+      ragdb._quote(v_bad.raw_parent),
         case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
       using errcode = 'RG412', detail = 'an edge joins two turns of one conversation',
             hint = 'put the whole conversation, or leave the parent out for a root';
@@ -8830,15 +8775,15 @@ begin
   ), turns as materialized (
     select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
-    select t.chunk_id from turns t
-      where not exists (select from edges e where e.child_id = t.chunk_id)
+    select t.chunk_id from turns t where not exists (select from edges e
+      where e.child_id = t.chunk_id)
     union
     select e.child_id from reached r join edges e on e.parent_id = r.chunk_id
   )
   -- what no root leads to is on a cycle or behind one
   select string_agg(ragdb._quote(z.raw_id), ', ') as ids into v_bad
-    from (select t.raw_id from turns t
-      where not exists (select from reached r where r.chunk_id = t.chunk_id)
+    from (select t.raw_id from turns t where not exists (select from reached r
+      where r.chunk_id = t.chunk_id)
       order by t.raw_id limit 5) z;
   if v_bad.ids is not null then
     raise exception 'replies form a cycle'
@@ -8881,12 +8826,12 @@ begin
     into v_documents
     from jsonb_array_elements(v_conversations) with ordinality c (v, n)
     left join (
-      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text,
-          'start', z.ending - length(z.text), 'end', z.ending, 'heading', '[]'::jsonb,
-          'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
+      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text, 'start',
+        z.ending - length(z.text),
+          'end', z.ending, 'heading', '[]'::jsonb, 'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
         from (
-          select t.*,
-              sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
+          select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
+            as ending
             from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
   for v_result in
@@ -8934,8 +8879,9 @@ comment on function ragdb.put_conversations(text, jsonb, boolean) is
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
 returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
-  sibling_order integer, homogeneity real, temporal real, complexity real, created_at timestamptz,
-  content_hash text, text text)
+  sibling_order integer,
+  homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text,
+    text text)
 language plpgsql stable parallel safe security definer rows 1 -- turns and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8946,12 +8892,13 @@ begin
   v_corpus := ragdb._open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-        t.homogeneity, t.temporal, t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
+      t.homogeneity, t.temporal,
+        t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then
     raise exception 'turn % is not in corpus %', ragdb._quote(get_turn.chunk_id),
-        ragdb._quote(v_corpus.name)
+      ragdb._quote(v_corpus.name)
       using errcode = 'RG406', detail = 'a turn is a chunk that came with a conversation',
             hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
@@ -8996,15 +8943,14 @@ declare
 begin
   v_corpus := ragdb._open_corpus(resolve_temporal.corpus, 'read');
   if coalesce(resolve_temporal.count not between 1 and 1000, true) then
-    raise exception 'count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
-            hint = 'ask for fewer turns';
+    raise exception 'count is not 1 to 1000' using errcode = 'RG400',
+      detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+        hint = 'ask for fewer turns';
   end if;
   return query
     select c.chunk_id, t.session_id, t.created_at
-      from ragdb.turns t
-        join ragdb.chunks c using (corpus_id, chunk_no)
-        join ragdb.documents d using (corpus_id, doc_no)
+      from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) join ragdb.documents d
+        using (corpus_id, doc_no)
       where t.corpus_id = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)
@@ -9128,6 +9074,7 @@ declare
   v_policy jsonb;
   v_key text;
   v_value jsonb;
+  v_weight numeric;
 begin
   if policy is null or jsonb_typeof(policy) <> 'object' then
     raise exception 'a slice policy is a JSON object, not %', coalesce(jsonb_typeof(policy), 'null')
@@ -9188,11 +9135,16 @@ begin
         using errcode = 'RG430', detail = 'its value is ' || ragdb._quote(v_value::text),
           hint = 'weights are shares';
     end if;
+    -- what has the same canonical form has to admit the same chunks
+    v_weight := trim_scale(ragdb._micro(ragdb._double(round(v_value::numeric, 30))) / 1000000.0);
+    if v_weight <> v_value::numeric then
+      v_policy := jsonb_set(v_policy, string_to_array(v_key, '.'), to_jsonb(v_weight));
+    end if;
   end loop;
   return v_policy;
 end $$;
 comment on function ragdb._complete_policy(jsonb) is
-  'Returns a slice policy with its defaults filled in. Raises RG430 for a field that is unknown or out of range.';
+  'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash has them. Raises RG430 for a field that is unknown or out of range.';
 
 -- Declaration order, no white space, every float as an integer of millionths: the same bytes in
 -- every language.
@@ -9563,6 +9515,35 @@ end $$;
 comment on function ragdb._resolve_policy(jsonb) is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
 
+-- As the command line and contracts name a policy. The id alone will do as long as it names one.
+create or replace function ragdb._policy_reference(policy text) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hashes text[];
+begin
+  if policy like '%@%' then
+    return jsonb_build_object('policy_id', split_part(policy, '@', 1), 'params_hash', split_part(policy, '@', 2));
+  elsif policy is null then
+    return null;
+  end if;
+  v_hashes := array(
+    select p.params_hash from ragdb.slice_policies p where p.policy_id = _policy_reference.policy
+    union
+    select d.params_hash from ragdb._hashed_policy('{}') d where d.policy_id = _policy_reference.policy
+    order by 1);
+  if cardinality(v_hashes) <> 1 then
+    raise exception '% policies are named %', cardinality(v_hashes), ragdb._quote(policy)
+      using errcode = 'RG431',
+            detail = coalesce('their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '), ''), 'none is registered'),
+            hint = 'a policy is named id@params_hash; ragdb.list_policies() lists them';
+  end if;
+  return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
+end $$;
+comment on function ragdb._policy_reference(text) is
+  'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; null for null. Raises RG431.';
+
 create or replace function ragdb._register_policy(policy ragdb.slice_policies) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -9599,7 +9580,7 @@ begin
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
 comment on function ragdb.register_policy(jsonb) is
-  'Registers a slice policy (fields left out have their defaults) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
+  'Registers a slice policy (fields left out have their defaults, weights count to six decimals) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
 create or replace function ragdb.list_policies()
 returns table (
@@ -10357,6 +10338,7 @@ as $$
 declare
   v_filter constant jsonb := _turn_filter.filter;
   v_key text;
+  v_salience real;
 begin
   members := _turn_filter.chunk_ids;
   rest := v_filter;
@@ -10381,6 +10363,8 @@ begin
             detail = 'its value is ' || ragdb._quote((v_filter -> 'min_salience')::text),
             hint = 'salience is a share';
   end if;
+  -- no single is as small as what is rounded away
+  v_salience := round((v_filter ->> 'min_salience')::numeric, 37)::real;
   members := array(
     select c.chunk_id from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)
       where t.corpus_id = _turn_filter.corpus_id
@@ -10388,7 +10372,7 @@ begin
         and (v_filter ->> 'phase' is null or t.phase = v_filter ->> 'phase')
         and (v_filter ->> 'session' is null or t.session_id = v_filter ->> 'session')
         and (v_filter ->> 'min_salience' is null
-          or t.salience >= (v_filter ->> 'min_salience')::real)
+          or t.salience >= v_salience)
         and (_turn_filter.chunk_ids is null
           or c.chunk_id in (select unnest(_turn_filter.chunk_ids))));
   rest := nullif(v_filter - array['role', 'phase', 'session', 'min_salience'], '{}');
@@ -11006,15 +10990,18 @@ declare
   v_severity text := 'critical';
   v_found record;
 begin
-  if coalesce(btrim(promote_to_atom.text) = '', true) or length(promote_to_atom.text) > 10000 then
+  if coalesce(promote_to_atom.text !~ '\S', true) or length(promote_to_atom.text) > 10000 then
     raise exception 'the text of an atom is 1 to 10000 characters'
       using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text,
         'null'), hint = 'state one thing';
   end if;
-  if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true) then
+  if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true)
+    or not ragdb._is_list(promote_to_atom.chunk_ids)
+  then
     raise exception 'an atom rests on 1 to 1000 chunks'
-      using errcode = 'RG400', detail = 'chunk_ids has '
-        || coalesce(cardinality(promote_to_atom.chunk_ids)::text, 'null'),
+      using errcode = 'RG400', detail = 'chunk_ids ' || coalesce('has '
+        || cardinality(promote_to_atom.chunk_ids) || case when ragdb._is_list(promote_to_atom.chunk_ids)
+          then '' else ', a null or several dimensions' end, 'is null'),
             hint = 'name hits of the trace';
   end if;
   if coalesce(promote_to_atom.sufficiency not in ('default', 'lenient', 'strict'), true) then
@@ -11079,7 +11066,7 @@ declare
   v_slices text[];
   v_missing uuid;
 begin
-  if coalesce(btrim(propose.text) = '', true) or length(propose.text) > 10000
+  if coalesce(propose.text !~ '\S', true) or length(propose.text) > 10000
       or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true)
       or not ragdb._is_list(propose.atom_ids::text[]) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
@@ -11276,6 +11263,10 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(search_dual.corpus, 'read');
 begin
+  if coalesce(search_dual.k not between 1 and 1000, true) then
+    raise exception 'k is %', coalesce(search_dual.k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of results', hint = 'pass k from 1 to 1000';
+  end if;
   return query
     with found as (
       select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,
@@ -11738,6 +11729,8 @@ begin atomic
     where n.is_sound and (n.keys ->> c.key) ~ '\S' is not true
       and not (c.type in ('integer', 'number', 'choice') and n.keys ? c.key)
     -- names
+    union all select 'contract-name-too-long', 'error', n.node_no, 'name', 'the name of a ' || n.node || ' has ' || pg_catalog.length(n.name) || ' characters', 'a name has at most 200'
+    from n where pg_catalog.length(n.name) > 200
     union all select 'rag-duplicate-' || n.node || '-name', 'error', n.node_no, 'name', n.title || ' is declared twice',
       'the first is ' || coalesce('in line ' || n.first_line, 'node ' || n.first_no)
     from (select n.*, pg_catalog.first_value(n.line) over same as first_line, pg_catalog.first_value(n.node_no) over same as first_no,
@@ -11838,6 +11831,9 @@ begin atomic
       'error', n.node_no, p.property, (n.keys ->> 'kind') || ' needs ' || p.property, k.meaning
     from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral pg_catalog.string_to_table(k.property, ' ') p (property)
     where n.node = 'ragAssert' and (n.keys ->> p.property) ~ '\S' is not true
+    union all select 'rag-assert-count-invalid', 'error', n.node_no, 'count', (n.keys ->> 'kind') || ' among the first 0 cannot pass', 'count from 1'
+    from n where n.node = 'ragAssert' and n.keys ->> 'kind' in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'hitAtK', 'rankLte')
+      and ragdb._whole(n.keys ->> 'count', 0, 1e6) = 0
     union all select 'rag-assert-property-unused', 'error', n.node_no, u.key, (n.keys ->> 'kind') || ' does not take ' || u.key, coalesce('it takes ' || k.property, 'it takes none')
     from n join kinds k on k.kind = n.keys ->> 'kind' cross join lateral (values ('value'), ('threshold'), ('count'), ('valueMs'), ('quantifier')) u (key)
     where n.node = 'ragAssert' and n.keys ? u.key and u.key <> all (pg_catalog.string_to_array(coalesce(k.property, ''), ' '))
@@ -12194,21 +12190,40 @@ return (exists (
 comment on function ragdb._may_read_contract(text, integer) is
   'Whether the caller may read a corpus of a contract, or is an admin; of one over the corpus personal, whether the caller applied it.';
 
-create or replace function ragdb._contract_children(contract text, version integer, parent_no integer) returns jsonb
+-- Level by level from the deepest: a look at all nodes for each of them would take their number squared.
+create or replace function ragdb._contract_tree(contract text, version integer) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_nodes integer[];
+  v_depths integer[];
+  v_parents integer[] := '{}';
+  v_children jsonb[] := '{}';
 begin
-  return (
-    select coalesce(jsonb_agg(jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys, 'columns', n.columns,
-        'children', ragdb._contract_children(n.contract, n.version, n.node_no))
-      || case when n.prompt_sha256 is null then '{}' else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no), '[]')
-    from ragdb.contract_nodes n
-    where n.contract = _contract_children.contract and n.version = _contract_children.version
-      and n.parent_no is not distinct from _contract_children.parent_no);
+  with recursive walk as (
+    select n.node_no, 1 as depth from ragdb.contract_nodes n
+    where n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.parent_no is null
+    union all
+    select n.node_no, w.depth + 1 from walk w
+      join ragdb.contract_nodes n on n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.parent_no = w.node_no
+  )
+  select array_agg(w.node_no), array_agg(w.depth) into v_nodes, v_depths from walk w;
+  for v_depth in reverse (select max(d) from unnest(v_depths) d) .. 1 loop
+    select array_agg(p.parent_no), array_agg(p.children) into v_parents, v_children from (
+      select coalesce(n.parent_no, 0) as parent_no, jsonb_agg(
+        jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys, 'columns', n.columns,
+          'children', coalesce(c.children, '[]'))
+        || case when n.prompt_sha256 is null then '{}' else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no) as children
+      from unnest(v_nodes, v_depths) w (node_no, depth)
+        join ragdb.contract_nodes n on n.contract = _contract_tree.contract and n.version = _contract_tree.version and n.node_no = w.node_no
+        left join unnest(v_parents, v_children) c (node_no, children) on c.node_no = n.node_no
+      where w.depth = v_depth group by n.parent_no) p;
+  end loop;
+  return v_children[1];
 end $$;
-comment on function ragdb._contract_children(text, integer, integer) is
-  'Returns the children of a node of a contract, or its top nodes, as JSON.';
+comment on function ragdb._contract_tree(text, integer) is
+  'Returns the top nodes of a contract with all below them, as JSON.';
 
 create or replace function ragdb.export_contract(contract text, version integer default null) returns jsonb
 language plpgsql stable parallel safe security definer
@@ -12228,7 +12243,7 @@ begin
             hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
   end if;
   return jsonb_build_object('contract', contract, 'version', v_version,
-    'nodes', ragdb._contract_children(contract, v_version, null));
+    'nodes', ragdb._contract_tree(contract, v_version));
 end $$;
 comment on function ragdb.export_contract(text, integer) is
   'Returns an applied contract (the version in force unless another is named) in the form that ragdb.apply_contract takes. Raises RG441.';
@@ -12506,7 +12521,7 @@ language sql immutable parallel safe
 return (
   select case metric
     when 'recall' then r.found::float8 / r.relevant
-    when 'precision' then r.found::float8 / k
+    when 'precision' then r.found::float8 / nullif(k, 0)
     when 'hit' then least(r.found, 1)::float8
     when 'mrr' then coalesce(1::float8 / r.first, 0)
     when 'judged' then coalesce(r.judged::float8 / nullif(r.shown, 0), 0)
@@ -12615,7 +12630,8 @@ begin atomic
     from a cross join lateral pg_catalog.unnest(case when a.kind in ('containsAny', 'containsAll', 'orderedBefore')
       then ragdb._list(a.value) else array[a.value] end) with ordinality p (part, n)
     where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob', 'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and a.value <> ''
+      and a.value <> '' and (a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore') or pg_catalog.length(a.value) <= 1024
+        and pg_catalog.length(a.value) - pg_catalog.length(pg_catalog.replace(a.value, '*', '')) <= 16)
   ), found as materialized (
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits, pg_catalog.min(h.rank) as first_rank
     from parts p join h on h.case_no = p.case_no
@@ -12644,7 +12660,7 @@ begin atomic
       case when a.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') then ragdb._rank_metric(
         case a.kind when 'recallAtK' then 'recall' when 'precisionAtK' then 'precision' when 'ndcgAtK' then 'ndcg'
           when 'reciprocalRank' then 'mrr' when 'averagePrecision' then 'map' else 'hit' end,
-        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000 else coalesce(a.count, 10)::integer end,
+        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000 else least(coalesce(a.count, 10), 1000000)::integer end,
         coalesce(r.items, '{}'), array(select g.v::integer from pg_catalog.jsonb_array_elements_text(grades -> a.case_no::text) with ordinality g (v, n) order by g.n)) end as metric,
       ragdb._list(a.value) as listed
     from a join pg_catalog.unnest(cases) c on c.case_no = a.case_no
@@ -12662,6 +12678,11 @@ begin atomic
         when j.property = 'value count' and (coalesce(j.value, '') = '' or j.count is null) then 'RAG eval assertion kind=' || j.kind || ' requires value and count.'
         when j.property in ('threshold', 'valueMs') and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
         when (j.property = 'count' or j.kind in ('expected.topK', 'expected.chunkCount')) and j.count is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
+        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'hitAtK', 'rankLte') and j.count < 1 then 'RAG eval assertion kind=' || j.kind || ' counts from 1.'
+        when j.kind = 'orderedBefore' and pg_catalog.cardinality(j.listed) <> 2 then 'RAG eval assertion kind=' || j.kind || ' requires two values.'
+        when j.kind in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore') and (pg_catalog.length(j.value) > 1024
+          or pg_catalog.length(j.value) - pg_catalog.length(pg_catalog.replace(j.value, '*', '')) > 16) then
+          'RAG eval assertion kind=' || j.kind || ' requires a glob of at most 1024 characters and 16 stars.'
         when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind=' || j.kind || ' requires numeric value.'
         when j.kind = 'expected.sources' and pg_catalog.jsonb_typeof(j.expected) <> 'array' then 'RAG eval assertion kind=' || j.kind || ' requires a list.'
         when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank', 'averagePrecision', 'hitAtK') and j.metric is null then
@@ -12845,7 +12866,7 @@ begin
   v_case.error_code := case when v_case.error is not null then 'RETRIEVER_ERROR' end;
   if v_case.error is null then
     v_hits := array(
-      select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text', coalesce(c.v -> 'citation', '{}'), (c.v ->> 'score')::float8,
+      select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text', coalesce(c.v -> 'citation', '{}'), ragdb._double((c.v ->> 'score')::numeric),
         encode(sha256(ragdb._utf8(c.v ->> 'text')), 'hex'), (length(c.v ->> 'text') + 3) / 4, null, null, null)::ragdb.eval_hit
       from jsonb_array_elements(retrieval -> 'chunks') with ordinality c (v, ord));
   end if;
@@ -12876,21 +12897,17 @@ return pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
 comment on function ragdb._support_form(text) is
   'Returns a text as lexical support compares it: NFKC, case folded, punctuation and white space one space.';
 
--- Offsets arrive in the unit of whoever made them; here they are code points. Null is no boundary of a character.
-create or replace function ragdb._code_point_offset(text text, "offset" bigint, unit text) returns integer
+-- Offsets arrive in the unit of whoever made them; here they are code points.
+create or replace function ragdb._code_point_offsets(text text, unit text) returns integer[]
 language sql immutable parallel safe
-return case
-  when _code_point_offset."offset" = 0 then 0
-  when unit = 'codepoint' then case when _code_point_offset."offset" between 0 and pg_catalog.length(text) then _code_point_offset."offset"::integer end
-  else (
-    select u.n::integer from (
-      select c.n, pg_catalog.sum(case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
-        else pg_catalog.octet_length(c.c) end) over (order by c.n) as units
-      from pg_catalog.string_to_table(text, null) with ordinality c (c, n)) u
-    where u.units = _code_point_offset."offset")
-end;
-comment on function ragdb._code_point_offset(text, bigint, text) is
-  'Returns an offset in code points given one in the unit codepoint, utf16 or byte; null outside the text or inside a character.';
+return array(
+  select case w.i when 1 then c.n - 1 end
+  from pg_catalog.string_to_table(_code_point_offsets.text, null) with ordinality c (c, n)
+    cross join lateral pg_catalog.generate_series(1, case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
+      else pg_catalog.octet_length(c.c) end) w (i)
+  order by c.n, w.i) || pg_catalog.length(_code_point_offsets.text);
+comment on function ragdb._code_point_offsets(text, text) is
+  'Returns the code points before each offset, from 0, of a text in the unit utf16 or byte; null inside a character.';
 
 create or replace function ragdb._diagnostic(code text, message text, span_index integer default null, chunk_id text default null)
 returns jsonb
@@ -12935,6 +12952,11 @@ declare
   v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
   v_diagnostics jsonb[] := '{}';
   v_chunks jsonb;
+  v_by_id jsonb;
+  v_texts text[];
+  v_forms jsonb;
+  v_length integer;
+  v_offsets integer[];
   v_span record;
   v_id text;
   v_ids text[];
@@ -12956,7 +12978,7 @@ begin
       using errcode = 'RG442', detail = 'it is ' || ragdb._quote(contract::text),
             hint = '{"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations": true or false, "minGroundingCoverage": 0 to 1, "minCitedChunks": a whole number, "unit": "codepoint", "utf16" or "byte"}';
   end if;
-  v_minimum := coalesce((contract ->> 'minGroundingCoverage')::float8, 1);
+  v_minimum := coalesce(ragdb._double((contract ->> 'minGroundingCoverage')::numeric), 1);
   v_cites := coalesce((contract ->> 'requireCitations')::boolean, false);
   v_supports := coalesce((contract ->> 'lexicalSupport')::boolean, true);
   v_abstained := coalesce((contract ->> 'abstained')::boolean, false);
@@ -12968,6 +12990,19 @@ begin
         coalesce(retrieval ->> 'error', 'the retrieval is no {"query", "chunks"} with sound chunks'))));
   end if;
   v_chunks := retrieval -> 'chunks';
+  v_by_id := (select coalesce(jsonb_object_agg(c.v ->> 'id', c.v), '{}') from jsonb_array_elements(v_chunks) c (v));
+  if v_supports then
+    v_forms := (
+      select coalesce(jsonb_object_agg(i.id, ragdb._support_form(v_by_id -> i.id ->> 'text')), '{}')
+      from (select distinct p #>> '{}' as id from jsonb_path_query(contract, '$.groundingSpans[*].chunkIds[*]', silent => true) p) i
+      where v_by_id ? i.id);
+  end if;
+  v_length := coalesce(length(v_answer), 0);
+  if v_length = coalesce(octet_length(v_answer), 0) then
+    v_unit := 'codepoint';
+  elsif v_unit <> 'codepoint' then
+    v_offsets := ragdb._code_point_offsets(v_answer, v_unit);
+  end if;
   if v_answer is null or ragdb._without_space(v_answer) = '' then
     v_diagnostics := v_diagnostics || ragdb._diagnostic('ANSWER_EMPTY', 'the answer is empty');
   end if;
@@ -12992,9 +13027,13 @@ begin
       select s.n::integer - 1 as i, s.v, coalesce((s.v ->> 'required') = 'true', false) as required
       from jsonb_array_elements(coalesce(contract -> 'groundingSpans', '[]')) with ordinality s (v, n) order by s.n
     loop
-      v_start := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'start', 0, 1e9), v_unit);
-      v_end := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'end', 0, 1e9), v_unit);
-      if v_start is null or v_end is null or v_start >= v_end or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
+      v_start := ragdb._whole(v_span.v ->> 'start', 0, 1e9);
+      v_end := ragdb._whole(v_span.v ->> 'end', 0, 1e9);
+      if v_unit <> 'codepoint' then
+        v_start := v_offsets[v_start + 1];
+        v_end := v_offsets[v_end + 1];
+      end if;
+      if v_start is null or v_end is null or v_start >= v_end or v_end > v_length or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
         or jsonb_path_exists(v_span.v, '$.chunkIds[*] ? (@.type() != "string")')
       then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID',
@@ -13003,16 +13042,17 @@ begin
       end if;
       v_ids := '{}';
       for v_id in select c.v from jsonb_array_elements_text(v_span.v -> 'chunkIds') with ordinality c (v, n) order by c.n loop
-        if exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = v_id) then
+        if v_by_id ? v_id then
           v_ids := v_ids || v_id;
         else
           v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
         end if;
       end loop;
+      v_texts := array(select v_by_id -> i ->> 'text' from unnest(v_ids) i);
       -- of every span, also of one that is refused below: a number without a chunk is not in one
       for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
-        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
-          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+        v_numbers := v_numbers and exists (select from unnest(v_texts) t (text)
+          where t.text ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
       end loop;
       if v_ids = '{}' then
         v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
@@ -13020,14 +13060,13 @@ begin
         continue;
       end if;
       v_cited := v_cited || array(select i from unnest(v_ids) i where i <> all (v_cited));
-      if v_cites and not exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_ids) and ragdb._is_cited(c -> 'citation')) then
+      if v_cites and not exists (select from unnest(v_ids) i where ragdb._is_cited(v_by_id -> i -> 'citation')) then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'no chunk of a span has a uri or locator', v_span.i);
         continue;
       end if;
       if v_supports then
         v_form := ragdb._support_form(substr(v_answer, v_start + 1, v_end - v_start));
-        if v_form = '' or not exists (select from jsonb_array_elements(v_chunks) c
-            where c ->> 'id' = any (v_ids) and strpos(ragdb._support_form(c ->> 'text'), v_form) > 0) then
+        if v_form = '' or not exists (select from unnest(v_ids) i where strpos(v_forms ->> i, v_form) > 0) then
           v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_TEXT_UNSUPPORTED', 'the text of a span is in none of its chunks', v_span.i);
           continue;
         end if;
@@ -13038,8 +13077,8 @@ begin
   select coalesce(sum(length(ragdb._without_space(substr(v_answer, lower(r) + 1, upper(r) - lower(r))))), 0)
     into v_grounded from unnest(v_accepted) r;
   v_coverage := coalesce(v_grounded / nullif(v_total, 0)::float8, 0);
-  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0)
-    or coalesce((select max((c ->> 'score')::float8) from jsonb_array_elements(v_chunks) c), 0) < coalesce((v_policy ->> 'minTopScore')::float8, 0);
+  v_weak := jsonb_array_length(v_chunks) < coalesce((v_policy ->> 'minRetrievedChunks')::numeric, 0)
+    or coalesce((select max(ragdb._double((c ->> 'score')::numeric)) from jsonb_array_elements(v_chunks) c), 0) < coalesce(ragdb._double((v_policy ->> 'minTopScore')::numeric), 0);
   if v_abstained then
     if coalesce((contract ->> 'allowAbstain')::boolean, false) is false then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_NOT_ALLOWED', 'the contract allows no abstention');
@@ -13047,7 +13086,7 @@ begin
     if coalesce(contract ->> 'abstainAnswer', '') !~ '\S' or btrim(contract ->> 'abstainAnswer', E' \t\n\r') is distinct from btrim(v_answer, E' \t\n\r') then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_ANSWER_MISMATCH', 'the answer is not the one for abstaining');
     end if;
-    if coalesce((v_policy ->> 'minRetrievedChunks')::integer, 0) = 0 and coalesce((v_policy ->> 'minTopScore')::float8, 0) = 0 then
+    if coalesce((v_policy ->> 'minRetrievedChunks')::numeric, 0) = 0 and coalesce(ragdb._double((v_policy ->> 'minTopScore')::numeric), 0) = 0 then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_EVIDENCE_POLICY_REQUIRED', 'abstaining needs a policy of what evidence is enough');
     elsif not v_weak then
       v_diagnostics := v_diagnostics || ragdb._diagnostic('ABSTAIN_WITH_SUFFICIENT_EVIDENCE', 'the evidence was enough to answer');
@@ -13060,7 +13099,7 @@ begin
       if v_cites and (jsonb_typeof(contract -> 'groundingSpans') = 'array' and contract -> 'groundingSpans' <> '[]') is not true then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'the answer cites nothing');
       end if;
-      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::integer, 0) then
+      if cardinality(v_cited) < coalesce((contract ->> 'minCitedChunks')::numeric, 0) then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITED_CHUNKS_BELOW_MINIMUM',
           format('%s chunks are cited, fewer than %s', cardinality(v_cited), contract ->> 'minCitedChunks'));
       end if;
@@ -13091,31 +13130,32 @@ comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
 
 -- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
+-- The answer is cut up at once: to look for each marker anew is to read the answer as often as it has markers.
 create or replace function ragdb._markers(answer text)
 returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
-  v_from integer := 1;
-  v_at integer;
-  v_end integer;
-  v_gap text;
+  v_from integer := 0;
+  v_marker record;
 begin
+  for v_marker in
+    select p.nth, coalesce(string_agg(p.said, '' order by p.n), '') as gap, max(p.marker) as marker, max(p.stop)::integer as stop
+    from (
+      select t.part[1] as marker, t.part[2] as said, t.n, sum(length(coalesce(t.part[1], t.part[2]))) over (order by t.n) as stop,
+        count(t.part[1]) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
+      from regexp_matches(answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality t (part, n)) p
+    group by p.nth having max(p.marker) is not null order by p.nth
   loop
-    v_at := regexp_instr(answer, v_marker, v_from);
-    exit when coalesce(v_at, 0) = 0;
-    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
-    v_gap := substr(answer, v_from, v_at - v_from);
-    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
-      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
-      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
+    if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then
+      start_offset := v_from + length(v_marker.gap) - length(regexp_replace(v_marker.gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from + length(regexp_replace(v_marker.gap, '[[:space:]]+$', ''));
     end if;
-    marker_offset := v_at - 1;
+    marker_offset := v_marker.stop - length(v_marker.marker);
     return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
-      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
-    v_from := v_end;
+      from regexp_split_to_table(btrim(v_marker.marker, '[]'), '[ \t]*,[ \t]*') m (n);
+    v_from := v_marker.stop;
   end loop;
 end $$;
 comment on function ragdb._markers(text) is
@@ -13451,8 +13491,8 @@ create or replace function ragdb._case_labels(declared ragdb.contract_nodes, cor
 returns setof ragdb.eval_label
 language sql stable parallel safe
 begin atomic
-  select _case_labels.case_no, s.n::integer, s.source, null::integer, null::integer, 1, null::bytea, null::integer, null::boolean
-  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]')) with ordinality s (source, n)
+  select _case_labels.case_no, pg_catalog.min(s.n)::integer, s.source, null::integer, null::integer, 1, null::bytea, null::integer, null::boolean
+  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]')) with ordinality s (source, n) group by s.source
   union all
   select _case_labels.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null, null
   from ragdb.eval_labels l where _case_labels.is_imported and l.corpus_id = _case_labels.corpus_id
@@ -13492,6 +13532,7 @@ begin
     select c.n, case
       when jsonb_typeof(c.v) <> 'object' then 'is no object'
       when coalesce(c.v ->> 'name', '') !~ '\S' then 'has no name'
+      when length(c.v ->> 'name') > 200 then 'has a name of more than 200 characters'
       when coalesce(c.v ->> 'query', '') !~ '\S' then 'has no query'
       when jsonb_typeof(coalesce(c.v -> 'tags', '[]')) <> 'array' or jsonb_typeof(coalesce(c.v -> 'labels', '[]')) <> 'array' then 'has tags or labels that are no list'
       when row_number() over (partition by c.v ->> 'name' order by c.n) > 1 then 'has the name of another'
@@ -13500,6 +13541,8 @@ begin
           or (l ->> 'start' is null) <> (l ->> 'end' is null)
           or (l ->> 'start' is not null and coalesce(ragdb._whole(l ->> 'start', 0, 1e9) >= ragdb._whole(l ->> 'end', 0, 1e9), true)))
         then 'has a label without a source, a whole grade, or a span 0 <= start < end'
+      when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
+        group by l ->> 'source', l ->> 'start', l ->> 'end' having count(*) > 1) then 'has a label twice'
     end as why
     from jsonb_array_elements(cases) with ordinality c (v, n) order by c.n
   loop
@@ -13641,7 +13684,7 @@ begin
           h.score, h.content_hash, c.token_count, d.doc_cid, c.start_offset, c.end_offset)::ragdb.eval_hit order by h.rank), '{}')
         into v_hits
         from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
-            policy => case when policy is not null then jsonb_build_object('policy_id', policy) end,
+            policy => ragdb._policy_reference(policy),
             k => v_depth, mode => (setting.settings).mode,
             min_score => coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval') h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
@@ -13799,6 +13842,9 @@ begin
     end if;
     if run.assertions = 0 and run.threshold is null then
       run.reasons := run.reasons || 'nothing is asserted: no case has an assertion, and no metric a threshold'::text;
+    elsif run.threshold is null and not exists (select from ragdb.eval_assert_results r
+        where r.corpus_id = run.corpus_id and r.run_id = run.run_id and r.required) then
+      run.reasons := run.reasons || 'nothing is required: every assertion is advisory, and no metric has a threshold'::text;
     end if;
     if exists (select from ragdb.corpora c where c.corpus_id = run.corpus_id and c.version <> run.corpus_version)
       and ragdb._documents_hash(run.corpus_id) <> run.documents_hash
@@ -14077,7 +14123,7 @@ begin
               coalesce(v_case.min_score, v_settings.min_score)) s)
           else array(
             select s.chunk_id from ragdb.search_slice(v_settings.corpus, v_case.query, anchor => v_case.anchor,
-              policy => case when v_case.policy is not null then jsonb_build_object('policy_id', v_case.policy) end,
+              policy => ragdb._policy_reference(v_case.policy),
               k => ragdb.rerank_depth(coalesce(v_case.k, v_settings.k)), mode => v_settings.mode,
               min_score => coalesce(v_case.min_score, v_settings.min_score)) s) end) h (chunk_id)
           join ragdb.chunks c on c.corpus_id = (v_setting.corpus).corpus_id and c.chunk_id = h.chunk_id
@@ -15200,7 +15246,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_canonical text := 'corpus ' || ragdb._evidence_field(corpus);
+  v_parts text[] := array['corpus ' || ragdb._evidence_field(corpus)];
+  v_length integer := length(v_parts[1]);
+  v_canonical text;
   v_chunks jsonb[] := '{}';
   v_omitted jsonb[] := '{}';
   v_is_full boolean := false;
@@ -15212,14 +15260,18 @@ declare
   v_marked text;
 begin
   for v_item in select i.item from jsonb_array_elements(items) with ordinality i (item, n) order by i.n loop
+    if v_is_full then
+      v_omitted := v_omitted || jsonb_build_object('source_id', v_item -> 'source_id', 'chunk_id', v_item -> 'chunk_id',
+        'reason', 'budget');
+      continue;
+    end if;
     v_head := E'\n\n### ' || cardinality(v_chunks) + 1 || ' source_id=' || ragdb._evidence_field(v_item ->> 'source_id')
       || ' chunk_id=' || ragdb._evidence_field(v_item ->> 'chunk_id');
     v_text := rtrim(E'\n' || ragdb._evidence_text(v_item ->> 'text'), E'\n');
-    v_room := max_characters - length(v_canonical) - length(v_head);
-    if v_is_full then
-      null;
-    elsif max_characters is null or length(v_text) <= v_room then
-      v_canonical := v_canonical || v_head || v_text;
+    v_room := max_characters - v_length - length(v_head);
+    if max_characters is null or length(v_text) <= v_room then
+      v_parts := v_parts || (v_head || v_text);
+      v_length := v_length + length(v_head) + length(v_text);
       v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1, 'is_cut', false) || v_item);
       continue;
     else
@@ -15233,7 +15285,7 @@ begin
         v_marked := null;
       end loop;
       if v_marked <> '' then
-        v_canonical := v_canonical || v_head || E'\n' || v_marked || E'\n[truncated]';
+        v_parts := v_parts || (v_head || E'\n' || v_marked || E'\n[truncated]');
         v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1) || v_item
           || jsonb_build_object('is_cut', true, 'text', left(v_item ->> 'text', v_cut)));
         continue;
@@ -15242,6 +15294,7 @@ begin
     v_omitted := v_omitted || jsonb_build_object('source_id', v_item -> 'source_id', 'chunk_id', v_item -> 'chunk_id',
       'reason', 'budget');
   end loop;
+  v_canonical := array_to_string(v_parts, '');
   return jsonb_build_object(
     'corpus', corpus,
     'canonical_text', v_canonical,
@@ -15656,8 +15709,8 @@ returns table (n integer, is_marker boolean, source_id text, chunk_id text, quot
   answer_start jsonb, answer_end jsonb)
 language sql immutable parallel safe
 begin atomic
-  with chunk as (
-    select c.n::integer as n, c.chunk ->> 'chunk_id' as chunk_id
+  with chunk as materialized (
+    select c.n::integer as n, c.chunk ->> 'chunk_id' as chunk_id, 'doc:' || c.n - 1 as place
     from pg_catalog.jsonb_array_elements(_cited.evidence -> 'chunks') with ordinality c (chunk, n)
   ), listed as (
     select c.n - 1 as n, c.citation
@@ -15699,12 +15752,15 @@ begin atomic
     from block b
       cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(b.block -> 'citations') = 'array'
         then b.block -> 'citations' else '[]' end) with ordinality c (citation, n)
-  ), resolved as (
-    select r.n, r.source_id, coalesce(
-        (select c.chunk_id from chunk c where c.chunk_id = r.id limit 1),
-        (select c.chunk_id from chunk c where 'doc:' || c.n - 1 = pg_catalog.replace(r.id, 'doc_', 'doc:')), r.id) as chunk_id,
+  ), resolved as materialized (
+    select r.n, r.source_id, case when k.chunk_id is null then coalesce(p.chunk_id, r.id) else r.id end as chunk_id,
       r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
     from reference r
+      left join (select distinct c.chunk_id from chunk c) k on k.chunk_id = r.id
+      left join chunk p on p.place = pg_catalog.replace(r.id, 'doc_', 'doc:')
+  ), quoted as materialized (
+    select pg_catalog.range_agg(pg_catalog.int4range(ragdb._integer(r.answer_start), ragdb._integer(r.answer_end))) as spans
+    from resolved r where r.quote is not null and ragdb._integer(r.answer_start) < ragdb._integer(r.answer_end)
   )
   select r.n, false, r.source_id, r.chunk_id, r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
   from resolved r
@@ -15715,9 +15771,7 @@ begin atomic
     pg_catalog.to_jsonb(m.start_offset), pg_catalog.to_jsonb(m.end_offset)
   from ragdb._markers(ragdb._answer_text(_cited.output)) m left join chunk c on c.n = m.n
   -- what looks like a marker inside a sentence that is quoted is the source's
-  where not exists (select from resolved r
-    where r.quote is not null and m.marker_offset >= ragdb._integer(r.answer_start)
-      and m.marker_offset < ragdb._integer(r.answer_end));
+  where not coalesce(m.marker_offset <@ (select q.spans from quoted q), false);
 end;
 comment on function ragdb._cited(jsonb, jsonb) is
   'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or Anthropic''s, then the [n] markers of its answer.';
@@ -15823,22 +15877,33 @@ return array(
 comment on function ragdb._terms_of(text) is
   'Returns the identifiers of a text: words of letters with digits or underscores.';
 
--- What a trace saw of the chunks that are cited, and what they are now.
-create or replace function ragdb._cited_hits(trace ragdb.retrieval_traces, chunk_ids text[])
-returns table (chunk_id text, is_retrieved boolean, is_changed boolean, is_admissible boolean)
+-- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what was cut is a beginning
+-- also where a mark was cut off. The backslash before what imitates a pack depends on where the line was cut.
+create or replace function ragdb._begins(said text, text text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
+  normalize(pg_catalog.replace(ragdb._evidence_text(text), '\', ''), nfd),
+  normalize(pg_catalog.replace(ragdb._evidence_text(said), '\', ''), nfd));
+comment on function ragdb._begins(text, text) is
+  'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
+
+-- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not the key to sign it.
+create or replace function ragdb._cited_hit(
+  trace ragdb.retrieval_traces, chunk_id text, said text,
+  out is_retrieved boolean, out is_changed boolean, out is_said boolean, out is_admissible boolean)
 language sql stable parallel safe
 begin atomic
-  select u.id, h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
-    (_cited_hits.trace).is_admissible and exists (select from ragdb.slices s
-      where s.corpus_id = (_cited_hits.trace).corpus_id and s.slice_id = (_cited_hits.trace).slice_id
-        and u.id = any (s.chunk_ids))
-  from pg_catalog.unnest(_cited_hits.chunk_ids) u (id)
-    left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hits.trace).corpus_id
-      and h.trace_id = (_cited_hits.trace).id and h.created_at = (_cited_hits.trace).created_at and h.chunk_id = u.id
-    left join ragdb.chunks c on c.corpus_id = (_cited_hits.trace).corpus_id and c.chunk_id = u.id;
+  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash, coalesce(ragdb._begins(_cited_hit.said, c.text), false),
+    (_cited_hit.trace).is_admissible and exists (select from ragdb.slices s
+      where s.corpus_id = (_cited_hit.trace).corpus_id and s.slice_id = (_cited_hit.trace).slice_id
+        and _cited_hit.chunk_id = any (s.chunk_ids))
+  from (select) u
+    left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hit.trace).corpus_id
+      and h.trace_id = (_cited_hit.trace).id and h.created_at = (_cited_hit.trace).created_at and h.chunk_id = _cited_hit.chunk_id
+    left join ragdb.chunks c on c.corpus_id = (_cited_hit.trace).corpus_id and c.chunk_id = _cited_hit.chunk_id;
 end;
-comment on function ragdb._cited_hits(ragdb.retrieval_traces, text[]) is
-  'Returns for each cited chunk whether a trace retrieved it, whether it has changed or gone since, and whether the slice of the trace admits it.';
+comment on function ragdb._cited_hit(ragdb.retrieval_traces, text, text) is
+  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, whether it says what the evidence has it say, and whether the slice of the trace admits it.';
 
 -- A quote that begins in one chunk and ends in another is in neither.
 create or replace function ragdb._crosses(quote text, chunk_id text, evidence jsonb) returns text
@@ -15892,13 +15957,14 @@ declare
   v_cited record;
   v_hit record;
   v_is_admissible boolean := false;
+  v_is_verified boolean;
   v_found record;
   v_text text;
   v_at_start integer;
   v_at_end integer;
   v_letters text;
   v_missing text;
-  v_is_covered boolean[];
+  v_said int4multirange := '{}';
   v_covered integer;
   v_all integer;
   v_problems integer;
@@ -15911,7 +15977,7 @@ begin
   if require_citations is null or require_admissible is null or min_coverage is null or not min_coverage between 0 and 1
       or min_quote is null or min_quote not between 1 and 1000 then
     raise exception 'an argument of check_citations is null or out of range'
-      using errcode = 'RG400', detail = 'min_coverage is % of 0 to 1, min_quote 1 to 1000 letters, the others true or false',
+      using errcode = 'RG400', detail = 'min_coverage is 0 to 1, min_quote 1 to 1000 letters, the others true or false',
             hint = 'leave an argument out for its default';
   end if;
   v_trace_id := coalesce(trace_id, ragdb._trace_of(v_evidence));
@@ -15921,23 +15987,38 @@ begin
   if output -> 'insufficient_evidence' = 'true' then
     return;
   end if;
-  v_is_covered := array_fill(false, array[greatest(coalesce(length(v_answer), 0), 1)]);
-  for v_cited in select c.* from ragdb._cited(output, v_evidence) c order by c.n, c.chunk_id loop
+  for v_cited in
+    -- read once: an answer may have hundreds of citations, and a pack hundreds of chunks
+    with cited as materialized (
+      select c.* from ragdb._cited(output, v_evidence) c
+    ), evidence as materialized (
+      select k.chunk ->> 'chunk_id' as chunk_id, k.chunk ->> 'source_id' as source_id, k.chunk ->> 'text' as text, k.chunk - 'text' as chunk, k.n
+      from jsonb_array_elements(v_evidence -> 'chunks') with ordinality k (chunk, n)
+    ), first as materialized (
+      select distinct on (e.chunk_id) e.* from evidence e order by e.chunk_id, e.n
+    ), of_source as materialized (
+      select distinct on (e.chunk_id, e.source_id) e.* from evidence e order by e.chunk_id, e.source_id, e.n
+    ), of_span as materialized (
+      select c.answer_start, c.answer_end, array_agg(e.text order by e.n) as texts
+      from (select distinct c.answer_start, c.answer_end, c.chunk_id from cited c) c join evidence e using (chunk_id)
+      where c.answer_start is not null and c.answer_end is not null group by 1, 2
+    )
+    select c.*, coalesce(s.text, f.text) as text, coalesce(s.source_id, f.source_id) as found_source,
+      coalesce(s.chunk, f.chunk) as chunk, a.texts
+    from cited c
+      left join first f on f.chunk_id = c.chunk_id and c.source_id is null
+      left join of_source s on s.chunk_id = c.chunk_id and s.source_id = c.source_id
+      left join of_span a on (a.answer_start, a.answer_end) = (c.answer_start, c.answer_end)
+    order by c.n, c.chunk_id
+  loop
     citation := v_cited.n;
     source_id := v_cited.source_id;
     chunk_id := v_cited.chunk_id;
     method := null; start_offset := null; end_offset := null; similarity := null;
     is_advisory := false;
     v_problems := 0;
-    v_text := null;
-    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id'),
-        coalesce(check_citations.trace_id, ragdb._trace_of(k.chunk), ragdb._trace_of(v_evidence))
-      into v_text, source_id, v_trace_id
-      from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
-      where k.chunk ->> 'chunk_id' = v_cited.chunk_id
-        and (v_cited.source_id is null or k.chunk ->> 'source_id' = v_cited.source_id) limit 1;
+    v_text := v_cited.text;
     if v_text is null then
-      source_id := v_cited.source_id;
       code := case when v_cited.is_marker then 'MARKER_UNRESOLVED' else 'CITE_UNKNOWN' end;
       message := case when v_cited.is_marker then 'marker ' || v_cited.chunk_id || ' names no chunk of the evidence'
         else 'the evidence has no chunk ' || ragdb._quote(v_cited.chunk_id)
@@ -15945,16 +16026,22 @@ begin
       return next;
       continue;
     end if;
+    source_id := v_cited.found_source;
+    v_trace_id := coalesce(check_citations.trace_id, ragdb._trace_of(v_cited.chunk), ragdb._trace_of(v_evidence));
     if v_trace_id is distinct from v_trace.id then
       v_trace := null;
       v_is_admissible := false;
       if v_trace_id is not null then
         v_trace := ragdb._open_trace(v_trace_id);
       end if;
+      v_is_verified := null;
     end if;
     if v_trace.id is not null then
-      select h.* into v_hit from ragdb._cited_hits(v_trace, array[v_cited.chunk_id]) h;
-      v_is_admissible := v_hit.is_admissible;
+      select h.* into v_hit from ragdb._cited_hit(v_trace, v_cited.chunk_id, v_text) h;
+      if v_hit.is_admissible and v_is_verified is null then
+        v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v where not v.is_intact);
+      end if;
+      v_is_admissible := v_hit.is_admissible and v_is_verified;
       if not v_hit.is_retrieved then
         code := 'CITE_NOT_RETRIEVED';
         message := 'the trace did not retrieve this chunk';
@@ -15963,6 +16050,11 @@ begin
       elsif v_hit.is_changed then
         code := 'CITE_STALE';
         message := 'the chunk has changed or gone since the trace';
+        v_problems := v_problems + 1;
+        return next;
+      elsif not v_hit.is_said then
+        code := 'CITE_NOT_RETRIEVED';
+        message := 'the trace retrieved this chunk with another text';
         v_problems := v_problems + 1;
         return next;
       end if;
@@ -16034,10 +16126,7 @@ begin
         return next;
       else
         -- of all chunks cited for the same span one must have it
-        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), array(
-          select k.chunk ->> 'text' from ragdb._cited(output, v_evidence) o
-            join jsonb_array_elements(v_evidence -> 'chunks') k (chunk) on k.chunk ->> 'chunk_id' = o.chunk_id
-          where (o.answer_start, o.answer_end) = (v_cited.answer_start, v_cited.answer_end)));
+        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), v_cited.texts);
         if v_missing is not null then
           code := 'NUMBER_UNSUPPORTED';
           message := 'the answer says ' || ragdb._quote(v_missing) || ' here and the cited chunk does not';
@@ -16045,9 +16134,7 @@ begin
           return next;
         end if;
         if v_problems = 0 then
-          for v_at in v_at_start + 1 .. v_at_end loop
-            v_is_covered[v_at] := true;
-          end loop;
+          v_said := v_said + int4multirange(int4range(v_at_start, v_at_end));
         end if;
       end if;
     end if;
@@ -16066,16 +16153,11 @@ begin
   end if;
   if min_coverage > 0 then
     -- markers are no part of what is said
-    v_text := coalesce(v_answer, '');
-    loop
-      v_at_start := regexp_instr(v_text, '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]');
-      exit when v_at_start = 0;
-      v_at_end := strpos(substr(v_text, v_at_start), ']');
-      v_text := overlay(v_text placing repeat(' ', v_at_end) from v_at_start for v_at_end);
-    end loop;
-    select count(*) filter (where v_is_covered[c.n]), count(*) into v_covered, v_all
-      from regexp_split_to_table(v_text, '') with ordinality c (letter, n)
-      where c.letter ~ '\S';
+    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))), '' order by t.n), '') into v_text
+      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality t (part, n);
+    v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
+    select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)), '\s+', '', 'g'))), 0)
+      into v_covered from unnest(v_said) r;
     if v_covered < min_coverage * v_all or v_all = 0 then
       code := 'COVERAGE_BELOW_THRESHOLD';
       message := v_covered || ' of ' || v_all || ' characters of the answer are cited';
@@ -16245,7 +16327,7 @@ begin
   end if;
   v_config := ragdb._evidence_config(v_evidence);
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
-  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number' then (c.chunk ->> 'score')::float8 end),
+  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number' then ragdb._double(greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))) end),
       coalesce(array_agg(distinct l.lexeme) filter (where l.lexeme is not null), '{}')
     into v_best, v_found
     from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
@@ -19062,7 +19144,6 @@ begin
       -- vectors
       ('create_embedder', 'ragdb_writer'),
       ('bind_embedder', 'ragdb_writer'),
-      ('corpus_embedder', 'ragdb_reader'),
       ('list_embedders', 'ragdb_reader'),
       ('embed_corpus', 'ragdb_reader'),
       ('reembed_corpus', 'ragdb_reader'),
@@ -19238,7 +19319,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source b0108d2b81f6a1d8';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2c663ee9aece65df';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

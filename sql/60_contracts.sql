@@ -437,6 +437,8 @@ begin atomic
     where n.is_sound and (n.keys ->> c.key) ~ '\S' is not true
       and not (c.type in ('integer', 'number', 'choice') and n.keys ? c.key)
     -- names
+    union all select 'contract-name-too-long', 'error', n.node_no, 'name', 'the name of a ' || n.node || ' has ' || pg_catalog.length(n.name) || ' characters', 'a name has at most 200'
+    from n where pg_catalog.length(n.name) > 200
     union all select 'rag-duplicate-' || n.node || '-name', 'error', n.node_no, 'name', n.title || ' is declared twice',
       'the first is ' || coalesce('in line ' || n.first_line, 'node ' || n.first_no)
     from (select n.*, pg_catalog.first_value(n.line) over same as first_line, pg_catalog.first_value(n.node_no) over same as first_no,

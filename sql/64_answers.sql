@@ -15,21 +15,17 @@ return pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
 comment on function ragdb._support_form(text) is
   'Returns a text as lexical support compares it: NFKC, case folded, punctuation and white space one space.';
 
--- Offsets arrive in the unit of whoever made them; here they are code points. Null is no boundary of a character.
-create or replace function ragdb._code_point_offset(text text, "offset" bigint, unit text) returns integer
+-- Offsets arrive in the unit of whoever made them; here they are code points.
+create or replace function ragdb._code_point_offsets(text text, unit text) returns integer[]
 language sql immutable parallel safe
-return case
-  when _code_point_offset."offset" = 0 then 0
-  when unit = 'codepoint' then case when _code_point_offset."offset" between 0 and pg_catalog.length(text) then _code_point_offset."offset"::integer end
-  else (
-    select u.n::integer from (
-      select c.n, pg_catalog.sum(case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
-        else pg_catalog.octet_length(c.c) end) over (order by c.n) as units
-      from pg_catalog.string_to_table(text, null) with ordinality c (c, n)) u
-    where u.units = _code_point_offset."offset")
-end;
-comment on function ragdb._code_point_offset(text, bigint, text) is
-  'Returns an offset in code points given one in the unit codepoint, utf16 or byte; null outside the text or inside a character.';
+return array(
+  select case w.i when 1 then c.n - 1 end
+  from pg_catalog.string_to_table(_code_point_offsets.text, null) with ordinality c (c, n)
+    cross join lateral pg_catalog.generate_series(1, case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
+      else pg_catalog.octet_length(c.c) end) w (i)
+  order by c.n, w.i) || pg_catalog.length(_code_point_offsets.text);
+comment on function ragdb._code_point_offsets(text, text) is
+  'Returns the code points before each offset, from 0, of a text in the unit utf16 or byte; null inside a character.';
 
 create or replace function ragdb._diagnostic(code text, message text, span_index integer default null, chunk_id text default null)
 returns jsonb
@@ -74,6 +70,11 @@ declare
   v_policy jsonb := coalesce(contract -> 'evidencePolicy', '{}');
   v_diagnostics jsonb[] := '{}';
   v_chunks jsonb;
+  v_by_id jsonb;
+  v_texts text[];
+  v_forms jsonb;
+  v_length integer;
+  v_offsets integer[];
   v_span record;
   v_id text;
   v_ids text[];
@@ -107,6 +108,19 @@ begin
         coalesce(retrieval ->> 'error', 'the retrieval is no {"query", "chunks"} with sound chunks'))));
   end if;
   v_chunks := retrieval -> 'chunks';
+  v_by_id := (select coalesce(jsonb_object_agg(c.v ->> 'id', c.v), '{}') from jsonb_array_elements(v_chunks) c (v));
+  if v_supports then
+    v_forms := (
+      select coalesce(jsonb_object_agg(i.id, ragdb._support_form(v_by_id -> i.id ->> 'text')), '{}')
+      from (select distinct p #>> '{}' as id from jsonb_path_query(contract, '$.groundingSpans[*].chunkIds[*]', silent => true) p) i
+      where v_by_id ? i.id);
+  end if;
+  v_length := coalesce(length(v_answer), 0);
+  if v_length = coalesce(octet_length(v_answer), 0) then
+    v_unit := 'codepoint';
+  elsif v_unit <> 'codepoint' then
+    v_offsets := ragdb._code_point_offsets(v_answer, v_unit);
+  end if;
   if v_answer is null or ragdb._without_space(v_answer) = '' then
     v_diagnostics := v_diagnostics || ragdb._diagnostic('ANSWER_EMPTY', 'the answer is empty');
   end if;
@@ -131,9 +145,13 @@ begin
       select s.n::integer - 1 as i, s.v, coalesce((s.v ->> 'required') = 'true', false) as required
       from jsonb_array_elements(coalesce(contract -> 'groundingSpans', '[]')) with ordinality s (v, n) order by s.n
     loop
-      v_start := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'start', 0, 1e9), v_unit);
-      v_end := ragdb._code_point_offset(coalesce(v_answer, ''), ragdb._whole(v_span.v ->> 'end', 0, 1e9), v_unit);
-      if v_start is null or v_end is null or v_start >= v_end or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
+      v_start := ragdb._whole(v_span.v ->> 'start', 0, 1e9);
+      v_end := ragdb._whole(v_span.v ->> 'end', 0, 1e9);
+      if v_unit <> 'codepoint' then
+        v_start := v_offsets[v_start + 1];
+        v_end := v_offsets[v_end + 1];
+      end if;
+      if v_start is null or v_end is null or v_start >= v_end or v_end > v_length or jsonb_typeof(v_span.v -> 'chunkIds') is distinct from 'array'
         or jsonb_path_exists(v_span.v, '$.chunkIds[*] ? (@.type() != "string")')
       then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_INVALID',
@@ -142,16 +160,17 @@ begin
       end if;
       v_ids := '{}';
       for v_id in select c.v from jsonb_array_elements_text(v_span.v -> 'chunkIds') with ordinality c (v, n) order by c.n loop
-        if exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = v_id) then
+        if v_by_id ? v_id then
           v_ids := v_ids || v_id;
         else
           v_diagnostics := v_diagnostics || ragdb._diagnostic('CHUNK_REF_UNKNOWN', 'chunk ' || ragdb._quote(v_id) || ' was not retrieved', v_span.i, v_id);
         end if;
       end loop;
+      v_texts := array(select v_by_id -> i ->> 'text' from unnest(v_ids) i);
       -- of every span, also of one that is refused below: a number without a chunk is not in one
       for v_number in select (regexp_matches(substr(v_answer, v_start + 1, v_end - v_start), '[0-9]+(?:[.,][0-9]+)*', 'g'))[1] loop
-        v_numbers := v_numbers and exists (select from jsonb_array_elements(v_chunks) c
-          where c ->> 'id' = any (v_ids) and c ->> 'text' ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
+        v_numbers := v_numbers and exists (select from unnest(v_texts) t (text)
+          where t.text ~ ('(^|[^0-9.,]|[^0-9][.,])' || replace(v_number, '.', '\.') || '($|[^0-9.,]|[.,]($|[^0-9]))'));
       end loop;
       if v_ids = '{}' then
         v_diagnostics := v_diagnostics || case when v_span.required then ragdb._diagnostic('CITATION_REQUIRED', 'a required span has no retrieved chunk', v_span.i)
@@ -159,14 +178,13 @@ begin
         continue;
       end if;
       v_cited := v_cited || array(select i from unnest(v_ids) i where i <> all (v_cited));
-      if v_cites and not exists (select from jsonb_array_elements(v_chunks) c where c ->> 'id' = any (v_ids) and ragdb._is_cited(c -> 'citation')) then
+      if v_cites and not exists (select from unnest(v_ids) i where ragdb._is_cited(v_by_id -> i -> 'citation')) then
         v_diagnostics := v_diagnostics || ragdb._diagnostic('CITATION_REQUIRED', 'no chunk of a span has a uri or locator', v_span.i);
         continue;
       end if;
       if v_supports then
         v_form := ragdb._support_form(substr(v_answer, v_start + 1, v_end - v_start));
-        if v_form = '' or not exists (select from jsonb_array_elements(v_chunks) c
-            where c ->> 'id' = any (v_ids) and strpos(ragdb._support_form(c ->> 'text'), v_form) > 0) then
+        if v_form = '' or not exists (select from unnest(v_ids) i where strpos(v_forms ->> i, v_form) > 0) then
           v_diagnostics := v_diagnostics || ragdb._diagnostic('SPAN_TEXT_UNSUPPORTED', 'the text of a span is in none of its chunks', v_span.i);
           continue;
         end if;
@@ -230,31 +248,32 @@ comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}: passed, status (grounded, abstained, partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, location and lexical support, not entailment. Raises RG442.';
 
 -- Each marker grounds the text since the one before it; markers with nothing but punctuation between ground the same.
+-- The answer is cut up at once: to look for each marker anew is to read the answer as often as it has markers.
 create or replace function ragdb._markers(answer text)
 returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_marker text := '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]';
-  v_from integer := 1;
-  v_at integer;
-  v_end integer;
-  v_gap text;
+  v_from integer := 0;
+  v_marker record;
 begin
+  for v_marker in
+    select p.nth, coalesce(string_agg(p.said, '' order by p.n), '') as gap, max(p.marker) as marker, max(p.stop)::integer as stop
+    from (
+      select t.part[1] as marker, t.part[2] as said, t.n, sum(length(coalesce(t.part[1], t.part[2]))) over (order by t.n) as stop,
+        count(t.part[1]) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
+      from regexp_matches(answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality t (part, n)) p
+    group by p.nth having max(p.marker) is not null order by p.nth
   loop
-    v_at := regexp_instr(answer, v_marker, v_from);
-    exit when coalesce(v_at, 0) = 0;
-    v_end := regexp_instr(answer, v_marker, v_from, 1, 1);
-    v_gap := substr(answer, v_from, v_at - v_from);
-    if v_gap !~ '^[ \t.,;:!?]*$' or v_from = 1 then
-      start_offset := v_from - 1 + length(v_gap) - length(regexp_replace(v_gap, '^[[:space:].!?]+', ''));
-      end_offset := v_from - 1 + length(regexp_replace(v_gap, '[[:space:]]+$', ''));
+    if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then
+      start_offset := v_from + length(v_marker.gap) - length(regexp_replace(v_marker.gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from + length(regexp_replace(v_marker.gap, '[[:space:]]+$', ''));
     end if;
-    marker_offset := v_at - 1;
+    marker_offset := v_marker.stop - length(v_marker.marker);
     return query select m.n::integer, _markers.start_offset, _markers.end_offset, _markers.marker_offset
-      from regexp_split_to_table(substr(answer, v_at + 1, v_end - v_at - 2), '[ \t]*,[ \t]*') m (n);
-    v_from := v_end;
+      from regexp_split_to_table(btrim(v_marker.marker, '[]'), '[ \t]*,[ \t]*') m (n);
+    v_from := v_marker.stop;
   end loop;
 end $$;
 comment on function ragdb._markers(text) is

@@ -253,8 +253,8 @@ create or replace function ragdb._case_labels(declared ragdb.contract_nodes, cor
 returns setof ragdb.eval_label
 language sql stable parallel safe
 begin atomic
-  select _case_labels.case_no, s.n::integer, s.source, null::integer, null::integer, 1, null::bytea, null::integer, null::boolean
-  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]')) with ordinality s (source, n)
+  select _case_labels.case_no, pg_catalog.min(s.n)::integer, s.source, null::integer, null::integer, 1, null::bytea, null::integer, null::boolean
+  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]')) with ordinality s (source, n) group by s.source
   union all
   select _case_labels.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null, null
   from ragdb.eval_labels l where _case_labels.is_imported and l.corpus_id = _case_labels.corpus_id
@@ -294,6 +294,7 @@ begin
     select c.n, case
       when jsonb_typeof(c.v) <> 'object' then 'is no object'
       when coalesce(c.v ->> 'name', '') !~ '\S' then 'has no name'
+      when length(c.v ->> 'name') > 200 then 'has a name of more than 200 characters'
       when coalesce(c.v ->> 'query', '') !~ '\S' then 'has no query'
       when jsonb_typeof(coalesce(c.v -> 'tags', '[]')) <> 'array' or jsonb_typeof(coalesce(c.v -> 'labels', '[]')) <> 'array' then 'has tags or labels that are no list'
       when row_number() over (partition by c.v ->> 'name' order by c.n) > 1 then 'has the name of another'
@@ -302,6 +303,8 @@ begin
           or (l ->> 'start' is null) <> (l ->> 'end' is null)
           or (l ->> 'start' is not null and coalesce(ragdb._whole(l ->> 'start', 0, 1e9) >= ragdb._whole(l ->> 'end', 0, 1e9), true)))
         then 'has a label without a source, a whole grade, or a span 0 <= start < end'
+      when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
+        group by l ->> 'source', l ->> 'start', l ->> 'end' having count(*) > 1) then 'has a label twice'
     end as why
     from jsonb_array_elements(cases) with ordinality c (v, n) order by c.n
   loop

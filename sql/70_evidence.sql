@@ -53,7 +53,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_canonical text := 'corpus ' || ragdb._evidence_field(corpus);
+  v_parts text[] := array['corpus ' || ragdb._evidence_field(corpus)];
+  v_length integer := length(v_parts[1]);
+  v_canonical text;
   v_chunks jsonb[] := '{}';
   v_omitted jsonb[] := '{}';
   v_is_full boolean := false;
@@ -65,14 +67,18 @@ declare
   v_marked text;
 begin
   for v_item in select i.item from jsonb_array_elements(items) with ordinality i (item, n) order by i.n loop
+    if v_is_full then
+      v_omitted := v_omitted || jsonb_build_object('source_id', v_item -> 'source_id', 'chunk_id', v_item -> 'chunk_id',
+        'reason', 'budget');
+      continue;
+    end if;
     v_head := E'\n\n### ' || cardinality(v_chunks) + 1 || ' source_id=' || ragdb._evidence_field(v_item ->> 'source_id')
       || ' chunk_id=' || ragdb._evidence_field(v_item ->> 'chunk_id');
     v_text := rtrim(E'\n' || ragdb._evidence_text(v_item ->> 'text'), E'\n');
-    v_room := max_characters - length(v_canonical) - length(v_head);
-    if v_is_full then
-      null;
-    elsif max_characters is null or length(v_text) <= v_room then
-      v_canonical := v_canonical || v_head || v_text;
+    v_room := max_characters - v_length - length(v_head);
+    if max_characters is null or length(v_text) <= v_room then
+      v_parts := v_parts || (v_head || v_text);
+      v_length := v_length + length(v_head) + length(v_text);
       v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1, 'is_cut', false) || v_item);
       continue;
     else
@@ -86,7 +92,7 @@ begin
         v_marked := null;
       end loop;
       if v_marked <> '' then
-        v_canonical := v_canonical || v_head || E'\n' || v_marked || E'\n[truncated]';
+        v_parts := v_parts || (v_head || E'\n' || v_marked || E'\n[truncated]');
         v_chunks := v_chunks || (jsonb_build_object('n', cardinality(v_chunks) + 1) || v_item
           || jsonb_build_object('is_cut', true, 'text', left(v_item ->> 'text', v_cut)));
         continue;
@@ -95,6 +101,7 @@ begin
     v_omitted := v_omitted || jsonb_build_object('source_id', v_item -> 'source_id', 'chunk_id', v_item -> 'chunk_id',
       'reason', 'budget');
   end loop;
+  v_canonical := array_to_string(v_parts, '');
   return jsonb_build_object(
     'corpus', corpus,
     'canonical_text', v_canonical,

@@ -258,8 +258,8 @@ returns table (n integer, is_marker boolean, source_id text, chunk_id text, quot
   answer_start jsonb, answer_end jsonb)
 language sql immutable parallel safe
 begin atomic
-  with chunk as (
-    select c.n::integer as n, c.chunk ->> 'chunk_id' as chunk_id
+  with chunk as materialized (
+    select c.n::integer as n, c.chunk ->> 'chunk_id' as chunk_id, 'doc:' || c.n - 1 as place
     from pg_catalog.jsonb_array_elements(_cited.evidence -> 'chunks') with ordinality c (chunk, n)
   ), listed as (
     select c.n - 1 as n, c.citation
@@ -301,12 +301,15 @@ begin atomic
     from block b
       cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(b.block -> 'citations') = 'array'
         then b.block -> 'citations' else '[]' end) with ordinality c (citation, n)
-  ), resolved as (
-    select r.n, r.source_id, coalesce(
-        (select c.chunk_id from chunk c where c.chunk_id = r.id limit 1),
-        (select c.chunk_id from chunk c where 'doc:' || c.n - 1 = pg_catalog.replace(r.id, 'doc_', 'doc:')), r.id) as chunk_id,
+  ), resolved as materialized (
+    select r.n, r.source_id, case when k.chunk_id is null then coalesce(p.chunk_id, r.id) else r.id end as chunk_id,
       r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
     from reference r
+      left join (select distinct c.chunk_id from chunk c) k on k.chunk_id = r.id
+      left join chunk p on p.place = pg_catalog.replace(r.id, 'doc_', 'doc:')
+  ), quoted as materialized (
+    select pg_catalog.range_agg(pg_catalog.int4range(ragdb._integer(r.answer_start), ragdb._integer(r.answer_end))) as spans
+    from resolved r where r.quote is not null and ragdb._integer(r.answer_start) < ragdb._integer(r.answer_end)
   )
   select r.n, false, r.source_id, r.chunk_id, r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
   from resolved r
@@ -317,9 +320,7 @@ begin atomic
     pg_catalog.to_jsonb(m.start_offset), pg_catalog.to_jsonb(m.end_offset)
   from ragdb._markers(ragdb._answer_text(_cited.output)) m left join chunk c on c.n = m.n
   -- what looks like a marker inside a sentence that is quoted is the source's
-  where not exists (select from resolved r
-    where r.quote is not null and m.marker_offset >= ragdb._integer(r.answer_start)
-      and m.marker_offset < ragdb._integer(r.answer_end));
+  where not coalesce(m.marker_offset <@ (select q.spans from quoted q), false);
 end;
 comment on function ragdb._cited(jsonb, jsonb) is
   'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or Anthropic''s, then the [n] markers of its answer.';
@@ -425,22 +426,33 @@ return array(
 comment on function ragdb._terms_of(text) is
   'Returns the identifiers of a text: words of letters with digits or underscores.';
 
--- What a trace saw of the chunks that are cited, and what they are now.
-create or replace function ragdb._cited_hits(trace ragdb.retrieval_traces, chunk_ids text[])
-returns table (chunk_id text, is_retrieved boolean, is_changed boolean, is_admissible boolean)
+-- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what was cut is a beginning
+-- also where a mark was cut off. The backslash before what imitates a pack depends on where the line was cut.
+create or replace function ragdb._begins(said text, text text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
+  normalize(pg_catalog.replace(ragdb._evidence_text(text), '\', ''), nfd),
+  normalize(pg_catalog.replace(ragdb._evidence_text(said), '\', ''), nfd));
+comment on function ragdb._begins(text, text) is
+  'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
+
+-- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not the key to sign it.
+create or replace function ragdb._cited_hit(
+  trace ragdb.retrieval_traces, chunk_id text, said text,
+  out is_retrieved boolean, out is_changed boolean, out is_said boolean, out is_admissible boolean)
 language sql stable parallel safe
 begin atomic
-  select u.id, h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
-    (_cited_hits.trace).is_admissible and exists (select from ragdb.slices s
-      where s.corpus_id = (_cited_hits.trace).corpus_id and s.slice_id = (_cited_hits.trace).slice_id
-        and u.id = any (s.chunk_ids))
-  from pg_catalog.unnest(_cited_hits.chunk_ids) u (id)
-    left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hits.trace).corpus_id
-      and h.trace_id = (_cited_hits.trace).id and h.created_at = (_cited_hits.trace).created_at and h.chunk_id = u.id
-    left join ragdb.chunks c on c.corpus_id = (_cited_hits.trace).corpus_id and c.chunk_id = u.id;
+  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash, coalesce(ragdb._begins(_cited_hit.said, c.text), false),
+    (_cited_hit.trace).is_admissible and exists (select from ragdb.slices s
+      where s.corpus_id = (_cited_hit.trace).corpus_id and s.slice_id = (_cited_hit.trace).slice_id
+        and _cited_hit.chunk_id = any (s.chunk_ids))
+  from (select) u
+    left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hit.trace).corpus_id
+      and h.trace_id = (_cited_hit.trace).id and h.created_at = (_cited_hit.trace).created_at and h.chunk_id = _cited_hit.chunk_id
+    left join ragdb.chunks c on c.corpus_id = (_cited_hit.trace).corpus_id and c.chunk_id = _cited_hit.chunk_id;
 end;
-comment on function ragdb._cited_hits(ragdb.retrieval_traces, text[]) is
-  'Returns for each cited chunk whether a trace retrieved it, whether it has changed or gone since, and whether the slice of the trace admits it.';
+comment on function ragdb._cited_hit(ragdb.retrieval_traces, text, text) is
+  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, whether it says what the evidence has it say, and whether the slice of the trace admits it.';
 
 -- A quote that begins in one chunk and ends in another is in neither.
 create or replace function ragdb._crosses(quote text, chunk_id text, evidence jsonb) returns text
@@ -494,13 +506,14 @@ declare
   v_cited record;
   v_hit record;
   v_is_admissible boolean := false;
+  v_is_verified boolean;
   v_found record;
   v_text text;
   v_at_start integer;
   v_at_end integer;
   v_letters text;
   v_missing text;
-  v_is_covered boolean[];
+  v_said int4multirange := '{}';
   v_covered integer;
   v_all integer;
   v_problems integer;
@@ -513,7 +526,7 @@ begin
   if require_citations is null or require_admissible is null or min_coverage is null or not min_coverage between 0 and 1
       or min_quote is null or min_quote not between 1 and 1000 then
     raise exception 'an argument of check_citations is null or out of range'
-      using errcode = 'RG400', detail = 'min_coverage is % of 0 to 1, min_quote 1 to 1000 letters, the others true or false',
+      using errcode = 'RG400', detail = 'min_coverage is 0 to 1, min_quote 1 to 1000 letters, the others true or false',
             hint = 'leave an argument out for its default';
   end if;
   v_trace_id := coalesce(trace_id, ragdb._trace_of(v_evidence));
@@ -523,23 +536,38 @@ begin
   if output -> 'insufficient_evidence' = 'true' then
     return;
   end if;
-  v_is_covered := array_fill(false, array[greatest(coalesce(length(v_answer), 0), 1)]);
-  for v_cited in select c.* from ragdb._cited(output, v_evidence) c order by c.n, c.chunk_id loop
+  for v_cited in
+    -- read once: an answer may have hundreds of citations, and a pack hundreds of chunks
+    with cited as materialized (
+      select c.* from ragdb._cited(output, v_evidence) c
+    ), evidence as materialized (
+      select k.chunk ->> 'chunk_id' as chunk_id, k.chunk ->> 'source_id' as source_id, k.chunk ->> 'text' as text, k.chunk - 'text' as chunk, k.n
+      from jsonb_array_elements(v_evidence -> 'chunks') with ordinality k (chunk, n)
+    ), first as materialized (
+      select distinct on (e.chunk_id) e.* from evidence e order by e.chunk_id, e.n
+    ), of_source as materialized (
+      select distinct on (e.chunk_id, e.source_id) e.* from evidence e order by e.chunk_id, e.source_id, e.n
+    ), of_span as materialized (
+      select c.answer_start, c.answer_end, array_agg(e.text order by e.n) as texts
+      from (select distinct c.answer_start, c.answer_end, c.chunk_id from cited c) c join evidence e using (chunk_id)
+      where c.answer_start is not null and c.answer_end is not null group by 1, 2
+    )
+    select c.*, coalesce(s.text, f.text) as text, coalesce(s.source_id, f.source_id) as found_source,
+      coalesce(s.chunk, f.chunk) as chunk, a.texts
+    from cited c
+      left join first f on f.chunk_id = c.chunk_id and c.source_id is null
+      left join of_source s on s.chunk_id = c.chunk_id and s.source_id = c.source_id
+      left join of_span a on (a.answer_start, a.answer_end) = (c.answer_start, c.answer_end)
+    order by c.n, c.chunk_id
+  loop
     citation := v_cited.n;
     source_id := v_cited.source_id;
     chunk_id := v_cited.chunk_id;
     method := null; start_offset := null; end_offset := null; similarity := null;
     is_advisory := false;
     v_problems := 0;
-    v_text := null;
-    select k.chunk ->> 'text', coalesce(v_cited.source_id, k.chunk ->> 'source_id'),
-        coalesce(check_citations.trace_id, ragdb._trace_of(k.chunk), ragdb._trace_of(v_evidence))
-      into v_text, source_id, v_trace_id
-      from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
-      where k.chunk ->> 'chunk_id' = v_cited.chunk_id
-        and (v_cited.source_id is null or k.chunk ->> 'source_id' = v_cited.source_id) limit 1;
+    v_text := v_cited.text;
     if v_text is null then
-      source_id := v_cited.source_id;
       code := case when v_cited.is_marker then 'MARKER_UNRESOLVED' else 'CITE_UNKNOWN' end;
       message := case when v_cited.is_marker then 'marker ' || v_cited.chunk_id || ' names no chunk of the evidence'
         else 'the evidence has no chunk ' || ragdb._quote(v_cited.chunk_id)
@@ -547,16 +575,22 @@ begin
       return next;
       continue;
     end if;
+    source_id := v_cited.found_source;
+    v_trace_id := coalesce(check_citations.trace_id, ragdb._trace_of(v_cited.chunk), ragdb._trace_of(v_evidence));
     if v_trace_id is distinct from v_trace.id then
       v_trace := null;
       v_is_admissible := false;
       if v_trace_id is not null then
         v_trace := ragdb._open_trace(v_trace_id);
       end if;
+      v_is_verified := null;
     end if;
     if v_trace.id is not null then
-      select h.* into v_hit from ragdb._cited_hits(v_trace, array[v_cited.chunk_id]) h;
-      v_is_admissible := v_hit.is_admissible;
+      select h.* into v_hit from ragdb._cited_hit(v_trace, v_cited.chunk_id, v_text) h;
+      if v_hit.is_admissible and v_is_verified is null then
+        v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v where not v.is_intact);
+      end if;
+      v_is_admissible := v_hit.is_admissible and v_is_verified;
       if not v_hit.is_retrieved then
         code := 'CITE_NOT_RETRIEVED';
         message := 'the trace did not retrieve this chunk';
@@ -565,6 +599,11 @@ begin
       elsif v_hit.is_changed then
         code := 'CITE_STALE';
         message := 'the chunk has changed or gone since the trace';
+        v_problems := v_problems + 1;
+        return next;
+      elsif not v_hit.is_said then
+        code := 'CITE_NOT_RETRIEVED';
+        message := 'the trace retrieved this chunk with another text';
         v_problems := v_problems + 1;
         return next;
       end if;
@@ -636,10 +675,7 @@ begin
         return next;
       else
         -- of all chunks cited for the same span one must have it
-        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), array(
-          select k.chunk ->> 'text' from ragdb._cited(output, v_evidence) o
-            join jsonb_array_elements(v_evidence -> 'chunks') k (chunk) on k.chunk ->> 'chunk_id' = o.chunk_id
-          where (o.answer_start, o.answer_end) = (v_cited.answer_start, v_cited.answer_end)));
+        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), v_cited.texts);
         if v_missing is not null then
           code := 'NUMBER_UNSUPPORTED';
           message := 'the answer says ' || ragdb._quote(v_missing) || ' here and the cited chunk does not';
@@ -647,9 +683,7 @@ begin
           return next;
         end if;
         if v_problems = 0 then
-          for v_at in v_at_start + 1 .. v_at_end loop
-            v_is_covered[v_at] := true;
-          end loop;
+          v_said := v_said + int4multirange(int4range(v_at_start, v_at_end));
         end if;
       end if;
     end if;
@@ -668,16 +702,11 @@ begin
   end if;
   if min_coverage > 0 then
     -- markers are no part of what is said
-    v_text := coalesce(v_answer, '');
-    loop
-      v_at_start := regexp_instr(v_text, '\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\]');
-      exit when v_at_start = 0;
-      v_at_end := strpos(substr(v_text, v_at_start), ']');
-      v_text := overlay(v_text placing repeat(' ', v_at_end) from v_at_start for v_at_end);
-    end loop;
-    select count(*) filter (where v_is_covered[c.n]), count(*) into v_covered, v_all
-      from regexp_split_to_table(v_text, '') with ordinality c (letter, n)
-      where c.letter ~ '\S';
+    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))), '' order by t.n), '') into v_text
+      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality t (part, n);
+    v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
+    select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)), '\s+', '', 'g'))), 0)
+      into v_covered from unnest(v_said) r;
     if v_covered < min_coverage * v_all or v_all = 0 then
       code := 'COVERAGE_BELOW_THRESHOLD';
       message := v_covered || ' of ' || v_all || ' characters of the answer are cited';

@@ -258,6 +258,22 @@ def test_an_answer_is_judged(
     assert found["passed"] is (codes == [])
 
 
+@pytest.mark.parametrize(
+    ("unit", "codec", "width"), [("utf16", "utf-16-le", 2), ("byte", "utf-8", 1)]
+)
+def test_spans_are_counted_in_the_unit_of_their_maker(
+    db: Connection, unit: str, codec: str, width: int
+) -> None:
+    text = "Zürich 𝄞 zahlt é."
+    ends = [len(text[:n].encode(codec)) // width for n in range(len(text) + 1)]
+    for start in range(ends[-1] + 2):
+        spans = [(start, end, ["c"], False) for end in range(1, ends[-1] + 2)]
+        found = answer(db, text, spans, [chunk("c", text)], unit=unit, lexicalSupport=False)
+        refused = {d["spanIndex"] for d in found["diagnostics"] if d["code"] == "SPAN_INVALID"}
+        sound = {i for i, s in enumerate(spans) if {start, s[1]} <= set(ends) and start < s[1]}
+        assert refused == set(range(len(spans))) - sound
+
+
 def test_a_span_fits_into_one_chunk_and_sources_stand_as_they_are_cited(any_db: Connection) -> None:
     text = "Exceptions need approval. Refunds are allowed for 30 days."
     spans = [(0, 25, ["exceptions"], True), (26, 58, ["refunds"], True)]

@@ -52,6 +52,7 @@ BREACHES = {
     "rag-corpus-name-invalid": ("corpus name=Docs", 'corpus name="…"'),
     "rag-corpus-refresh-invalid": ("refresh=24h", "refresh=soon"),
     "rag-duplicate-corpus-name": ("embed name=E", "corpus name=DOCS\nembed name=E"),
+    "contract-name-too-long": ("rag name=A", "rag name=" + "A" * 201),
     "rag-duplicate-embed-name": ("retriever name=R", "embed name=E\nretriever name=R"),
     "rag-duplicate-retriever-name": ("rag name=A", "retriever name=R corpus=Docs\nrag name=A"),
     "rag-duplicate-rag-name": ("tool name=T", "rag name=A retriever=R\ntool name=T"),

@@ -267,6 +267,12 @@ def test_a_labelled_span_survives_another_chunking_and_not_another_text(any_db: 
     assert results(any_db, found["run_id"]) == [("label", "STALE_LABEL")]
 
 
+def test_a_source_listed_twice_is_one_label(db: Connection) -> None:
+    twice = REFUNDS.replace("topK=1", "topK=5").replace("sources=", "sources=docs/refunds.md,")
+    found = metrics(db, run(db, contract(twice))["run_id"])
+    assert (found["precision@5"], found["recall@5"]) == (0.2, 1)
+
+
 def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None:
     apply(any_db, contract(""))
     put(any_db, TEXTS)
@@ -287,6 +293,8 @@ def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None
         [{"name": "a", "query": "q", "labels": [{"source": "s", "start": 3}]}],
         [{"name": "a", "query": "q", "labels": [{"source": "s", "start": 3, "end": 3}]}],
         [{"name": "a", "query": "q", "labels": [{"source": "s", "grade": 1.5}]}],
+        [{"name": "a", "query": "q", "labels": [{"source": "s"}, {"source": "s", "grade": 2}]}],
+        [{"name": "".join(map(chr, range(4096, 8192))), "query": "q"}],
     ],
 )
 def test_cases_that_cannot_be_meant_are_refused(any_db: Connection, cases: Any) -> None:
