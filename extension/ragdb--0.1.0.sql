@@ -1086,6 +1086,17 @@ create table ragdb.term_blocks (
 alter table ragdb.term_blocks alter scores set storage external;
 alter table ragdb.lexemes add column block_weight float8;
 
+---- migrations/versions/0015_languages.sql
+
+-- How many documents of a corpus are in a language, counted as they come and go: to count them anew read them all.
+alter table ragdb.corpora add column languages jsonb not null default '{}'
+  constraint corpora_languages_are_counts check (jsonb_typeof(languages) = 'object');
+update ragdb.corpora c
+  set languages = coalesce((
+    select jsonb_object_agg(l.language, l.documents)
+    from (select d.language, count(*) as documents from ragdb.documents d
+      where d.corpus_id = c.corpus_id and d.language is not null group by d.language) l), '{}');
+
 ---- sql/05_errors.sql
 
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from it.
@@ -1345,6 +1356,7 @@ comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
+comment on column ragdb.corpora.languages is 'Documents by language, an object of counts over 0; those of no language are not in it.';
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
@@ -1453,9 +1465,7 @@ returns table (name text, title text, documents integer, chunks integer, tokens 
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select d.language from ragdb.documents d
-      where d.corpus_id = c.corpus_id and d.language is not null
-      group by d.language order by count(*) desc, d.language collate "C" limit 1),
+    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc, l.key collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
@@ -1816,6 +1826,37 @@ end $$;
 comment on function ragdb._check_documents(jsonb) is
   'Raises RG409, RG412 or RG413 with the position and the field when documents are not what ragdb.put_documents takes.';
 
+create or replace function ragdb._document_languages(corpus_id integer, doc_nos integer[]) returns jsonb
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(l.language, l.documents), '{}')
+  from (
+    select d.language, count(*) as documents
+    from pg_catalog.unnest(_document_languages.doc_nos) x (doc_no)
+      cross join lateral (select o.language from ragdb.documents o
+        where o.corpus_id = _document_languages.corpus_id and o.doc_no = x.doc_no offset 0) d
+    where d.language is not null
+    group by d.language) l);
+comment on function ragdb._document_languages(integer, integer[]) is
+  'Counts some documents of a corpus by language, those of none left out.';
+
+create or replace function ragdb._recounted(counts jsonb, gone jsonb, come jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_object_agg(n.key, n.count), '{}')
+  from (
+    select c.key, sum(c.count) as count
+    from (
+      select l.key, l.value::integer as count from pg_catalog.jsonb_each_text(_recounted.counts) l
+      union all
+      select l.key, -l.value::integer from pg_catalog.jsonb_each_text(_recounted.gone) l
+      union all
+      select l.key, l.value::integer from pg_catalog.jsonb_each_text(_recounted.come) l) c
+    group by c.key
+    having sum(c.count) <> 0) n);
+comment on function ragdb._recounted(jsonb, jsonb, jsonb) is
+  'Returns counts by key without what is gone and with what has come.';
+
 create or replace function ragdb._drop_unused_blobs(cids text[]) returns void
 language sql
 begin atomic
@@ -1841,16 +1882,18 @@ begin atomic
   ), head as materialized (
     select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
     from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
+  ), above as materialized (
+    -- apart, or the join below is one of all sections of a document with each other
+    select h.chunk_no, h.doc_no, n, h.heading[1:n] as heading
+    from head h, generate_series(1, cardinality(h.heading) - 1) n
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
   select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no and c.heading <> '[]'
   union all
-  (select distinct on (h.chunk_no) a.chunk_no, h.chunk_no, 'branch'
-  from (select h.chunk_no, h.doc_no, n, h.heading[1:n] as above
-        from head h, generate_series(1, cardinality(h.heading) - 1) n) h
-    join head a on a.doc_no = h.doc_no and a.heading = h.above
-  order by h.chunk_no, h.n desc);
+  (select distinct on (o.chunk_no) a.chunk_no, o.chunk_no, 'branch'
+  from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
+  order by o.chunk_no, o.n desc);
 end;
 comment on function ragdb._document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and section below (branch).';
@@ -2012,6 +2055,7 @@ declare
   v_documents integer;
   v_tokens bigint;
   v_bytes bigint;
+  v_languages jsonb;
   v_moved text[];
   -- chunks that there shall be, in the order of their documents
   k_no integer[];
@@ -2050,7 +2094,8 @@ begin
     union
     select d.doc_no from input i join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.doc_cid
   ), old as materialized (
-    select d.* from touched t join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
+    select d.* from touched t
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = t.doc_no offset 0) d
   ), sources as (
     select o.doc_cid, s.uri, s.source_name, null as position
     from old o join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = o.doc_no
@@ -2086,6 +2131,7 @@ begin
   select coalesce(-count(*), 0), coalesce(-sum(d.tokens), 0), coalesce(-sum(d.size_bytes), 0)
     into v_documents, v_tokens, v_bytes
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
+  v_languages := ragdb._document_languages(v_id, d_no);
 
   i_doc := array(
     select x.doc_no
@@ -2149,8 +2195,8 @@ begin
     select c.doc_no, c.ordinal, to_jsonb(c.heading), c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.text,
       case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id end
     from unnest(d_no, d_state) x (doc_no, state)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
-      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = x.doc_no
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
+      cross join lateral (select h.* from ragdb.chunks h where h.corpus_id = v_id and h.doc_no = x.doc_no offset 0) c
     where x.state = 'renamed'
   ), counted as (
     select x.*, row_number() over (partition by x.doc_no, x.content_hash order by x.ordinal) - 1 as n from desired x
@@ -2161,7 +2207,8 @@ begin
         when d.chunks = 1 then d.external_id
         else d.external_id || '#' || x.ordinal + 1
       end as chunk_id
-    from counted x join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no
+    from counted x
+      cross join lateral (select o.* from ragdb.documents o where o.corpus_id = v_id and o.doc_no = x.doc_no offset 0) d
     order by x.doc_no, x.ordinal
   )
   select array_agg(x.doc_no), array_agg(x.ordinal), array_agg(x.chunk_id), array_agg(x.source), array_agg(x.heading),
@@ -2276,6 +2323,7 @@ begin
     from unnest(d_no) x (doc_no) join ragdb.documents d on d.corpus_id = v_id and d.doc_no = x.doc_no;
   update ragdb.corpora c
     set documents = c.documents + v_documents, token_count = c.token_count + v_tokens, size_bytes = c.size_bytes + v_bytes,
+      languages = ragdb._recounted(c.languages, v_languages, ragdb._document_languages(v_id, d_no)),
       next_doc_no = c.next_doc_no + v_new_docs,
       next_chunk_no = greatest(c.next_chunk_no, coalesce((select max(k) from unnest(k_no) k), 0) + 1)
     where c.corpus_id = v_id;
@@ -2730,7 +2778,8 @@ begin
   end if;
   return query
     with document as (
-      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes
+      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens, coalesce(sum(d.size_bytes), 0) as bytes,
+        ragdb._document_languages(v_id, array_agg(d.doc_no)) as languages
       from ragdb.documents d where d.corpus_id = v_id
     ), chunk as (
       select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
@@ -2786,6 +2835,8 @@ begin
       ('tokens', document.tokens, v_corpus.token_count),
       ('size_bytes', document.bytes, v_corpus.size_bytes),
       ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
+      ('languages with a wrong number of documents', 0,
+        (select count(*) from jsonb_object_keys(ragdb._recounted(v_corpus.languages, document.languages, '{}')))),
       ('chunks that are not indexed', 0, chunk.unindexed),
       ('index rows without a chunk', 0, indexed.stray),
       ('lexemes with a wrong number of chunks', 0, df.wrong),
@@ -2811,8 +2862,9 @@ begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, chunks, lexeme_count, next_term_id) = (
-      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0), 0, 0, 1
+    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
+      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0),
+        ragdb._document_languages(v_id, array_agg(d.doc_no)), 0, 0, 1
       from ragdb.documents d where d.corpus_id = v_id)
     where c.corpus_id = v_id;
   perform ragdb._index_chunks(v_id, array(
@@ -5911,6 +5963,18 @@ end $$;
 comment on function ragdb._current_space(ragdb.corpora) is
   'Returns the current space of a corpus. Raises RG415.';
 
+create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
+language sql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.*
+  from ragdb._open_corpus(corpus_embedder.corpus, 'read') c
+    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
+    join ragdb.embedders e on e.embedder_id = s.embedder_id;
+end;
+comment on function ragdb.corpus_embedder(text) is
+  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises RG400, RG404.';
+
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -8660,17 +8724,16 @@ language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', p.id),
       ragdb.turn_id(_parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case pg_catalog.lower(p.edge_type) when 'branch' then 'branch' when 'reference'
-        then 'reference'
-        when 'reply' then 'reply' else 'default' end,
+      case when pg_catalog.lower(p.edge_type) in ('branch', 'reference', 'reply')
+        then pg_catalog.lower(p.edge_type) else 'default' end,
       p.id, m.v ->> 'id'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
     cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') m (v)
     cross join lateral (
       select m.v ->> 'parent_id' as id, 'reply' as edge_type
       union all
-      select case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id'
-        else q.v #>> '{}' end,
+      select
+          case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
           case pg_catalog.jsonb_typeof(q.v) when 'object'
             then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
         from pg_catalog.jsonb_array_elements(
@@ -8758,13 +8821,12 @@ begin
   end if;
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
     from unnest(_check_turns.edges) e
-    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id
-      and t.nth = e.nth
+    left join unnest(_check_turns.turns) t on t.chunk_id = e.parent_id and t.nth = e.nth
     where e.parent_id = e.child_id or t.chunk_id is null
     order by e.nth, e.raw_child, e.raw_parent limit 1;
   if v_bad.raw_child is not null then
     raise exception 'turn % has the parent %, which is %', ragdb._quote(v_bad.raw_child),
-      ragdb._quote(v_bad.raw_parent),
+        ragdb._quote(v_bad.raw_parent),
         case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
       using errcode = 'RG412', detail = 'an edge joins two turns of one conversation',
             hint = 'put the whole conversation, or leave the parent out for a root';
@@ -8775,15 +8837,15 @@ begin
   ), turns as materialized (
     select t.chunk_id, t.raw_id from unnest(_check_turns.turns) t
   ), reached as (
-    select t.chunk_id from turns t where not exists (select from edges e
-      where e.child_id = t.chunk_id)
+    select t.chunk_id from turns t
+      where not exists (select from edges e where e.child_id = t.chunk_id)
     union
     select e.child_id from reached r join edges e on e.parent_id = r.chunk_id
   )
   -- what no root leads to is on a cycle or behind one
   select string_agg(ragdb._quote(z.raw_id), ', ') as ids into v_bad
-    from (select t.raw_id from turns t where not exists (select from reached r
-      where r.chunk_id = t.chunk_id)
+    from (select t.raw_id from turns t
+      where not exists (select from reached r where r.chunk_id = t.chunk_id)
       order by t.raw_id limit 5) z;
   if v_bad.ids is not null then
     raise exception 'replies form a cycle'
@@ -8826,12 +8888,12 @@ begin
     into v_documents
     from jsonb_array_elements(v_conversations) with ordinality c (v, n)
     left join (
-      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text, 'start',
-        z.ending - length(z.text),
-          'end', z.ending, 'heading', '[]'::jsonb, 'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
+      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text,
+          'start', z.ending - length(z.text), 'end', z.ending, 'heading', '[]'::jsonb,
+          'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
         from (
-          select t.*, sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2
-            as ending
+          select t.*,
+              sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
             from unnest(v_turns) t) z
         group by z.nth) t on t.nth = c.n - 1;
   for v_result in
@@ -8879,9 +8941,8 @@ comment on function ragdb.put_conversations(text, jsonb, boolean) is
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
 returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
-  sibling_order integer,
-  homogeneity real, temporal real, complexity real, created_at timestamptz, content_hash text,
-    text text)
+  sibling_order integer, homogeneity real, temporal real, complexity real, created_at timestamptz,
+  content_hash text, text text)
 language plpgsql stable parallel safe security definer rows 1 -- turns and chunks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8892,13 +8953,12 @@ begin
   v_corpus := ragdb._open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-      t.homogeneity, t.temporal,
-        t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
+        t.homogeneity, t.temporal, t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then
     raise exception 'turn % is not in corpus %', ragdb._quote(get_turn.chunk_id),
-      ragdb._quote(v_corpus.name)
+        ragdb._quote(v_corpus.name)
       using errcode = 'RG406', detail = 'a turn is a chunk that came with a conversation',
             hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
@@ -8943,14 +9003,15 @@ declare
 begin
   v_corpus := ragdb._open_corpus(resolve_temporal.corpus, 'read');
   if coalesce(resolve_temporal.count not between 1 and 1000, true) then
-    raise exception 'count is not 1 to 1000' using errcode = 'RG400',
-      detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
-        hint = 'ask for fewer turns';
+    raise exception 'count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+            hint = 'ask for fewer turns';
   end if;
   return query
     select c.chunk_id, t.session_id, t.created_at
-      from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) join ragdb.documents d
-        using (corpus_id, doc_no)
+      from ragdb.turns t
+        join ragdb.chunks c using (corpus_id, chunk_no)
+        join ragdb.documents d using (corpus_id, doc_no)
       where t.corpus_id = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)
@@ -9467,7 +9528,7 @@ end $$;
 comment on function ragdb._hashed_policy(jsonb) is
   'Returns a policy completed, with its reference and canonical form, registered or not. Raises RG430.';
 
--- The default policy exists without being registered.
+-- The default policy exists without being registered. A row that is not what its hashes say was edited, and is no policy.
 create or replace function ragdb._known_policy(policy_id text, params_hash text)
 returns ragdb.slice_policies
 language plpgsql stable parallel safe
@@ -9475,21 +9536,22 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy ragdb.slice_policies;
+  v_made ragdb.slice_policies;
 begin
   select p.* into v_policy from ragdb.slice_policies p
     where p.policy_id = _known_policy.policy_id and p.params_hash = _known_policy.params_hash;
-  if not found then
-    v_policy := ragdb._hashed_policy('{}');
-    if (v_policy.policy_id, v_policy.params_hash)
+  v_made := ragdb._hashed_policy(coalesce(v_policy.policy, '{}'));
+  if (v_made.policy_id, v_made.params_hash)
       is distinct from (_known_policy.policy_id, _known_policy.params_hash)
-    then
-      return null;
-    end if;
+    or (v_policy.canonical, v_policy.sha256) is distinct from (v_made.canonical, v_made.sha256)
+      and v_policy.policy_id is not null
+  then
+    return null;
   end if;
-  return v_policy;
+  return v_made;
 end $$;
 comment on function ragdb._known_policy(text, text) is
-  'Returns a policy by its reference; null when it is neither registered nor the default.';
+  'Returns a policy by its reference; null when it is neither registered nor the default, or its row is not what was registered.';
 
 -- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
 -- a policy in full.
@@ -9507,7 +9569,8 @@ begin
   if v_policy.policy_id is null then
     raise exception 'policy % with params_hash % is not registered',
         ragdb._quote(policy ->> 'policy_id'), ragdb._quote(policy ->> 'params_hash')
-      using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
+      using errcode = 'RG431',
+            detail = 'a reference needs policy_id and params_hash, and a row that is as it was registered',
             hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
   end if;
   return v_policy;
@@ -10171,7 +10234,8 @@ begin
   end if;
   v_policy := ragdb._known_policy(verify_token.policy_id, verify_token.params_hash);
   if v_policy.policy_id is null then
-    reason := format('policy_unknown: policy %s with params_hash %s is not registered',
+    reason := format('policy_unknown: policy %s with params_hash %s is not registered, or its row '
+      'was changed since',
       ragdb._quote(verify_token.policy_id), ragdb._quote(verify_token.params_hash));
     return next; return;
   end if;
@@ -10418,7 +10482,8 @@ begin
   end if;
   if _named_slice.slice_id is not null then
     slice := ragdb._stored_slice(corpus.corpus_id, _named_slice.slice_id);
-    resolved := ragdb._known_policy(slice.policy_id, slice.params_hash);
+    resolved := ragdb._resolve_policy(jsonb_build_object(
+      'policy_id', slice.policy_id, 'params_hash', slice.params_hash));
   else
     resolved := ragdb._resolve_policy(_named_slice.policy);
     slice := (ragdb._build_slice(corpus, _named_slice.anchor, resolved)).slice;
@@ -16550,6 +16615,10 @@ begin
     raise exception 'evidence has no sha256'
       using errcode = 'RG460', detail = 'the hash of a pack says later what was weighed', hint = 'pass what ragdb.build_evidence_pack() returns';
   end if;
+  if evidence ->> 'sha256' <> encode(sha256(ragdb._utf8(evidence ->> 'canonical_text')), 'hex') then
+    raise exception 'the sha256 of evidence is not that of its text'
+      using errcode = 'RG460', detail = 'it is recorded as the hash of canonical_text', hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
   -- once an upgrade has brought the tables, the first month is made here
   if to_regclass('ragdb.answer_citations_default') is null then
     perform ragdb.maintain();
@@ -19144,6 +19213,7 @@ begin
       -- vectors
       ('create_embedder', 'ragdb_writer'),
       ('bind_embedder', 'ragdb_writer'),
+      ('corpus_embedder', 'ragdb_reader'),
       ('list_embedders', 'ragdb_reader'),
       ('embed_corpus', 'ragdb_reader'),
       ('reembed_corpus', 'ragdb_reader'),
@@ -19319,7 +19389,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 2c663ee9aece65df';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source f92be8a903f59aad';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -504,7 +504,7 @@ end $$;
 comment on function ragdb._hashed_policy(jsonb) is
   'Returns a policy completed, with its reference and canonical form, registered or not. Raises RG430.';
 
--- The default policy exists without being registered.
+-- The default policy exists without being registered. A row that is not what its hashes say was edited, and is no policy.
 create or replace function ragdb._known_policy(policy_id text, params_hash text)
 returns ragdb.slice_policies
 language plpgsql stable parallel safe
@@ -512,21 +512,22 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy ragdb.slice_policies;
+  v_made ragdb.slice_policies;
 begin
   select p.* into v_policy from ragdb.slice_policies p
     where p.policy_id = _known_policy.policy_id and p.params_hash = _known_policy.params_hash;
-  if not found then
-    v_policy := ragdb._hashed_policy('{}');
-    if (v_policy.policy_id, v_policy.params_hash)
+  v_made := ragdb._hashed_policy(coalesce(v_policy.policy, '{}'));
+  if (v_made.policy_id, v_made.params_hash)
       is distinct from (_known_policy.policy_id, _known_policy.params_hash)
-    then
-      return null;
-    end if;
+    or (v_policy.canonical, v_policy.sha256) is distinct from (v_made.canonical, v_made.sha256)
+      and v_policy.policy_id is not null
+  then
+    return null;
   end if;
-  return v_policy;
+  return v_made;
 end $$;
 comment on function ragdb._known_policy(text, text) is
-  'Returns a policy by its reference; null when it is neither registered nor the default.';
+  'Returns a policy by its reference; null when it is neither registered nor the default, or its row is not what was registered.';
 
 -- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
 -- a policy in full.
@@ -544,7 +545,8 @@ begin
   if v_policy.policy_id is null then
     raise exception 'policy % with params_hash % is not registered',
         ragdb._quote(policy ->> 'policy_id'), ragdb._quote(policy ->> 'params_hash')
-      using errcode = 'RG431', detail = 'a reference needs policy_id and params_hash',
+      using errcode = 'RG431',
+            detail = 'a reference needs policy_id and params_hash, and a row that is as it was registered',
             hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
   end if;
   return v_policy;
@@ -1208,7 +1210,8 @@ begin
   end if;
   v_policy := ragdb._known_policy(verify_token.policy_id, verify_token.params_hash);
   if v_policy.policy_id is null then
-    reason := format('policy_unknown: policy %s with params_hash %s is not registered',
+    reason := format('policy_unknown: policy %s with params_hash %s is not registered, or its row '
+      'was changed since',
       ragdb._quote(verify_token.policy_id), ragdb._quote(verify_token.params_hash));
     return next; return;
   end if;

@@ -122,7 +122,8 @@ begin
   end if;
   if _named_slice.slice_id is not null then
     slice := ragdb._stored_slice(corpus.corpus_id, _named_slice.slice_id);
-    resolved := ragdb._known_policy(slice.policy_id, slice.params_hash);
+    resolved := ragdb._resolve_policy(jsonb_build_object(
+      'policy_id', slice.policy_id, 'params_hash', slice.params_hash));
   else
     resolved := ragdb._resolve_policy(_named_slice.policy);
     slice := (ragdb._build_slice(corpus, _named_slice.anchor, resolved)).slice;

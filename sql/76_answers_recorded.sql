@@ -94,6 +94,10 @@ begin
     raise exception 'evidence has no sha256'
       using errcode = 'RG460', detail = 'the hash of a pack says later what was weighed', hint = 'pass what ragdb.build_evidence_pack() returns';
   end if;
+  if evidence ->> 'sha256' <> encode(sha256(ragdb._utf8(evidence ->> 'canonical_text')), 'hex') then
+    raise exception 'the sha256 of evidence is not that of its text'
+      using errcode = 'RG460', detail = 'it is recorded as the hash of canonical_text', hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
   -- once an upgrade has brought the tables, the first month is made here
   if to_regclass('ragdb.answer_citations_default') is null then
     perform ragdb.maintain();

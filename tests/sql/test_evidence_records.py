@@ -198,6 +198,14 @@ def test_after_an_upgrade_the_first_record_makes_the_partitions(asked: Connectio
     assert answer["is_verified"]
 
 
+def test_the_hash_of_a_pack_is_that_of_its_text(asked: Connection) -> None:
+    pack = retrieved(asked)
+    for wrong in ({"sha256": "0" * 64}, {"canonical_text": pack["canonical_text"] + "."}):
+        with pytest.raises(psycopg.Error) as caught, asked.transaction():
+            scalar(asked, "select ragdb.record_gate('refunds', %s)", json.dumps(pack | wrong))
+        assert caught.value.sqlstate == "RG460"
+
+
 @pytest.mark.parametrize(
     ("call", "code"),
     [

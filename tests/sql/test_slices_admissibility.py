@@ -306,6 +306,27 @@ def test_a_valid_token_does_not_cover_changed_rows(
     assert named in (reason or "")
 
 
+@pytest.mark.parametrize("change", ["policy = policy || '{\"max_nodes\": 9}'", "sha256 = '\\x00'"])
+def test_a_policy_whose_row_was_edited_is_none(signed: Connection, change: str) -> None:
+    policy = Jsonb(
+        one(signed, 'select * from ragdb.register_policy(\'{"version": "w", "max_nodes": 2}\')')
+    )
+    made = one(signed, "select * from ragdb.export_slice('chat', %s, %s)", uuid(1), policy)
+    assert verify(signed, made) == (True, None)
+    signed.execute("alter table ragdb.slice_policies disable trigger user")
+    signed.execute(f"update ragdb.slice_policies set {change}")
+    valid, reason = verify(signed, made)
+    assert not valid
+    assert (reason or "").startswith("policy_unknown")
+    for call, values in (
+        ("build_slice('chat', %s, %s)", (uuid(1), policy)),
+        ("retrieve_slice('chat', 'refunds', %s)", (made["slice_id"],)),
+    ):
+        with pytest.raises(psycopg.Error) as caught, signed.transaction():
+            signed.execute(f"select * from ragdb.{call}", values)
+        assert caught.value.sqlstate == "RG431"
+
+
 def test_an_old_key_verifies_until_it_is_revoked(signed: Connection) -> None:
     made = export(signed)
     signed.execute("select ragdb.create_signing_key('k2')")
