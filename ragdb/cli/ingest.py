@@ -215,6 +215,8 @@ def _run(
     session: Session, db: Database, corpus: str, found: Found, options: dict[str, Any]
 ) -> Report | None:
     """The report of one run; None, once it is shown, of one that was interrupted."""
+    import psycopg
+
     from ragdb.ingest import Run
 
     with _bar(session) as progress:
@@ -225,6 +227,10 @@ def _run(
             _show(session, run.report)
             session.note("interrupted; whole documents stay")
             return None
+        except psycopg.Error:
+            # the error is shown after it
+            session.note(_summary(run.report))
+            raise
 
 
 def _embed(session: Session, corpora: set[str]) -> bool:

@@ -86,6 +86,27 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
     assert "remove it" in result.stdout
 
 
+def test_ingest_says_what_was_written_before_the_database_failed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(f"The letter {name}.")
+    put = ragdb.Database.put_documents
+
+    def fails_on_b(self: ragdb.Database, corpus: str, documents: Any, force: bool) -> Any:
+        if b"letter b" in documents.dumps(documents.obj):
+            raise psycopg.errors.DiskFull("no space left on device")
+        return put(self, corpus, documents, force)
+
+    monkeypatch.setattr("ragdb.ingest.BATCH_DOCUMENTS", 1)
+    monkeypatch.setattr(ragdb.Database, "put_documents", fails_on_b)
+    result = run("ingest", tmp_path, "-c", "docs")
+    assert result.exit_code == 3
+    counted, error = result.stderr.splitlines()
+    assert counted.startswith("docs: 1 documents (1 written, 0 unchanged, 0 failed)")
+    assert error == "ragdb: no space left on device (53100)"
+
+
 def test_ingest_exits_with_5_when_there_is_no_file(run: Run, tmp_path: Path) -> None:
     result = run("ingest", tmp_path, "--corpus", "docs", "--json")
     assert result.exit_code == 5
