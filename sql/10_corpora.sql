@@ -6,16 +6,18 @@ language sql stable parallel safe
 begin atomic
   select case
     when nullif(pg_catalog.current_setting('ragdb.now', true), '') is not null
-      and exists (select from ragdb.settings s where s.key = 'allow_test_clock' and s.value = 'true'::jsonb)
+      and exists (select from ragdb.settings s where s.key = 'allow_test_clock'
+        and s.value = 'true'::jsonb)
     then pg_catalog.current_setting('ragdb.now', true)::timestamptz
     else pg_catalog.clock_timestamp()
   end;
 end;
 comment on function ragdb._now() is
-  'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock is true.';
+  'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
+  'is true.';
 
--- Inside a definer function current_user is the owner and session_user ignores `set role`; only `set role`,
--- which checks membership, can move this one.
+-- Inside a definer function current_user is the owner and session_user ignores `set role`; only
+-- `set role`, which checks membership, can move this one.
 create or replace function ragdb._caller() returns text
 language sql stable parallel safe
 return coalesce(nullif(pg_catalog.current_setting('role'), 'none'), session_user);
@@ -29,9 +31,11 @@ return case
   when pg_catalog.length(value) > 80 then '"' || pg_catalog.left(value, 79) || '…"'
   else '"' || value || '"'
 end;
-comment on function ragdb._quote(text) is 'Quotes a value for an error message, shortened to 80 characters.';
+comment on function ragdb._quote(text) is
+  'Quotes a value for an error message, shortened to 80 characters.';
 
--- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a share of nothing.
+-- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a
+-- share of nothing.
 create or replace function ragdb._double(value numeric) returns float8
 language sql immutable parallel safe
 return case when abs(_double.value) < 1e-300 then 0 else _double.value::float8 end;
@@ -41,8 +45,10 @@ comment on function ragdb._double(numeric) is
 -- array_position() refuses arrays of arrays with an error of its own
 create or replace function ragdb._is_list(items text[]) returns boolean
 language sql immutable parallel safe
-return case when pg_catalog.array_ndims(items) > 1 then false else pg_catalog.array_position(items, null) is null end;
-comment on function ragdb._is_list(text[]) is 'Whether an array, or null, has at most one dimension and no null in it.';
+return case when pg_catalog.array_ndims(items) > 1 then false
+  else pg_catalog.array_position(items, null) is null end;
+comment on function ragdb._is_list(text[]) is
+  'Whether an array, or null, has at most one dimension and no null in it.';
 
 -- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
 create or replace function ragdb._privilege(corpus_id integer, personal_of text, name text)
@@ -77,8 +83,8 @@ end $$;
 comment on function ragdb._privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is passed by every call,
--- and to plan its statement anew would cost five times what that does.
+-- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is
+-- passed by every call, and to plan its statement anew would cost five times what that does.
 create or replace function ragdb._open_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql stable parallel safe
@@ -111,16 +117,19 @@ begin
         ragdb._quote(ragdb._caller()), privilege, ragdb._quote(corpus)
       using errcode = 'RG401',
             detail = 'its right is ' || case v_has when 1 then 'read' else 'write' end,
-            hint = case when corpus = 'system' then 'the system corpus is read-only; use a corpus of your own'
+            hint = case when corpus = 'system'
+              then 'the system corpus is read-only; use a corpus of your own'
               else 'an admin of the corpus can call ragdb.grant_corpus()' end;
   end if;
   return v_corpus;
 end $$;
 comment on function ragdb._open_corpus(text, text) is
-  'Returns the row of a corpus that the caller has at least the given right to (read, write, admin). Raises RG400, RG401, RG404.';
+  'Returns the row of a corpus that the caller has at least the given right to (read, write, '
+  'admin). Raises RG400, RG401, RG404.';
 
--- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of one corpus
--- are in a queue, so counters are exact and no two of them can deadlock. The version moves once per transaction.
+-- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
+-- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
+-- moves once per transaction.
 create or replace function ragdb._lock_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql
@@ -131,7 +140,8 @@ declare
 begin
   v_corpus := ragdb._open_corpus(corpus, privilege);
   update ragdb.corpora c
-    set version = c.version + case when c.version_xid = pg_current_xact_id() and c.updated_at = now()
+    set version = c.version + case when c.version_xid = pg_current_xact_id()
+      and c.updated_at = now()
           then 0 else 1 end,
         version_xid = pg_current_xact_id(), updated_at = now()
     where c.corpus_id = v_corpus.corpus_id
@@ -144,7 +154,8 @@ begin
   return v_corpus;
 end $$;
 comment on function ragdb._lock_corpus(text, text) is
-  'Locks the row of a corpus to the end of the transaction, raises its version once, and returns it. Raises RG400, RG401, RG404.';
+  'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
+  'it. Raises RG400, RG401, RG404.';
 
 -- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
 create or replace function ragdb._hold_corpus(corpus_id integer) returns void
@@ -162,43 +173,56 @@ end $$;
 comment on function ragdb._hold_corpus(integer) is
   'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';
 
--- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their fraction, as there.
+-- PostgreSQL 18 has uuidv7(), 16 has not. The twelve bits after the milliseconds hold their
+-- fraction, as there.
 create or replace function ragdb._uuid7(at timestamptz) returns uuid
 language sql volatile parallel safe
-return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint / 1000), 12, '0') || '7'
-  || pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint % 1000 * 4096 / 1000), 3, '0')
-  || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'), 16))::uuid;
+return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint / 1000),
+  12, '0') || '7'
+  || pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from _uuid7.at) * 1000000)::bigint % 1000
+    * 4096 / 1000), 3, '0')
+  || pg_catalog.right(pg_catalog.encode(pg_catalog.uuid_send(pg_catalog.gen_random_uuid()), 'hex'),
+    16))::uuid;
 comment on function ragdb._uuid7(timestamptz) is
   'Returns a new UUID of version 7 whose time is the given one, to a quarter of a microsecond.';
 
 comment on table ragdb.settings is
   'Settings and counters of the whole database; only the owner writes it.';
 comment on column ragdb.settings.key is
-  'Name: allow_test_clock, corpora_created (the last corpus id given out) and those of later chapters.';
+  'Name: allow_test_clock, corpora_created (the last corpus id given out) and those of later '
+  'chapters.';
 comment on column ragdb.settings.value is 'Value of the setting.';
 
 comment on table ragdb.corpora is
-  'Named sets of documents, with how they are searched and their exact counters. A writer of a corpus holds its row.';
-comment on column ragdb.corpora.corpus_id is 'Number of the corpus; never given out again, so that old traces stay its own.';
+  'Named sets of documents, with how they are searched and their exact counters. A writer of a '
+  'corpus holds its row.';
+comment on column ragdb.corpora.corpus_id is
+  'Number of the corpus; never given out again, so that old traces stay its own.';
 comment on column ragdb.corpora.name is 'Name, 1 to 64 of a-z, 0-9 and -.';
-comment on column ragdb.corpora.personal_of is 'Role whose corpus "personal" this is; null for a corpus that roles may share.';
+comment on column ragdb.corpora.personal_of is
+  'Role whose corpus "personal" this is; null for a corpus that roles may share.';
 comment on column ragdb.corpora.title is 'Title for people.';
-comment on column ragdb.corpora.text_config is 'Text configuration of pg_catalog by which its texts and queries become lexemes.';
+comment on column ragdb.corpora.text_config is
+  'Text configuration of pg_catalog by which its texts and queries become lexemes.';
 comment on column ragdb.corpora.k1 is 'BM25 saturation of term frequency, 0 to 10.';
 comment on column ragdb.corpora.b is 'BM25 weight of length, 0 to 1.';
 comment on column ragdb.corpora.pivot is
-  'Length in lexemes at which BM25 neither rewards nor punishes; pinned until ragdb.optimize_corpus.';
+  'Length in lexemes at which BM25 neither rewards nor punishes; pinned until '
+  'ragdb.optimize_corpus.';
 comment on column ragdb.corpora.record_query_text is
   'What traces keep of a query: full, hash or none.';
-comment on column ragdb.corpora.version is 'Raised once by every transaction that writes to the corpus.';
+comment on column ragdb.corpora.version is
+  'Raised once by every transaction that writes to the corpus.';
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
-comment on column ragdb.corpora.import_xid is 'Transaction that imports the corpus, until it has finished; null otherwise.';
+comment on column ragdb.corpora.import_xid is
+  'Transaction that imports the corpus, until it has finished; null otherwise.';
 comment on column ragdb.corpora.documents is 'Documents of the corpus.';
 comment on column ragdb.corpora.chunks is 'Chunks of the corpus: N of BM25.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
-comment on column ragdb.corpora.languages is 'Documents by language, an object of counts over 0; those of no language are not in it.';
+comment on column ragdb.corpora.languages is
+  'Documents by language, an object of counts over 0; those of no language are not in it.';
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
@@ -206,10 +230,12 @@ comment on column ragdb.corpora.created_at is 'When it was created.';
 comment on column ragdb.corpora.updated_at is 'Start of the transaction that wrote to it last.';
 
 comment on table ragdb.corpus_grants is
-  'Rights of roles to a corpus. A corpus with no row here is open to ragdb_reader and ragdb_writer.';
+  'Rights of roles to a corpus. A corpus with no row here is open to ragdb_reader and '
+  'ragdb_writer.';
 comment on column ragdb.corpus_grants.corpus_id is 'The corpus.';
 comment on column ragdb.corpus_grants.role is 'Database role; its members have the right too.';
-comment on column ragdb.corpus_grants.privilege is 'The right: read, write (reads too) or admin (writes too).';
+comment on column ragdb.corpus_grants.privilege is
+  'The right: read, write (reads too) or admin (writes too).';
 
 -- A definer because nobody but the owner touches the tables.
 create or replace function ragdb.create_corpus(
@@ -230,26 +256,33 @@ begin
   end if;
   if text_config is null or not exists (
       select from ragdb._text_configs() c where c.config = create_corpus.text_config) then
-    raise exception 'text configuration % is not one that every version of PostgreSQL has', ragdb._quote(text_config)
-      using errcode = 'RG400', detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
+    raise exception 'text configuration % is not one that every version of PostgreSQL has',
+      ragdb._quote(text_config)
+      using errcode = 'RG400',
+        detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
             hint = (select 'it is one of ' || string_agg(c.config, ', ' order by c.config)
                     from ragdb._text_configs() c);
   end if;
   if k1 is null or not k1 between 0 and 10 then
     raise exception 'k1 is %, not 0 to 10', coalesce(k1::text, 'null')
-      using errcode = 'RG400', detail = 'k1 is how slowly a repeated word stops counting', hint = 'the default is 1.2';
+      using errcode = 'RG400', detail = 'k1 is how slowly a repeated word stops counting',
+        hint = 'the default is 1.2';
   end if;
   if b is null or not b between 0 and 1 then
     raise exception 'b is %, not 0 to 1', coalesce(b::text, 'null')
-      using errcode = 'RG400', detail = 'b is how much a chunk''s length counts', hint = 'the default is 0.75';
+      using errcode = 'RG400', detail = 'b is how much a chunk''s length counts',
+        hint = 'the default is 0.75';
   end if;
   if record_query_text is null or record_query_text not in ('full', 'hash', 'none') then
-    raise exception 'record_query_text is %, not full, hash or none', ragdb._quote(record_query_text)
-      using errcode = 'RG400', detail = 'it is what traces keep of a query', hint = 'the default is full';
+    raise exception 'record_query_text is %, not full, hash or none',
+      ragdb._quote(record_query_text)
+      using errcode = 'RG400', detail = 'it is what traces keep of a query',
+        hint = 'the default is full';
   end if;
   if corpus = 'system' and not pg_has_role(v_caller, 'ragdb_owner', 'usage') then
     raise exception 'role % may not create corpus "system"', ragdb._quote(v_caller)
-      using errcode = 'RG401', detail = 'it is made and filled by whoever installs ragdb', hint = 'use a corpus of your own';
+      using errcode = 'RG401', detail = 'it is made and filled by whoever installs ragdb',
+        hint = 'use a corpus of your own';
   end if;
   if corpus not in ('personal', 'system') and not pg_has_role(v_caller, 'ragdb_writer', 'usage')
     and not pg_has_role(v_caller, 'ragdb_owner', 'usage')
@@ -259,13 +292,16 @@ begin
             hint = 'create "personal", which every role may, or ask for ragdb_writer';
   end if;
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
-    on conflict on constraint settings_key_is_unique do update set value = to_jsonb(s.value::integer + 1)
+    on conflict on constraint settings_key_is_unique do update
+      set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
   insert into ragdb.corpora (corpus_id, name, personal_of, title, text_config, k1, b, pivot,
       record_query_text, created_at, updated_at)
-    values (v_id, corpus, case when corpus = 'personal' then v_caller end, title, text_config, k1, b,
+    values (v_id, corpus, case when corpus = 'personal' then v_caller end, title, text_config, k1,
+      b,
       -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
-      case text_config when 'simple' then 160 else 100 end, record_query_text, ragdb._now(), ragdb._now())
+      case text_config when 'simple' then 160 else 100 end, record_query_text, ragdb._now(),
+        ragdb._now())
     on conflict on constraint corpora_name_is_unique do nothing;
   if not found then
     raise exception 'corpus % exists already', ragdb._quote(corpus)
@@ -275,7 +311,8 @@ begin
   perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
-  'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
+  'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 '
+  'to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text) returns void
 language plpgsql security definer
@@ -298,16 +335,20 @@ begin
   perform ragdb._drop_unused_blobs(v_cids);
 end $$;
 comment on function ragdb.drop_corpus(text) is
-  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs stay. Raises RG400, RG401, RG404.';
+  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '
+  'stay. Raises RG400, RG401, RG404.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
-returns table (name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
-  language_majority text, drift float8, version bigint, created_at timestamptz, updated_at timestamptz)
+returns table (name text, title text, documents integer, chunks integer, tokens bigint,
+  size_bytes bigint,
+  language_majority text, drift float8, version bigint, created_at timestamptz,
+    updated_at timestamptz)
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc, l.key collate "C" limit 1),
+    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc,
+      l.key collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
@@ -315,12 +356,16 @@ begin atomic
   order by c.name;
 end;
 comment on function ragdb.list_corpora() is
-  'Lists the corpora that the caller may read: counts, the language of most documents, and the drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).';
+  'Lists the corpora that the caller may read: counts, the language of most documents, and the '
+  'drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).';
 
 create or replace function ragdb.corpus_info(corpus text)
-returns table (name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
-  language_majority text, drift float8, version bigint, created_at timestamptz, updated_at timestamptz,
-  text_config text, k1 float8, b float8, pivot float8, lexemes bigint, record_query_text text, privilege text)
+returns table (name text, title text, documents integer, chunks integer, tokens bigint,
+  size_bytes bigint,
+  language_majority text, drift float8, version bigint, created_at timestamptz,
+    updated_at timestamptz,
+  text_config text, k1 float8, b float8, pivot float8, lexemes bigint, record_query_text text,
+    privilege text)
 language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
@@ -328,14 +373,16 @@ declare
   v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'read');
 begin
   return query
-    select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot, v_corpus.lexeme_count,
+    select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
+      v_corpus.lexeme_count,
       v_corpus.record_query_text,
       case ragdb._privilege(v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name)
         when 1 then 'read' when 2 then 'write' else 'admin' end
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is
-  'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each occurrence counted) and the caller''s right to it. Raises RG400, RG404.';
+  'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '
+  'occurrence counted) and the caller''s right to it. Raises RG400, RG404.';
 
 create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
 language plpgsql security definer
@@ -347,24 +394,29 @@ begin
   if corpus in ('personal', 'system') then
     raise exception 'corpus % cannot be granted', ragdb._quote(corpus)
       using errcode = 'RG400',
-            detail = case corpus when 'personal' then 'it belongs to one role' else 'every reader may read it, only the installer writes it' end,
+            detail = case corpus when 'personal' then 'it belongs to one role'
+              else 'every reader may read it, only the installer writes it' end,
             hint = 'put the documents into a corpus of another name';
   end if;
   if role is null or not exists (select from pg_roles r where r.rolname = role) then
     raise exception 'role % does not exist', ragdb._quote(role)
-      using errcode = 'RG400', detail = 'a right is given to a database role', hint = 'create role makes one';
+      using errcode = 'RG400', detail = 'a right is given to a database role',
+        hint = 'create role makes one';
   end if;
   if privilege is null or privilege not in ('read', 'write', 'admin') then
     raise exception 'privilege is %, not read, write or admin', ragdb._quote(privilege)
-      using errcode = 'RG400', detail = 'each of them includes the ones before it', hint = 'read is enough to search';
+      using errcode = 'RG400', detail = 'each of them includes the ones before it',
+        hint = 'read is enough to search';
   end if;
   perform ragdb._hold_corpus(v_corpus.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, privilege)
     values (v_corpus.corpus_id, grant_corpus.role, grant_corpus.privilege)
-    on conflict on constraint corpus_grants_role_is_unique_per_corpus do update set privilege = excluded.privilege;
+    on conflict on constraint corpus_grants_role_is_unique_per_corpus do update
+      set privilege = excluded.privilege;
 end $$;
 comment on function ragdb.grant_corpus(text, text, text) is
-  'Gives a role the right read, write or admin to a corpus, in place of the right it had; the first grant closes the corpus to all other readers and writers. Raises RG400, RG401, RG404.';
+  'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
+  'first grant closes the corpus to all other readers and writers. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
 language plpgsql security definer
@@ -373,12 +425,15 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb._open_corpus(corpus, 'admin');
 begin
-  delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
+  delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id
+    and g.role = revoke_corpus.role;
   if not found then
     raise exception 'role % has no grant on corpus %', ragdb._quote(role), ragdb._quote(corpus)
       using errcode = 'RG400', detail = 'there is nothing to revoke',
-            hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role that it is a member of';
+            hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role '
+                   'that it is a member of';
   end if;
 end $$;
 comment on function ragdb.revoke_corpus(text, text) is
-  'Takes a role''s right to a corpus away; without any grant left the corpus is open to every reader and writer again. Raises RG400, RG401, RG404.';
+  'Takes a role''s right to a corpus away; without any grant left the corpus is open to every '
+  'reader and writer again. Raises RG400, RG401, RG404.';

@@ -2,20 +2,25 @@
 
 create or replace function ragdb._unit(unit text) returns text
 language sql immutable parallel safe
-return case when _unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars') then pg_catalog.rtrim(_unit.unit, 's') end;
-comment on function ragdb._unit(text) is 'Returns a unit of the chunker in the singular, null when it is none.';
+return case when _unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars')
+  then pg_catalog.rtrim(_unit.unit, 's') end;
+comment on function ragdb._unit(text) is
+  'Returns a unit of the chunker in the singular, null when it is none.';
 
 create or replace function ragdb._chunk_text(
-  text text, strategy text default 'paragraph', max_tokens integer default 240, overlap integer default 48,
+  text text, strategy text default 'paragraph', max_tokens integer default 240,
+    overlap integer default 48,
   unit text default 'token'
-) returns table (ordinal integer, start_offset integer, end_offset integer, token_count integer, content text)
+) returns table (ordinal integer, start_offset integer, end_offset integer, token_count integer,
+  content text)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
   v_unit text := ragdb._unit(unit);
-  -- words, from 1: first character, character after the last, the same in bytes, level of the break before
+  -- words, from 1: first character, character after the last, the same in bytes, level of the break
+  -- before
   w_start integer[];
   w_end integer[];
   w_byte integer[];
@@ -49,15 +54,18 @@ declare
 begin
   if text is null then
     raise exception 'text is null'
-      using errcode = 'RG400', detail = 'an empty text has no chunks, null is no text', hint = 'pass a text';
+      using errcode = 'RG400', detail = 'an empty text has no chunks, null is no text',
+        hint = 'pass a text';
   end if;
   if strategy is null or strategy not in ('paragraph', 'semantic', 'page', 'window') then
     raise exception 'strategy is %, not paragraph, semantic, page or window', ragdb._quote(strategy)
-      using errcode = 'RG400', detail = 'it says which breaks of a text are kept', hint = 'the default is paragraph';
+      using errcode = 'RG400', detail = 'it says which breaks of a text are kept',
+        hint = 'the default is paragraph';
   end if;
   if v_unit is null then
     raise exception 'unit is %, not token, word or char', ragdb._quote(unit)
-      using errcode = 'RG400', detail = 'max_tokens and overlap are counted in it; a token is four characters',
+      using errcode = 'RG400',
+        detail = 'max_tokens and overlap are counted in it; a token is four characters',
             hint = 'the default is token';
   end if;
   if max_tokens is null or max_tokens not between 1 and 1000000 then
@@ -66,14 +74,16 @@ begin
   end if;
   if overlap is null or overlap < 0 or overlap >= max_tokens then
     raise exception 'overlap is %, not 0 to %', coalesce(overlap::text, 'null'), max_tokens - 1
-      using errcode = 'RG400', detail = 'it is what two chunks may share, less than max_tokens', hint = 'the default is 48';
+      using errcode = 'RG400', detail = 'it is what two chunks may share, less than max_tokens',
+        hint = 'the default is 48';
   end if;
 
   with piece as materialized (
     select m.n, m.part[1] as gap, m.part[2] as word
     from regexp_matches(text, '([ \t\n\r\f\v]*)('
       '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff][、。」』】）〉》！？，．：；”’]*'
-      '|[^ \t\n\r\f\v\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)', 'g') with ordinality m (part, n)
+      '|[^ \t\n\r\f\v\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)', 'g')
+        with ordinality m (part, n)
   ), word as (
     select p.n, p.gap, p.word, p.gap ~ '[\n\r\f]' as has_line_end,
       lag(right(p.word, 8) ~ '[.!?。！？]["''”’»)}」』】）》〉\]]*$') over w as after_sentence,
@@ -81,7 +91,8 @@ begin
       sum(octet_length(p.gap) + octet_length(p.word)) over w as byte_end
     from piece p window w as (order by p.n)
   )
-  select array_agg(w.end_offset - length(w.word) order by w.n), array_agg(w.end_offset order by w.n),
+  select array_agg(w.end_offset - length(w.word) order by w.n),
+    array_agg(w.end_offset order by w.n),
     array_agg(w.byte_end - octet_length(w.word) order by w.n), array_agg(w.byte_end order by w.n),
     array_agg(case
       when strategy = 'window' then 0
@@ -92,8 +103,10 @@ begin
       when w.has_line_end then 1
       else 0 end order by w.n),
     array_agg(w.has_line_end or w.n = 1 order by w.n),
-    array_agg(w.n order by w.n) filter (where (w.has_line_end or w.n = 1) and w.word ~ '^(```|~~~)'),
-    array_agg(left(w.word, 3) order by w.n) filter (where (w.has_line_end or w.n = 1) and w.word ~ '^(```|~~~)')
+    array_agg(w.n order by w.n) filter (where (w.has_line_end or w.n = 1)
+      and w.word ~ '^(```|~~~)'),
+    array_agg(left(w.word, 3) order by w.n) filter (where (w.has_line_end or w.n = 1)
+      and w.word ~ '^(```|~~~)')
   into w_start, w_end, w_byte, w_byte_end, w_level, w_line, v_marks, v_kinds
   from word w;
   v_words := coalesce(cardinality(w_start), 0);
@@ -127,7 +140,8 @@ begin
 
   -- sections
   if strategy = 'semantic' then
-    v_headings := array(select l.i::integer from unnest(w_level) with ordinality l (level, i) where l.level = 4 order by l.i);
+    v_headings := array(select l.i::integer from unnest(w_level) with ordinality l (level, i)
+      where l.level = 4 order by l.i);
     v_body := cardinality(v_headings) > 0 and v_headings[1] > 1;
     for h in 1 .. cardinality(v_headings) loop
       if h > 1 and not v_body then
@@ -144,10 +158,12 @@ begin
     end loop;
   elsif strategy = 'page' then
     v_sections := v_sections || array(
-      select l.i::integer from unnest(w_level) with ordinality l (level, i) where l.level = 5 and l.i > 1 order by l.i);
+      select l.i::integer from unnest(w_level) with ordinality l (level, i) where l.level = 5
+        and l.i > 1 order by l.i);
   end if;
 
-  -- packing, from the end. With words, size is a difference of numbers; else of characters, by four for tokens
+  -- packing, from the end. With words, size is a difference of numbers; else of characters, by four
+  -- for tokens
   v_per := case v_unit when 'token' then 4 else 1 end;
   if v_unit = 'word' then
     v_from := array(select generate_series(0, v_words - 1));
@@ -163,7 +179,8 @@ begin
     v_limit := v_hi;
     loop
       v_first := v_limit - 1;
-      while v_first > v_lo and (v_to[v_end - 1] - v_from[v_first - 1] + v_per - 1) / v_per <= max_tokens loop
+      while v_first > v_lo
+        and (v_to[v_end - 1] - v_from[v_first - 1] + v_per - 1) / v_per <= max_tokens loop
         v_first := v_first - 1;
       end loop;
       if v_first = v_lo then
@@ -209,10 +226,13 @@ begin
     select (cardinality(c_first) - c.n)::integer, c.start_offset, c.end_offset,
       (c.end_offset - c.start_offset + 3) / 4,
       convert_from(substring(v_bytes from c.byte + 1 for c.byte_end - c.byte), 'UTF8')
-    from (select x.n, w_start[x.first] as start_offset, w_end[x.after - 1] as end_offset, w_byte[x.first] as byte,
+    from (select x.n, w_start[x.first] as start_offset, w_end[x.after - 1] as end_offset,
+      w_byte[x.first] as byte,
             w_byte_end[x.after - 1] as byte_end
           from unnest(c_first, c_end) with ordinality x (first, after, n)) c
     order by c.n desc;
 end $$;
 comment on function ragdb._chunk_text(text, text, integer, integer, text) is
-  'Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; max_tokens 1 to 1000000, overlap less, both in tokens of four characters, words or chars. Raises RG400.';
+  'Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; '
+  'max_tokens 1 to 1000000, overlap less, both in tokens of four characters, words or chars. '
+  'Raises RG400.';

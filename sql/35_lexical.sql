@@ -1,39 +1,54 @@
 -- The lexical index: what a chunk's words weigh, and which chunks hold them.
 --
--- One row a chunk: `impacts` maps term id to tf·(k1 + 1) / (tf + k1·(1 − b + b·length / pivot)), so that BM25
--- is its inner product with the query's idf; `lexemes` carries the GIN index that finds the candidates. A lexeme
--- there is written hex(corpus id).hex(term id): the posting lists of a corpus are its own, whatever lies beside it.
+-- One row a chunk: `impacts` maps term id to tf·(k1 + 1) / (tf + k1·(1 − b + b·length / pivot)), so
+-- that BM25 is its inner product with the query's idf; `lexemes` carries the GIN index that finds
+-- the candidates. A lexeme there is written hex(corpus id).hex(term id): the posting lists of a
+-- corpus are its own, whatever lies beside it.
 
 comment on table ragdb.lexemes is
-  'Dictionary of a corpus: every lexeme with its number, the chunks that have it (df, exact) and the largest impact it may have (never too small).';
+  'Dictionary of a corpus: every lexeme with its number, the chunks that have it (df, exact) and '
+  'the largest impact it may have (never too small).';
 comment on column ragdb.lexemes.corpus_id is 'The corpus.';
 comment on column ragdb.lexemes.lexeme is 'The lexeme as ragdb._lexemes writes it.';
-comment on column ragdb.lexemes.term_id is 'Number of the lexeme in its corpus; the index of ragdb.chunk_lexemes.impacts.';
-comment on column ragdb.lexemes.df is 'Chunks of the corpus that have the lexeme; 0 until the next ragdb.optimize_corpus once the last one is gone.';
+comment on column ragdb.lexemes.term_id is
+  'Number of the lexeme in its corpus; the index of ragdb.chunk_lexemes.impacts.';
+comment on column ragdb.lexemes.df is
+  'Chunks of the corpus that have the lexeme; 0 until the next ragdb.optimize_corpus once the last '
+  'one is gone.';
 comment on column ragdb.lexemes.max_impact is 'Upper bound of the lexeme''s impacts, 0 to k1 + 1.';
-comment on column ragdb.lexemes.block_weight is 'Its idf when ragdb.term_blocks was made; null where it has no blocks.';
+comment on column ragdb.lexemes.block_weight is
+  'Its idf when ragdb.term_blocks was made; null where it has no blocks.';
 comment on table ragdb.chunk_lexemes is
   'The lexical index, one row a chunk, derived from ragdb.chunks and ragdb.documents.';
 comment on column ragdb.chunk_lexemes.corpus_id is 'The corpus.';
 comment on column ragdb.chunk_lexemes.chunk_no is 'The chunk.';
-comment on column ragdb.chunk_lexemes.lexeme_count is 'Length of the chunk: its lexemes, each occurrence counted.';
+comment on column ragdb.chunk_lexemes.lexeme_count is
+  'Length of the chunk: its lexemes, each occurrence counted.';
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
-comment on column ragdb.chunk_lexemes.lexemes is 'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
+comment on column ragdb.chunk_lexemes.lexemes is
+  'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
 
 comment on table ragdb.block_states is
-  'Which chunks of a corpus ragdb.term_blocks speaks of, as of the last ragdb.optimize_corpus; no row where it has none.';
+  'Which chunks of a corpus ragdb.term_blocks speaks of, as of the last ragdb.optimize_corpus; no '
+  'row where it has none.';
 comment on column ragdb.block_states.corpus_id is 'The corpus.';
-comment on column ragdb.block_states.last_chunk_no is 'The blocks know the chunks up to this number.';
-comment on column ragdb.block_states.stale_chunks is 'Those of them that were indexed anew since, 1,000 at most.';
+comment on column ragdb.block_states.last_chunk_no is
+  'The blocks know the chunks up to this number.';
+comment on column ragdb.block_states.stale_chunks is
+  'Those of them that were indexed anew since, 1,000 at most.';
 comment on table ragdb.term_blocks is
-  'What each frequent lexeme of a corpus scores at most in groups of four chunks, up to 16,000 groups at a time; derived from ragdb.chunk_lexemes.';
+  'What each frequent lexeme of a corpus scores at most in groups of four chunks, up to 16,000 '
+  'groups at a time; derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'The lexeme''s number in its corpus.';
-comment on column ragdb.term_blocks.block_no is 'Block of groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.scores is 'The lexeme''s block_weight times its largest impact in a group, by the group''s place in the block, from 1.';
+comment on column ragdb.term_blocks.block_no is
+  'Block of groups: the group''s number, from 0, modulo the number of blocks.';
+comment on column ragdb.term_blocks.scores is
+  'The lexeme''s block_weight times its largest impact in a group, by the group''s place in the '
+  'block, from 1.';
 
--- pgvector's type and operator are named here and nowhere else: its schema differs by host, and these bodies are
--- bound when they are created. Both disappear into the statements that call them.
+-- pgvector's type and operator are named here and nowhere else: its schema differs by host, and
+-- these bodies are bound when they are created. Both disappear into the statements that call them.
 create or replace function ragdb._sparse(entries text) returns sparsevec
 language sql immutable parallel safe
 return ('{' || coalesce(_sparse.entries, '') || '}/1000000000')::sparsevec;
@@ -46,28 +61,33 @@ return -(_inner_product.a <#> _inner_product.b);
 comment on function ragdb._inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
 
--- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of 16,000
--- at most (pgvector has no wider vectors), so that any block is a fair sample and none is wider than it needs.
+-- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of
+-- 16,000 at most (pgvector has no wider vectors), so that any block is a fair sample and none is
+-- wider than it needs.
 create or replace function ragdb._blocks(last_chunk_no integer) returns integer
 language sql immutable parallel safe
 return (_blocks.last_chunk_no + 63999) / 64000;
-comment on function ragdb._blocks(integer) is 'Returns the number of blocks for the chunks up to a number.';
+comment on function ragdb._blocks(integer) is
+  'Returns the number of blocks for the chunks up to a number.';
 
 create or replace function ragdb._block_size(last_chunk_no integer) returns integer
 language sql immutable parallel safe
 return ((_block_size.last_chunk_no + 3) / 4 - 1) / ragdb._blocks(_block_size.last_chunk_no) + 1;
-comment on function ragdb._block_size(integer) is 'Returns the number of groups that a block has for the chunks up to a number.';
+comment on function ragdb._block_size(integer) is
+  'Returns the number of groups that a block has for the chunks up to a number.';
 
 create or replace function ragdb._sparse_block(entries text, size integer) returns sparsevec
 language sql immutable parallel safe
 return ('{' || _sparse_block.entries || '}/' || _sparse_block.size)::sparsevec;
 comment on function ragdb._sparse_block(text, integer) is
-  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any order.';
+  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any '
+  'order.';
 
 create or replace function ragdb._one_value(value float8, times integer) returns vector
 language sql immutable parallel safe
 return pg_catalog.array_fill(_one_value.value::real, array[_one_value.times])::vector;
-comment on function ragdb._one_value(float8, integer) is 'Returns a vector of one value so many times.';
+comment on function ragdb._one_value(float8, integer) is
+  'Returns a vector of one value so many times.';
 
 create or replace function ragdb._joined(a vector, b vector) returns vector
 language sql immutable parallel safe
@@ -91,13 +111,15 @@ begin
   end loop;
   even := ragdb._first(ragdb._joined(ragdb._joined(even, even), ragdb._joined(even, even)), size);
 end $$;
-comment on function ragdb._even(float8, integer) is 'Returns a vector of a size with one value throughout.';
+comment on function ragdb._even(float8, integer) is
+  'Returns a vector of a size with one value throughout.';
 
--- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds several numbers an
--- instruction: a few groups remain whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto,
--- "Faster Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Vectors are no longer weighed here: a level
--- holds the terms that count once more, as the text of an array. Sums are kept while a search looks for the need that
--- leaves the right number of groups.
+-- What a query scores at most in every group of chunks is a sum of vectors, which pgvector adds
+-- several numbers an instruction: a few groups remain whose chunks have to be looked at (block-max
+-- pruning: Mallia, Suel and Tonellotto, "Faster Learned Sparse Retrieval with Block-Max Pruning",
+-- SIGIR 2024). Vectors are no longer weighed here: a level holds the terms that count once more, as
+-- the text of an array. Sums are kept while a search looks for the need that leaves the right
+-- number of groups.
 create or replace function ragdb._levels(term_ids integer[], times integer[]) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -108,19 +130,22 @@ begin
   end if;
   return array(
     select array_agg(t.term_id)::text
-    from unnest(_levels.term_ids, _levels.times) t (term_id, times) cross join lateral generate_series(1, t.times) l (level)
+    from unnest(_levels.term_ids, _levels.times) t (term_id, times)
+      cross join lateral generate_series(1, t.times) l (level)
     group by l.level);
 end $$;
 comment on function ragdb._levels(integer[], integer[]) is
   'Returns the terms that count at least once, twice and so on, each the text of an array.';
 
--- The scores of all terms are read in one scan and added up in the order of the blocks, so that the sums of all use the
--- same memory in turn; added up side by side they would touch new memory each. A block without any of the terms has no
--- row of theirs.
-create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer, levels text[]) returns vector[]
+-- The scores of all terms are read in one scan and added up in the order of the blocks, so that the
+-- sums of all use the same memory in turn; added up side by side they would touch new memory each.
+-- A block without any of the terms has no row of theirs.
+create or replace function ragdb._block_sums(corpus_id integer, last_chunk_no integer,
+  levels text[]) returns vector[]
 language sql stable parallel safe
 return array(
-  select coalesce(sum(o.scores::vector), ragdb._sparse_block('', ragdb._block_size(_block_sums.last_chunk_no))::vector)
+  select coalesce(sum(o.scores::vector),
+    ragdb._sparse_block('', ragdb._block_size(_block_sums.last_chunk_no))::vector)
   from (
     select n.block_no, b.scores
     from pg_catalog.generate_series(0, ragdb._blocks(_block_sums.last_chunk_no) - 1) n (block_no)
@@ -136,12 +161,14 @@ return array(
   group by o.block_no
   order by o.block_no);
 comment on function ragdb._block_sums(integer, integer, text[]) is
-  'Returns the sums, in float4, of the scores of every group in some terms, a vector for each block; the blocks were made for the chunks up to a number.';
+  'Returns the sums, in float4, of the scores of every group in some terms, a vector for each '
+  'block; the blocks were made for the chunks up to a number.';
 
 create or replace function ragdb._spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(_spread.sums) ^ 2
-  - l1_distance(_spread.sums, ragdb._sparse_block('', vector_dims(_spread.sums))::vector) ^ 2 / vector_dims(_spread.sums))
+  - l1_distance(_spread.sums, ragdb._sparse_block('', vector_dims(_spread.sums))::vector) ^ 2
+    / vector_dims(_spread.sums))
   / vector_dims(_spread.sums)));
 comment on function ragdb._spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
@@ -153,7 +180,8 @@ begin atomic
   select sum(pg_catalog.bit_count(b.bits))::bigint, pg_catalog.array_agg(b.bits order by b.n)
   from (
     select n.n, binary_quantize(_groups_above.sums[n.n] - e.need)::bit varying as bits
-    from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need offset 0) e
+    from (select ragdb._even(_groups_above.need, vector_dims(_groups_above.sums[1])) as need
+      offset 0) e
       cross join pg_catalog.generate_series(1, pg_catalog.cardinality(_groups_above.sums)) n (n)
     offset 0) b;
 end;
@@ -180,7 +208,8 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb._set_bits(bit varying) is 'Returns the places of the ones among some bits, from 1.';
+comment on function ragdb._set_bits(bit varying) is
+  'Returns the places of the ones among some bits, from 1.';
 
 create or replace function ragdb._best_groups(sums vector[], bits bit varying[])
 returns table (group_nos integer[], bounds float8[])
@@ -206,7 +235,8 @@ comment on function ragdb._token(integer, integer) is
 
 create or replace function ragdb._term_id(token text) returns integer
 language sql immutable parallel safe
-return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8, '0'))::bit(32)::integer;
+return ('x' || pg_catalog.lpad(pg_catalog.split_part(_term_id.token, '.', 2), 8,
+  '0'))::bit(32)::integer;
 comment on function ragdb._term_id(text) is 'Returns the term id in a word made by ragdb._token.';
 
 create or replace function ragdb._searched_text(title text, heading text[], text text) returns text
@@ -217,19 +247,21 @@ begin
   return concat_ws(E'\n', nullif(title, ''), nullif(array_to_string(heading, E'\n'), ''), text);
 end $$;
 comment on function ragdb._searched_text(text, text[], text) is
-  'Returns what a chunk is searched by: its document''s title, its heading path and its text, joined by newlines.';
+  'Returns what a chunk is searched by: its document''s title, its heading path and its text, '
+  'joined by newlines.';
 
 create or replace function ragdb._title(corpus_id integer, doc_no integer) returns text
 language sql stable parallel safe
-return (select d.title from ragdb.documents d where d.corpus_id = _title.corpus_id and d.doc_no = _title.doc_no);
+return (select d.title from ragdb.documents d where d.corpus_id = _title.corpus_id
+  and d.doc_no = _title.doc_no);
 comment on function ragdb._title(integer, integer) is 'Returns the title of a document.';
 
--- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it, and the server lets
--- them, other processes help. They can do so with a range of rows, not with a list, and in no statement that writes.
--- The planner takes a range that is newer than its statistics for one row: that row shall be worth sharing, and joined
--- to none, for the rest of the work would stay behind.
--- ts_rank() of two words that no chunk has is a constant, divided by the length if so wished: it counts a chunk's
--- positions and unfolds none.
+-- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it,
+-- and the server lets them, other processes help. They can do so with a range of rows, not with a
+-- list, and in no statement that writes. The planner takes a range that is newer than its
+-- statistics for one row: that row shall be worth sharing, and joined to none, for the rest of the
+-- work would stay behind. ts_rank() of two words that no chunk has is a constant, divided by the
+-- length if so wished: it counts a chunk's positions and unfolds none.
 create or replace function ragdb._analysed(corpus ragdb.corpora, chunk_nos integer[])
 returns table (chunk_no integer, words tsvector, length integer)
 language plpgsql stable parallel safe
@@ -251,11 +283,14 @@ begin
   return query execute
     'select a.chunk_no, a.words,'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
-    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(ragdb._title(c.corpus_id, c.doc_no), c.heading, c.text), $2)'
+    ' from (select c.chunk_no, ragdb._lexemes(ragdb._searched_text(ragdb._title(c.corpus_id, '
+    'c.doc_no), c.heading, c.text), $2)'
     '     as words'
     '   from '
-    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos) then 'ragdb.chunks c'
-      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from ragdb.chunks k'
+    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
+      then 'ragdb.chunks c'
+      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from '
+           'ragdb.chunks k'
         ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
     || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
@@ -263,9 +298,9 @@ end $$;
 comment on function ragdb._analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
 
--- One statement, so that a text is analysed once and nothing is kept in between. What the planner believes of
--- tables that grow within a transaction is worthless, so it has no choice: lookups go by key (lateral, offset 0),
--- and what is joined in memory is hashed.
+-- One statement, so that a text is analysed once and nothing is kept in between. What the planner
+-- believes of tables that grow within a transaction is worthless, so it has no choice: lookups go
+-- by key (lateral, offset 0), and what is joined in memory is hashed.
 create or replace function ragdb._index_chunks(corpus_id integer, chunk_nos integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -280,10 +315,12 @@ begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = _index_chunks.corpus_id;
   with postings as materialized (
     select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
-      case cardinality(w.positions) when 1 then w.positions[1]::text else array_to_string(w.positions, ',') end as positions,
+      case cardinality(w.positions) when 1 then w.positions[1]::text
+        else array_to_string(w.positions, ',') end as positions,
       ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
         + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from ragdb._analysed(v_corpus, _index_chunks.chunk_nos) m left join lateral unnest(m.words) w on true
+    from ragdb._analysed(v_corpus, _index_chunks.chunk_nos) m
+      left join lateral unnest(m.words) w on true
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id,
       row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
@@ -297,15 +334,19 @@ begin
     from terms t
   ), counted as (
     insert into ragdb.lexemes as l (corpus_id, lexeme, term_id, df, max_impact)
-    select v_corpus.corpus_id, n.lexeme, n.term_id, n.df, n.max_impact from numbered n order by n.lexeme
+    select v_corpus.corpus_id, n.lexeme, n.term_id, n.df, n.max_impact from numbered n
+      order by n.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
-    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb._sparse(g.impacts), coalesce(g.lexemes, '')::tsvector
+    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb._sparse(g.impacts),
+      coalesce(g.lexemes, '')::tsvector
     from (
-      select p.chunk_no, max(p.length) as length, string_agg(n.term_id || ':' || p.impact, ',') as impacts,
-        string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ') as lexemes
+      select p.chunk_no, max(p.length) as length,
+        string_agg(n.term_id || ':' || p.impact, ',') as impacts,
+        string_agg(ragdb._token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ')
+          as lexemes
       from postings p left join numbered n on n.lexeme = p.lexeme
       group by p.chunk_no
     ) g
@@ -317,7 +358,8 @@ begin
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
     where c.corpus_id = v_corpus.corpus_id;
-  -- many entries at once cost a fifth of one by one; the list is empty again before anybody searches
+  -- many entries at once cost a fifth of one by one; the list is empty again before anybody
+  -- searches
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
   -- what was indexed anew, the blocks know wrongly; where term ids begin anew, they know nothing
   update ragdb.block_states t
@@ -326,12 +368,15 @@ begin
       where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
     where t.corpus_id = v_corpus.corpus_id;
   delete from ragdb.block_states t
-    where t.corpus_id = v_corpus.corpus_id and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
+    where t.corpus_id = v_corpus.corpus_id
+      and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
 end $$;
 comment on function ragdb._index_chunks(integer, integer[]) is
-  'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus lock.';
+  'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
+  'lock.';
 
-create or replace function ragdb._unindex_chunks(corpus_id integer, chunk_nos integer[]) returns void
+create or replace function ragdb._unindex_chunks(corpus_id integer, chunk_nos integer[])
+  returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
@@ -362,10 +407,11 @@ begin
     where l.corpus_id = _unindex_chunks.corpus_id and l.term_id = t.term_id;
 end $$;
 comment on function ragdb._unindex_chunks(integer, integer[]) is
-  'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the corpus lock.';
+  'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '
+  'corpus lock.';
 
--- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is. Group by group, so that
--- what is kept in memory is the largest impacts alone.
+-- A lexeme of 64 chunks is worth a block; of fewer chunks than these 2,000 in all, no lexeme is.
+-- Group by group, so that what is kept in memory is the largest impacts alone.
 create or replace function ragdb._build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -381,33 +427,41 @@ begin
   if corpus.chunks < 2000 then
     return;
   end if;
-  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id,
+    corpus.next_chunk_no - 1);
   update ragdb.lexemes l set block_weight = w.weight
-    from (select t.term_id, case when t.df >= 64 then ln(1 + (corpus.chunks - t.df + 0.5::float8) / (t.df + 0.5::float8)) end as weight
+    from (select t.term_id,
+      case when t.df >= 64 then ln(1 + (corpus.chunks - t.df + 0.5::float8) / (t.df + 0.5::float8))
+      end as weight
       from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
-    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id and l.block_weight is distinct from w.weight;
+    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id
+      and l.block_weight is distinct from w.weight;
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
   select corpus.corpus_id, p.term_id, n.group_no % v_blocks, ragdb._sparse_block(
     string_agg(n.group_no / v_blocks + 1 || ':' || (w.block_weight * p.impact)::real, ','),
     ragdb._block_size(corpus.next_chunk_no - 1))
   from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
     cross join lateral (
-      select ragdb._term_id(u.lexeme) as term_id, max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
+      select ragdb._term_id(u.lexeme) as term_id,
+        max((corpus.k1 + 1) * cardinality(u.positions) / (cardinality(u.positions)
           + corpus.k1 * (1 - corpus.b + corpus.b * x.lexeme_count / corpus.pivot))) as impact
       from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
-      where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+      where x.corpus_id = corpus.corpus_id and x.chunk_no between 4 * n.group_no + 1
+        and 4 * n.group_no + 4
       group by u.lexeme
       offset 0) p
     join (select l.term_id, l.block_weight from ragdb.lexemes l
-      where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w on w.term_id = p.term_id
+      where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w
+        on w.term_id = p.term_id
   group by p.term_id, n.group_no % v_blocks
   order by p.term_id, n.group_no % v_blocks;
 end $$;
 comment on function ragdb._build_blocks(ragdb.corpora) is
   'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
 
--- The pivot is pinned between two calls, so that putting a document never moves the score of another one. Both
--- passes go chunk by chunk: what is kept in memory is one row of the dictionary per lexeme.
+-- The pivot is pinned between two calls, so that putting a document never moves the score of
+-- another one. Both passes go chunk by chunk: what is kept in memory is one row of the dictionary
+-- per lexeme.
 create or replace function ragdb.optimize_corpus(corpus text)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
 language plpgsql security definer rows 1
@@ -430,16 +484,20 @@ begin
     from (
       select ragdb._term_id(p.token) as term_id, p.max_impact
       from (
-        select w.lexeme as token, max((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-          + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real as max_impact
+        select w.lexeme as token,
+          max((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
+          + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real
+            as max_impact
         from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
         where x.corpus_id = v_corpus.corpus_id
         group by w.lexeme) p) m
-    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id and l.max_impact <> m.max_impact;
+    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id
+      and l.max_impact <> m.max_impact;
   if v_pivot <> v_corpus.pivot then
     update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
     update ragdb.chunk_lexemes x set impacts = ragdb._sparse((
-        select string_agg(ragdb._term_id(w.lexeme) || ':' || ((v_corpus.k1 + 1) * cardinality(w.positions)
+        select string_agg(ragdb._term_id(w.lexeme) || ':'
+          || ((v_corpus.k1 + 1) * cardinality(w.positions)
           / (cardinality(w.positions) + v_corpus.k1
             * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real, ',')
         from unnest(x.lexemes) w))
@@ -453,4 +511,5 @@ begin
   return query select v_corpus.chunks, v_before, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks '
+  'and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';

@@ -1,26 +1,32 @@
 -- The embedding queue: what has no embedding yet, who is at work on it, and what went wrong.
 --
--- The work is a set difference, the chunks of a space without an embedding; jobs are that difference written
--- down, one row an input, so that equal inputs are computed once. A worker claims (commit), computes with no
--- transaction open, and completes; every completion is fenced by the number of the claim.
+-- The work is a set difference, the chunks of a space without an embedding; jobs are that
+-- difference written down, one row an input, so that equal inputs are computed once. A worker
+-- claims (commit), computes with no transaction open, and completes; every completion is fenced by
+-- the number of the claim.
 
 comment on table ragdb.embedding_jobs is 'Inputs that wait for an embedding or failed to get one.';
 comment on column ragdb.embedding_jobs.corpus_id is 'The corpus.';
 comment on column ragdb.embedding_jobs.space_id is 'The space.';
 comment on column ragdb.embedding_jobs.input_hash is 'SHA-256 of the input.';
-comment on column ragdb.embedding_jobs.chunk_nos is 'Chunks that had that input when they were queued.';
-comment on column ragdb.embedding_jobs.is_dead is 'Whether it failed too often; ragdb.retry_failed() revives it.';
+comment on column ragdb.embedding_jobs.chunk_nos is
+  'Chunks that had that input when they were queued.';
+comment on column ragdb.embedding_jobs.is_dead is
+  'Whether it failed too often; ragdb.retry_failed() revives it.';
 comment on column ragdb.embedding_jobs.attempt is 'Claims so far; a completion must name the last.';
 comment on column ragdb.embedding_jobs.failures is 'Failures reported so far; five kill it.';
 comment on column ragdb.embedding_jobs.worker is 'Who claimed it; null when it waits.';
-comment on column ragdb.embedding_jobs.due_at is 'When it may be claimed: the end of a back-off or of a lease.';
+comment on column ragdb.embedding_jobs.due_at is
+  'When it may be claimed: the end of a back-off or of a lease.';
 comment on column ragdb.embedding_jobs.last_error is 'The last failure.';
 comment on column ragdb.embedding_jobs.created_at is 'When it was queued.';
-comment on table ragdb.embedded_queries is 'Queries by hash, with the hash of their embedding or waiting for one.';
+comment on table ragdb.embedded_queries is
+  'Queries by hash, with the hash of their embedding or waiting for one.';
 comment on column ragdb.embedded_queries.corpus_id is 'The corpus that is asked.';
 comment on column ragdb.embedded_queries.embedder_id is 'The embedder.';
 comment on column ragdb.embedded_queries.query_hash is 'SHA-256 of the query as it was typed.';
-comment on column ragdb.embedded_queries.embedding_hash is 'Its embedding in ragdb.query_embeddings; null while it waits.';
+comment on column ragdb.embedded_queries.embedding_hash is
+  'Its embedding in ragdb.query_embeddings; null while it waits.';
 comment on column ragdb.embedded_queries.query_text is 'The query, only while it waits.';
 comment on column ragdb.embedded_queries.attempt is 'Claims so far.';
 comment on column ragdb.embedded_queries.due_at is 'When it may be claimed.';
@@ -43,11 +49,13 @@ begin atomic
       offset 0) i;
 end;
 comment on function ragdb._embedding_inputs(integer, integer[], text) is
-  'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by newlines.';
+  'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by '
+  'newlines.';
 
--- Copies the embedding of an equal input where there is one and queues the rest; the caller holds the corpus lock
--- or the space's row.
-create or replace function ragdb._queue_chunks(space ragdb.embedding_spaces, chunk_nos integer[]) returns void
+-- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
+-- the corpus lock or the space's row.
+create or replace function ragdb._queue_chunks(space ragdb.embedding_spaces, chunk_nos integer[])
+  returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -69,14 +77,16 @@ begin
     on conflict do nothing
     returning chunk_no
   ), queued as (
-    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
+    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at,
+      created_at)
     select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
       clock_timestamp(), clock_timestamp()
     from inputs i
     where i.chunk_no not in (select c.chunk_no from copied c)
     group by i.hash order by i.hash
     on conflict on constraint embedding_jobs_input_is_unique_per_space do update
-      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n order by n)
+      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n
+        order by n)
   )
   select array_agg(c.chunk_no) into v_copied from copied c;
   perform ragdb._derive_embedded_turns(space, v_copied);
@@ -84,7 +94,8 @@ end $$;
 comment on function ragdb._queue_chunks(ragdb.embedding_spaces, integer[]) is
   'Gives chunks the embedding of an equal input of their space, or a job.';
 
--- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above queued_to are new.
+-- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
+-- queued_to are new.
 create or replace function ragdb._queue_new_chunks(space_id integer, count integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -100,7 +111,8 @@ begin
   select coalesce(array_agg(n.chunk_no) filter (where not n.is_embedded), '{}'), max(n.chunk_no)
     into v_chunks, v_last
     from (
-      select c.chunk_no, exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id
+      select c.chunk_no, exists (select from ragdb.chunk_embeddings e
+        where e.space_id = v_space.space_id
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no) as is_embedded
       from ragdb.chunks c
       where c.corpus_id = v_space.corpus_id and c.chunk_no > v_space.queued_to
@@ -113,10 +125,13 @@ begin
   return cardinality(v_chunks);
 end $$;
 comment on function ragdb._queue_new_chunks(integer, integer) is
-  'Queues the next chunks of a space that were never queued, and returns how many of them had no embedding.';
+  'Queues the next chunks of a space that were never queued, and returns how many of them had no '
+  'embedding.';
 
--- A chunk may keep its number and get another heading, text or document: what counts is whether its input changed.
-create or replace function ragdb._refresh_embeddings(corpus_id integer, chunk_nos integer[]) returns void
+-- A chunk may keep its number and get another heading, text or document: what counts is whether its
+-- input changed.
+create or replace function ragdb._refresh_embeddings(corpus_id integer, chunk_nos integer[])
+  returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -126,11 +141,13 @@ declare
   v_changed integer[];
 begin
   for v_space in
-    select s.* from ragdb.embedding_spaces s where s.corpus_id = _refresh_embeddings.corpus_id order by s.space_id
+    select s.* from ragdb.embedding_spaces s where s.corpus_id = _refresh_embeddings.corpus_id
+      order by s.space_id
   loop
     with inputs as materialized (
       select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
-      from ragdb.embedders e, ragdb._embedding_inputs(v_space.corpus_id, chunk_nos, e.passage_prefix) i
+      from ragdb.embedders e,
+        ragdb._embedding_inputs(v_space.corpus_id, chunk_nos, e.passage_prefix) i
       where e.embedder_id = v_space.embedder_id
     ), gone as (
       delete from ragdb.chunk_embeddings e using inputs i
@@ -151,14 +168,16 @@ begin
   end loop;
 end $$;
 comment on function ragdb._refresh_embeddings(integer, integer[]) is
-  'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and queues them; the caller holds the corpus lock.';
+  'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and '
+  'queues them; the caller holds the corpus lock.';
 
 create or replace function ragdb._refresh_changed_chunks() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no)) from changed c group by c.corpus_id;
+  perform ragdb._refresh_embeddings(c.corpus_id, array_agg(c.chunk_no)) from changed c
+    group by c.corpus_id;
   return null;
 end $$;
 comment on function ragdb._refresh_changed_chunks() is
@@ -184,7 +203,8 @@ comment on function ragdb._refresh_retitled_documents() is
 
 -- updates only: a trigger on insert would run at restore
 create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
-  referencing new table as changed for each statement execute function ragdb._refresh_changed_chunks();
+  referencing new table as changed
+    for each statement execute function ragdb._refresh_changed_chunks();
 create or replace trigger embeddings_follow_titles after update on ragdb.documents
   referencing old table as before new table as changed
   for each statement execute function ragdb._refresh_retitled_documents();
@@ -207,8 +227,10 @@ comment on function ragdb._check_worker(text, interval) is
 
 create or replace function ragdb.claim_embeddings(
   worker text, count integer default 256, lease interval default '60 seconds',
-  only_corpus text default null, only_embedder text default null, except_embedders text[] default '{}')
-returns table (space_id integer, corpus text, embedder text, input_hash bytea, attempt integer, input text)
+  only_corpus text default null, only_embedder text default null,
+    except_embedders text[] default '{}')
+returns table (space_id integer, corpus text, embedder text, input_hash bytea, attempt integer,
+  input text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -222,11 +244,13 @@ begin
   perform ragdb._check_worker(worker, lease);
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many inputs', hint = 'pass count from 1 to 10000';
+      using errcode = 'RG400', detail = 'a claim takes that many inputs',
+        hint = 'pass count from 1 to 10000';
   end if;
   if except_embedders is null or not ragdb._is_list(except_embedders) then
     raise exception 'except_embedders is null, has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone', hint = 'pass a plain list of names, {} for none';
+      using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone',
+        hint = 'pass a plain list of names, {} for none';
   end if;
   if only_corpus is not null then
     v_only := (ragdb._open_corpus(only_corpus, 'write')).corpus_id;
@@ -245,8 +269,9 @@ begin
     order by s.state desc, s.space_id
   loop
     loop
-      -- A worker that dies takes its claim along; an input that kills twenty workers is to blame. What was locked is
-      -- found again by its place: of a queue just filled nothing is known, and the key looks no better than a scan.
+      -- A worker that dies takes its claim along; an input that kills twenty workers is to blame.
+      -- What was locked is found again by its place: of a queue just filled nothing is known, and
+      -- the key looks no better than a scan.
       with fatal as materialized (
         select j.ctid as place from ragdb.embedding_jobs j
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
@@ -293,9 +318,12 @@ begin
   end loop;
 end $$;
 comment on function ragdb.claim_embeddings(text, integer, interval, text, text, text[]) is
-  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of the lease (1 s to 1 day), of all corpora that the caller may write or of one, and of one embedder or all but some. Commit before computing. Raises RG400, RG401, RG404, RG416.';
+  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of '
+  'the lease (1 s to 1 day), of all corpora that the caller may write or of one, and of one '
+  'embedder or all but some. Commit before computing. Raises RG400, RG401, RG404, RG416.';
 
-create or replace function ragdb.renew_embeddings(worker text, lease interval default '60 seconds') returns integer
+create or replace function ragdb.renew_embeddings(worker text, lease interval default '60 seconds')
+  returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -303,7 +331,8 @@ declare
   v_renewed integer;
 begin
   perform ragdb._check_worker(worker, lease);
-  -- what the worker is completing at this moment is locked, and needs no lease: waiting for it would deadlock
+  -- what the worker is completing at this moment is locked, and needs no lease: waiting for it
+  -- would deadlock
   with mine as materialized (
     select j.corpus_id, j.space_id, j.input_hash
     from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
@@ -318,7 +347,8 @@ begin
   return v_renewed;
 end $$;
 comment on function ragdb.renew_embeddings(text, interval) is
-  'Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and returns how many inputs that is. Raises RG400.';
+  'Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and returns how '
+  'many inputs that is. Raises RG400.';
 
 create or replace function ragdb._space_of(space_id integer) returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
@@ -355,7 +385,8 @@ declare
   v_corpus ragdb.corpora;
   v_stored integer[];
 begin
-  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
+  select e.* into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
   if input_hashes is null or coalesce(cardinality(attempts), -1) <> cardinality(input_hashes) then
     raise exception 'input_hashes and attempts are not of one length'
       using errcode = 'RG400', detail = 'they are parallel, one entry an input',
@@ -365,19 +396,22 @@ begin
     return 0;
   end if;
   begin
-    perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, input_hashes::text[]);
+    perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric,
+      input_hashes::text[]);
   exception when sqlstate 'RG418' then
     -- only now it is worth while to look up what they are of
     perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
       select coalesce('chunk ' || ragdb._quote((
           select c.chunk_id from ragdb.embedding_jobs j
             join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
-          where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and j.input_hash = h.hash
+          where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+            and j.input_hash = h.hash
           order by c.chunk_id limit 1)), 'input ' || h.n)
       from unnest(input_hashes) with ordinality h (hash, n) order by h.n));
   end;
   -- no chunk may change between the look at it and the commit
-  select c.name into strict v_corpus.name from ragdb.corpora c where c.corpus_id = v_space.corpus_id;
+  select c.name into strict v_corpus.name from ragdb.corpora c
+    where c.corpus_id = v_space.corpus_id;
   v_corpus := ragdb._lock_corpus(v_corpus.name, 'write');
   with given as materialized (
     select h.hash, attempts[h.n] as attempt, k.embedding
@@ -403,7 +437,9 @@ begin
   return coalesce(cardinality(v_stored), 0);
 end $$;
 comment on function ragdb.complete_embeddings(integer, bytea[], integer[], real[]) is
-  'Stores the embeddings (one behind the other) of claimed inputs for all chunks that have these inputs still, and returns how many chunks that is; claims lost meanwhile are left alone. Raises RG400, RG404, RG418.';
+  'Stores the embeddings (one behind the other) of claimed inputs for all chunks that have these '
+  'inputs still, and returns how many chunks that is; claims lost meanwhile are left alone. Raises '
+  'RG400, RG404, RG418.';
 
 create or replace function ragdb.fail_embeddings(
   space_id integer, input_hashes bytea[], attempts integer[], error text,
@@ -416,14 +452,15 @@ declare
   v_space ragdb.embedding_spaces := ragdb._space_of(space_id);
   v_dead integer;
 begin
-  if input_hashes is null or coalesce(cardinality(attempts), -1) <> cardinality(input_hashes) or error is null then
+  if input_hashes is null or coalesce(cardinality(attempts), -1) <> cardinality(input_hashes)
+    or error is null then
     raise exception 'input_hashes and attempts are not of one length, or error is null'
       using errcode = 'RG400', detail = 'they are parallel, one entry an input',
             hint = 'pass them as ragdb.claim_embeddings() returned them';
   end if;
   -- 2, 4, 8 and 16 seconds, give or take a half, so that many workers do not come back at once;
-  -- retry_after says that the provider is at fault, not the input: neither a failure nor an attempt is counted, for
-  -- the input would be dead at the end of an outage
+  -- retry_after says that the provider is at fault, not the input: neither a failure nor an attempt
+  -- is counted, for the input would be dead at the end of an outage
   with failed as (
     update ragdb.embedding_jobs j
     set worker = null, last_error = left(error, 500),
@@ -441,7 +478,9 @@ begin
   return v_dead;
 end $$;
 comment on function ragdb.fail_embeddings(integer, bytea[], integer[], text, interval) is
-  'Gives claimed inputs back after a failure, to be tried again after a back-off, or after about retry_after when the provider and not the input failed; the fifth failure kills a job. Returns how many died. Raises RG400, RG404.';
+  'Gives claimed inputs back after a failure, to be tried again after a back-off, or after about '
+  'retry_after when the provider and not the input failed; the fifth failure kills a job. Returns '
+  'how many died. Raises RG400, RG404.';
 
 create or replace function ragdb.retry_failed(corpus text default null) returns integer
 language plpgsql security definer
@@ -455,7 +494,8 @@ begin
     v_only := (ragdb._open_corpus(retry_failed.corpus, 'write')).corpus_id;
   end if;
   update ragdb.embedding_jobs j
-    set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null, due_at = clock_timestamp()
+    set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
+      due_at = clock_timestamp()
     from ragdb.corpora c
     where c.corpus_id = j.corpus_id and j.corpus_id = coalesce(v_only, j.corpus_id)
       and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2
@@ -465,9 +505,11 @@ begin
   return v_revived;
 end $$;
 comment on function ragdb.retry_failed(text) is
-  'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the caller may write, and returns how many. Raises RG401, RG404.';
+  'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the '
+  'caller may write, and returns how many. Raises RG401, RG404.';
 
--- Everything a claim can miss: rows restored from elsewhere, jobs removed by hand, a space that was retired.
+-- Everything a claim can miss: rows restored from elsewhere, jobs removed by hand, a space that was
+-- retired.
 create or replace function ragdb.requeue_embeddings(corpus text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -481,18 +523,22 @@ begin
   end if;
   update ragdb.embedding_spaces s set queued_to = 0
     from ragdb.corpora c
-    where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id) and s.queued_to > 0
+    where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id)
+      and s.queued_to > 0
       and s.state <> 'retired' and ragdb._privilege(c.corpus_id, c.personal_of, c.name) >= 2;
   get diagnostics v_queued = row_count;
   return v_queued;
 end $$;
 comment on function ragdb.requeue_embeddings(text) is
-  'Has workers look again at every chunk without an embedding, of one corpus or all that the caller may write, and returns the number of spaces. Raises RG401, RG404.';
+  'Has workers look again at every chunk without an embedding, of one corpus or all that the '
+  'caller may write, and returns the number of spaces. Raises RG401, RG404.';
 
 create or replace function ragdb.embedding_status(only_corpus text default null)
 returns table (
-  corpus text, embedder text, model text, provider text, provider_model text, dims integer, metric text,
-  state text, chunks integer, embedded bigint, coverage float8, backlog bigint, in_work bigint, failing bigint,
+  corpus text, embedder text, model text, provider text, provider_model text, dims integer,
+    metric text,
+  state text, chunks integer, embedded bigint, coverage float8, backlog bigint, in_work bigint,
+    failing bigint,
   dead bigint, oldest interval, last_error text, is_indexed boolean)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -505,9 +551,11 @@ begin
     v_only := (ragdb._open_corpus(only_corpus, 'read')).corpus_id;
   end if;
   return query
-    select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state, c.chunks, n.embedded,
+    select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
+      c.chunks, n.embedded,
       case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
-      c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error, s.is_indexed
+      c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
+        s.is_indexed
     from ragdb.embedding_spaces s
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
@@ -518,7 +566,8 @@ begin
           count(*) filter (where b.worker is not null and b.due_at > clock_timestamp()) as in_work,
           count(*) filter (where not b.is_dead and b.failures > 0) as failing,
           clock_timestamp() - min(b.created_at) filter (where not b.is_dead) as oldest,
-          (array_agg(b.last_error order by b.due_at desc) filter (where b.last_error is not null))[1] as last_error
+          (array_agg(b.last_error order by b.due_at desc)
+            filter (where b.last_error is not null))[1] as last_error
         from ragdb.embedding_jobs b
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
     where s.corpus_id = coalesce(v_only, s.corpus_id)
@@ -526,15 +575,19 @@ begin
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
 comment on function ragdb.embedding_status(text) is
-  'Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks that wait, inputs in work, failing and dead, the age of the oldest job and the last error. Raises RG401, RG404.';
+  'Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks that '
+  'wait, inputs in work, failing and dead, the age of the oldest job and the last error. Raises '
+  'RG401, RG404.';
 
 create or replace view ragdb.embedding_status with (security_invoker = true) as
 select * from ragdb.embedding_status();
-comment on view ragdb.embedding_status is 'The spaces of all corpora that the reader may read; see the function of that name.';
+comment on view ragdb.embedding_status is
+  'The spaces of all corpora that the reader may read; see the function of that name.';
 comment on column ragdb.embedding_status.corpus is 'Name of the corpus.';
 comment on column ragdb.embedding_status.embedder is 'Embedder of the space.';
 comment on column ragdb.embedding_status.model is 'Model that the embedder promises.';
-comment on column ragdb.embedding_status.provider is 'Provider that it is bound to; null while it is bound to none.';
+comment on column ragdb.embedding_status.provider is
+  'Provider that it is bound to; null while it is bound to none.';
 comment on column ragdb.embedding_status.provider_model is 'Model as the provider calls it.';
 comment on column ragdb.embedding_status.dims is 'Width of a vector.';
 comment on column ragdb.embedding_status.metric is 'cosine, ip or l2.';
@@ -551,7 +604,8 @@ comment on column ragdb.embedding_status.last_error is 'Error of the latest fail
 comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an HNSW index.';
 
 create or replace function ragdb.list_failed_embeddings(corpus text)
-returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text, due_at timestamptz)
+returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
+  due_at timestamptz)
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
@@ -565,11 +619,13 @@ begin atomic
   order by e.name, c.chunk_id;
 end;
 comment on function ragdb.list_failed_embeddings(text) is
-  'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be tried again. Raises RG400, RG401, RG404.';
+  'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
+  'tried again. Raises RG400, RG401, RG404.';
 
 -- Queries
 
-create or replace function ragdb._keep_query_embedding(corpus_id integer, embedder_id integer, embedding real[])
+create or replace function ragdb._keep_query_embedding(corpus_id integer, embedder_id integer,
+  embedding real[])
 returns bytea
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -586,7 +642,8 @@ end $$;
 comment on function ragdb._keep_query_embedding(integer, integer, real[]) is
   'Keeps an embedding under its own hash, and returns that.';
 
-create or replace function ragdb._query_embedding(corpus_id integer, embedder_id integer, query text) returns real[]
+create or replace function ragdb._query_embedding(corpus_id integer, embedder_id integer,
+  query text) returns real[]
 language sql stable parallel safe
 return (select ragdb._numbers(v.embedding)
   from ragdb.embedded_queries q
@@ -598,7 +655,8 @@ comment on function ragdb._query_embedding(integer, integer, text) is
   'Returns the embedding kept for a query; null when there is none.';
 
 -- For writers only: what is kept here answers every reader who asks the same
-create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[]) returns text
+create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])
+  returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -611,19 +669,24 @@ declare
 begin
   if query is null or query = '' then
     raise exception 'query is %', case when query is null then 'null' else 'empty' end
-      using errcode = 'RG400', detail = 'an embedding is kept under its query', hint = 'pass the query as it is asked';
+      using errcode = 'RG400', detail = 'an embedding is kept under its query',
+        hint = 'pass the query as it is asked';
   end if;
-  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  perform ragdb._check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
+  select e.* into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
+  perform ragdb._check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric,
+    array['the query']);
   v_hash := ragdb._keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
-    values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash, ragdb._now())
+    values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash,
+      ragdb._now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set embedding_hash = excluded.embedding_hash, query_text = null;
   return encode(v_hash, 'hex');
 end $$;
 comment on function ragdb.put_query_embedding(text, text, float8[]) is
-  'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
+  'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '
+  'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
 create or replace function ragdb._current_space(corpus ragdb.corpora) returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
@@ -652,7 +715,8 @@ begin atomic
     join ragdb.embedders e on e.embedder_id = s.embedder_id;
 end;
 comment on function ragdb.corpus_embedder(text) is
-  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises RG400, RG404.';
+  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises '
+  'RG400, RG404.';
 
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
@@ -663,21 +727,26 @@ declare
   v_space ragdb.embedding_spaces := ragdb._current_space(v_corpus);
 begin
   if query is null or query !~ '\S' or length(query) > 32768 then
-    raise exception 'query is %', case when query is null then 'null' when length(query) > 32768 then 'too long' else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters', hint = 'pass the question as query';
+    raise exception 'query is %',
+      case when query is null then 'null' when length(query) > 32768 then 'too long'
+      else 'empty' end
+      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
+        hint = 'pass the question as query';
   end if;
   if ragdb._query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is not null then
     return true;
   end if;
   insert into ragdb.embedded_queries as q (corpus_id, embedder_id, query_hash, query_text, due_at)
-    values (v_corpus.corpus_id, v_space.embedder_id, sha256(convert_to(query, 'UTF8')), query, clock_timestamp())
+    values (v_corpus.corpus_id, v_space.embedder_id, sha256(convert_to(query, 'UTF8')), query,
+      clock_timestamp())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set due_at = least(q.due_at, excluded.due_at), last_error = null;
   perform pg_notify('ragdb_embeddings', 'query');
   return false;
 end $$;
 comment on function ragdb.request_query_embedding(text, text) is
-  'Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it is there already. Raises RG400, RG401, RG404, RG415.';
+  'Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it is '
+  'there already. Raises RG400, RG401, RG404, RG415.';
 
 create or replace function ragdb.query_embedding_state(corpus text, query text)
 returns table (is_ready boolean, last_error text)
@@ -696,11 +765,14 @@ begin
   return next;
 end $$;
 comment on function ragdb.query_embedding_state(text, text) is
-  'Says whether a query''s embedding is kept, and why a worker failed to make it. Raises RG400, RG401, RG404, RG415.';
+  'Says whether a query''s embedding is kept, and why a worker failed to make it. Raises RG400, '
+  'RG401, RG404, RG415.';
 
 create or replace function ragdb.claim_queries(
-  worker text, count integer default 16, lease interval default '60 seconds', only_embedder text default null)
-returns table (corpus text, embedder text, query_hash bytea, attempt integer, query text, input text)
+  worker text, count integer default 16, lease interval default '60 seconds',
+    only_embedder text default null)
+returns table (corpus text, embedder text, query_hash bytea, attempt integer, query text,
+  input text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -709,11 +781,13 @@ begin
   perform ragdb._check_worker(worker, lease);
   if count is null or count not between 1 and 1000 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many queries', hint = 'pass count from 1 to 1000';
+      using errcode = 'RG400', detail = 'a claim takes that many queries',
+        hint = 'pass count from 1 to 1000';
   end if;
   return query
     with due as materialized (
-      select q.corpus_id, q.embedder_id, q.query_hash, c.name as corpus, e.name as embedder, e.query_prefix
+      select q.corpus_id, q.embedder_id, q.query_hash, c.name as corpus, e.name as embedder,
+        e.query_prefix
       from ragdb.embedded_queries q
         join ragdb.corpora c on c.corpus_id = q.corpus_id
         join ragdb.embedders e on e.embedder_id = q.embedder_id
@@ -726,13 +800,17 @@ begin
     update ragdb.embedded_queries q
     set attempt = q.attempt + 1, due_at = clock_timestamp() + claim_queries.lease
     from due d
-    where q.corpus_id = d.corpus_id and q.embedder_id = d.embedder_id and q.query_hash = d.query_hash
-    returning d.corpus, d.embedder, q.query_hash, q.attempt, q.query_text, d.query_prefix || q.query_text;
+    where q.corpus_id = d.corpus_id and q.embedder_id = d.embedder_id
+      and q.query_hash = d.query_hash
+    returning d.corpus, d.embedder, q.query_hash, q.attempt, q.query_text,
+      d.query_prefix || q.query_text;
 end $$;
 comment on function ragdb.claim_queries(text, integer, interval, text) is
-  'Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query(). Raises RG400.';
+  'Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the caller '
+  'may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query(). Raises RG400.';
 
-create or replace function ragdb.fail_query(corpus text, embedder text, query_hash bytea, attempt integer, error text)
+create or replace function ragdb.fail_query(corpus text, embedder text, query_hash bytea,
+  attempt integer, error text)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -748,16 +826,19 @@ begin
       and q.embedding_hash is null and q.attempt >= 5;
   update ragdb.embedded_queries q
     set last_error = left(coalesce(error, 'unknown'), 500),
-        due_at = clock_timestamp() + make_interval(secs => 2 ^ least(q.attempt, 6)) * (0.5 + random())
+        due_at = clock_timestamp() + make_interval(secs => 2 ^ least(q.attempt, 6))
+          * (0.5 + random())
     where q.corpus_id = v_corpus.corpus_id and q.embedder_id = v_embedder.embedder_id
       and q.query_hash = fail_query.query_hash and q.attempt = fail_query.attempt
       and q.embedding_hash is null;
 end $$;
 comment on function ragdb.fail_query(text, text, bytea, integer, text) is
-  'Gives a claimed query back after a failure, to be tried again after a back-off, five times in all. Raises RG400, RG401, RG404, RG416.';
+  'Gives a claimed query back after a failure, to be tried again after a back-off, five times in '
+  'all. Raises RG400, RG401, RG404, RG416.';
 
 -- Commits, so that a worker sees the request: no set clause and no definer, everything qualified.
-create or replace procedure ragdb.embed_query(query text, corpus text default null, timeout_s float8 default 30)
+create or replace procedure ragdb.embed_query(query text, corpus text default null,
+  timeout_s float8 default 30)
 language plpgsql
 as $$
 declare
@@ -769,7 +850,8 @@ declare
   v_commit text;
   v_rollback text;
 begin
-  -- Outside a block both are refused for the subtransaction, each in its own words; inside one, in the same words
+  -- Outside a block both are refused for the subtransaction, each in its own words; inside one, in
+  -- the same words
   begin
     commit;
   exception when invalid_transaction_termination then
@@ -782,16 +864,20 @@ begin
   end;
   if v_commit operator(pg_catalog.=) v_rollback then
     raise exception 'embed_query was called inside a transaction block'
-      using errcode = 'RG419', detail = 'it commits, so that a worker sees the request, and waits for the answer',
-            hint = 'call it on its own: outside begin … commit in psql, with autocommit in a driver';
+      using errcode = 'RG419',
+        detail = 'it commits, so that a worker sees the request, and waits for the answer',
+            hint = 'call it on its own: outside begin … commit in psql, with autocommit in a '
+                   'driver';
   end if;
   if timeout_s is null or not (timeout_s between 0 and 3600) then
     raise exception 'timeout_s is %', coalesce(timeout_s::text, 'null')
-      using errcode = 'RG400', detail = 'it is the time to wait in seconds', hint = 'pass 0 to 3600';
+      using errcode = 'RG400', detail = 'it is the time to wait in seconds',
+        hint = 'pass 0 to 3600';
   end if;
   v_until := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
   v_corpora := case when corpus is not null then array[corpus] else array(
-    select distinct s.corpus from ragdb.embedding_status() s where s.state operator(pg_catalog.=) 'current') end;
+    select distinct s.corpus from ragdb.embedding_status() s
+      where s.state operator(pg_catalog.=) 'current') end;
   foreach v_name in array v_corpora loop
     perform ragdb.request_query_embedding(v_name, query);
   end loop;
@@ -803,8 +889,10 @@ begin
       exit when v_ready;
       if pg_catalog.clock_timestamp() > v_until then
         raise exception 'no worker embedded the query in % s', timeout_s
-          using errcode = 'RG420', detail = coalesce('the last attempt failed: ' || v_error, 'none has claimed it'),
-                hint = 'start one with `ragdb worker`; the request stays, so a later call may find the answer';
+          using errcode = 'RG420',
+            detail = coalesce('the last attempt failed: ' || v_error, 'none has claimed it'),
+                hint = 'start one with `ragdb worker`; the request stays, so a later call may find '
+                       'the answer';
       end if;
       perform pg_catalog.pg_sleep(0.02);
       commit;
@@ -812,4 +900,6 @@ begin
   end loop;
 end $$;
 comment on procedure ragdb.embed_query(text, text, float8) is
-  'Has a running worker embed a query for one corpus or all readable ones that have embeddings, and waits up to timeout_s (0 to 3600); from then on everyone can search by its meaning. Call it outside a transaction block. Raises RG400, RG401, RG404, RG415, RG419, RG420.';
+  'Has a running worker embed a query for one corpus or all readable ones that have embeddings, '
+  'and waits up to timeout_s (0 to 3600); from then on everyone can search by its meaning. Call it '
+  'outside a transaction block. Raises RG400, RG401, RG404, RG415, RG419, RG420.';

@@ -1,10 +1,11 @@
 -- Traces: every retrieval leaves one row of retrieval_traces and a row of retrieval_hits per hit.
--- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of rerankings, gates and
--- answers, which share their months.
+-- Both tables are partitioned by month (UTC), append-only, and granted to nobody; so are those of
+-- rerankings, gates and answers, which share their months.
 
--- The canonical form of everything hashed here. A length before each field keeps two lists of fields from
--- having the same bytes, and the *_send functions give bytes that no setting changes (a text cast of a
--- float or a time depends on several). Text goes in as UTF-8: textsend follows client_encoding.
+-- The canonical form of everything hashed here. A length before each field keeps two lists of
+-- fields from having the same bytes, and the *_send functions give bytes that no setting changes (a
+-- text cast of a float or a time depends on several). Text goes in as UTF-8: textsend follows
+-- client_encoding.
 create or replace function ragdb._fields_hash(variadic fields bytea[]) returns bytea
 language sql immutable parallel safe
 return (
@@ -13,7 +14,8 @@ return (
     ''::bytea order by f.n), ''::bytea))
   from pg_catalog.unnest(fields) with ordinality as f (bytes, n));
 comment on function ragdb._fields_hash(bytea[]) is
-  'Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being length -1.';
+  'Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being '
+  'length -1.';
 
 create or replace function ragdb._utf8(value text) returns bytea
 language sql stable parallel safe
@@ -31,7 +33,8 @@ return pg_catalog.encode(ragdb._fields_hash(variadic
       with ordinality as f (bytes, n)
     order by h.rank, f.n)), 'hex');
 comment on function ragdb._result_hash(ragdb.retrieval_hits[]) is
-  'Returns the sha256 (hex) of the ordered chunk ids, content hashes and scores of a retrieval: what the caller was given.';
+  'Returns the sha256 (hex) of the ordered chunk ids, content hashes and scores of a retrieval: '
+  'what the caller was given.';
 
 -- Everything but trace_hash itself and trace_mac, in the order of the columns.
 create or replace function ragdb._trace_hash(
@@ -71,7 +74,8 @@ return ragdb._fields_hash(variadic array[
     ragdb._utf8((trace).filters::text),
     case when (trace).chunk_ids is not null then ragdb._fields_hash(variadic array(
       select ragdb._utf8(c.chunk_id)
-      from pg_catalog.unnest((trace).chunk_ids) with ordinality as c (chunk_id, n) order by c.n)) end,
+      from pg_catalog.unnest((trace).chunk_ids) with ordinality as c (chunk_id, n) order by c.n))
+        end,
     ragdb._utf8((trace).statistics),
     ragdb._utf8((trace).ranking_hash),
     ragdb._utf8((trace).result_hash),
@@ -94,78 +98,117 @@ return ragdb._fields_hash(variadic array[
       pg_catalog.int4send(h.semantic_rank)]) with ordinality as f (bytes, n)
     order by h.rank, f.n));
 comment on function ragdb._trace_hash(ragdb.retrieval_traces, ragdb.retrieval_hits[]) is
-  'Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by rank.';
+  'Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by '
+  'rank.';
 
 create or replace function ragdb._ranking_hash(corpus ragdb.corpora) returns text
 language sql stable parallel safe
-return pg_catalog.encode(ragdb._fields_hash('ragdb.ranking/1'::bytea, ragdb._utf8((corpus).text_config),
-  pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b), pg_catalog.float8send((corpus).pivot)), 'hex');
+return pg_catalog.encode(ragdb._fields_hash('ragdb.ranking/1'::bytea,
+  ragdb._utf8((corpus).text_config),
+  pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b),
+    pg_catalog.float8send((corpus).pivot)), 'hex');
 comment on function ragdb._ranking_hash(ragdb.corpora) is
-  'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text configuration, k1, b and pivot.';
+  'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text '
+  'configuration, k1, b and pivot.';
 
--- An id is a uuid version 7 and created_at is its millisecond, so that a lookup by id finds its month.
+-- An id is a uuid version 7 and created_at is its millisecond, so that a lookup by id finds its
+-- month.
 create or replace function ragdb._uuid_time(id uuid) returns timestamptz
 language sql stable parallel safe
 return '1970-01-01 00:00:00+00'::timestamptz + interval '1 millisecond' * (
-  'x' || pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint;
-comment on function ragdb._uuid_time(uuid) is 'Returns the time in a uuid version 7, to the millisecond.';
+  'x' || pg_catalog.encode(pg_catalog.substring(pg_catalog.uuid_send(id), 1, 6),
+    'hex'))::bit(48)::bigint;
+comment on function ragdb._uuid_time(uuid) is
+  'Returns the time in a uuid version 7, to the millisecond.';
 
 -- Tables
 
 comment on table ragdb.retrieval_traces is
-  'One row per retrieval, all about it but the text of its chunks. Append-only, one partition a month (UTC); read through ragdb.get_trace and ragdb.list_traces.';
-comment on column ragdb.retrieval_traces.corpus_id is 'Corpus that was searched; never given out again when the corpus is dropped.';
+  'One row per retrieval, all about it but the text of its chunks. Append-only, one partition a '
+  'month (UTC); read through ragdb.get_trace and ragdb.list_traces.';
+comment on column ragdb.retrieval_traces.corpus_id is
+  'Corpus that was searched; never given out again when the corpus is dropped.';
 comment on column ragdb.retrieval_traces.id is 'UUID of version 7: the query_id of a provenance.';
-comment on column ragdb.retrieval_traces.created_at is 'When it was recorded: the millisecond in the id.';
+comment on column ragdb.retrieval_traces.created_at is
+  'When it was recorded: the millisecond in the id.';
 comment on column ragdb.retrieval_traces.corpus is 'Name of the corpus at that time.';
-comment on column ragdb.retrieval_traces.retriever is 'Retriever of the contract that asked; null without one.';
-comment on column ragdb.retrieval_traces.rag is 'Rag node of the contract that asked; null without one.';
-comment on column ragdb.retrieval_traces.retrieval_mode is 'slice (only the chunks of a slice could be hits) or global.';
+comment on column ragdb.retrieval_traces.retriever is
+  'Retriever of the contract that asked; null without one.';
+comment on column ragdb.retrieval_traces.rag is
+  'Rag node of the contract that asked; null without one.';
+comment on column ragdb.retrieval_traces.retrieval_mode is
+  'slice (only the chunks of a slice could be hits) or global.';
 comment on column ragdb.retrieval_traces.rank_mode is
-  'How hits were ranked: lexical, semantic, hybrid or reference. Null where a failed call named no such mode.';
-comment on column ragdb.retrieval_traces.query_text is 'The query; null unless corpora.record_query_text is full.';
+  'How hits were ranked: lexical, semantic, hybrid or reference. Null where a failed call named no '
+  'such mode.';
+comment on column ragdb.retrieval_traces.query_text is
+  'The query; null unless corpora.record_query_text is full.';
 comment on column ragdb.retrieval_traces.query_hash is
   'Sha256 (hex) of the query in UTF-8; null where corpora.record_query_text is none.';
-comment on column ragdb.retrieval_traces.query_embedding_hash is 'Sha256 (hex) of the query''s embedding; null without one.';
-comment on column ragdb.retrieval_traces.embedding_model is 'Model of the query''s embedding; null without one.';
-comment on column ragdb.retrieval_traces.slice_id is 'Slice that admitted the chunks; null in global mode, as are the columns up to admissibility_token.';
-comment on column ragdb.retrieval_traces.anchor_chunk_id is 'Chunk that the slice was built around.';
+comment on column ragdb.retrieval_traces.query_embedding_hash is
+  'Sha256 (hex) of the query''s embedding; null without one.';
+comment on column ragdb.retrieval_traces.embedding_model is
+  'Model of the query''s embedding; null without one.';
+comment on column ragdb.retrieval_traces.slice_id is
+  'Slice that admitted the chunks; null in global mode, as are the columns up to '
+  'admissibility_token.';
+comment on column ragdb.retrieval_traces.anchor_chunk_id is
+  'Chunk that the slice was built around.';
 comment on column ragdb.retrieval_traces.slice_chunk_count is 'Chunks of the slice.';
 comment on column ragdb.retrieval_traces.slice_edge_count is 'Edges of the slice.';
 comment on column ragdb.retrieval_traces.policy_id is 'Policy that the slice was built by.';
 comment on column ragdb.retrieval_traces.policy_params_hash is 'Hash of the policy''s parameters.';
-comment on column ragdb.retrieval_traces.schema_version is 'Version of the slice''s canonical form.';
-comment on column ragdb.retrieval_traces.graph_snapshot_hash is 'Hash of the content that the slice admitted.';
-comment on column ragdb.retrieval_traces.admissibility_token is 'Token that the slice was presented with.';
+comment on column ragdb.retrieval_traces.schema_version is
+  'Version of the slice''s canonical form.';
+comment on column ragdb.retrieval_traces.graph_snapshot_hash is
+  'Hash of the content that the slice admitted.';
+comment on column ragdb.retrieval_traces.admissibility_token is
+  'Token that the slice was presented with.';
 comment on column ragdb.retrieval_traces.is_admissible is
-  'Whether the hits may serve as evidence: a complete slice, a token that verifies, and no shortfall.';
-comment on column ragdb.retrieval_traces.admissibility_shortfall is 'Whether the search could not look at every admitted chunk.';
-comment on column ragdb.retrieval_traces.shortfall_reason is 'Why it could not; null without a shortfall.';
-comment on column ragdb.retrieval_traces.limit_requested is 'Hits asked for (k); null where a failed call gave none.';
+  'Whether the hits may serve as evidence: a complete slice, a token that verifies, and no '
+  'shortfall.';
+comment on column ragdb.retrieval_traces.admissibility_shortfall is
+  'Whether the search could not look at every admitted chunk.';
+comment on column ragdb.retrieval_traces.shortfall_reason is
+  'Why it could not; null without a shortfall.';
+comment on column ragdb.retrieval_traces.limit_requested is
+  'Hits asked for (k); null where a failed call gave none.';
 comment on column ragdb.retrieval_traces.limit_returned is 'Hits returned: rows of retrieval_hits.';
 comment on column ragdb.retrieval_traces.min_score is 'Least score asked for, 0 to 1.';
 comment on column ragdb.retrieval_traces.filters is 'Metadata filter asked for; null without one.';
-comment on column ragdb.retrieval_traces.chunk_ids is 'Chunks that the call restricted the search to; null without such a list.';
-comment on column ragdb.retrieval_traces.statistics is 'Corpus whose term statistics were asked for; null for its own.';
+comment on column ragdb.retrieval_traces.chunk_ids is
+  'Chunks that the call restricted the search to; null without such a list.';
+comment on column ragdb.retrieval_traces.statistics is
+  'Corpus whose term statistics were asked for; null for its own.';
 comment on column ragdb.retrieval_traces.ranking_hash is
   'Hash of how the corpus ranked then (text configuration, k1, b, pivot).';
 comment on column ragdb.retrieval_traces.result_hash is
   'Sha256 (hex) of the ordered chunk ids, content hashes and scores: what the caller was given.';
-comment on column ragdb.retrieval_traces.corpus_version is 'Version of the corpus that was searched.';
-comment on column ragdb.retrieval_traces.is_exact is 'Whether no chunk was skipped by an approximate index; false for a failed call.';
-comment on column ragdb.retrieval_traces.elapsed_ms is 'Milliseconds of the search by the wall clock, recording left out.';
-comment on column ragdb.retrieval_traces.error_code is 'SQLSTATE of a failed retrieval; null for one that returned.';
+comment on column ragdb.retrieval_traces.corpus_version is
+  'Version of the corpus that was searched.';
+comment on column ragdb.retrieval_traces.is_exact is
+  'Whether no chunk was skipped by an approximate index; false for a failed call.';
+comment on column ragdb.retrieval_traces.elapsed_ms is
+  'Milliseconds of the search by the wall clock, recording left out.';
+comment on column ragdb.retrieval_traces.error_code is
+  'SQLSTATE of a failed retrieval; null for one that returned.';
 comment on column ragdb.retrieval_traces.client is 'Program that asked, as it named itself.';
 comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
-comment on column ragdb.retrieval_traces.otel_trace_id is 'OpenTelemetry trace it belongs to, 32 hex digits.';
-comment on column ragdb.retrieval_traces.otel_span_id is 'OpenTelemetry span it belongs to, 16 hex digits.';
-comment on column ragdb.retrieval_traces.ranking is 'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; null for the others.';
+comment on column ragdb.retrieval_traces.otel_trace_id is
+  'OpenTelemetry trace it belongs to, 32 hex digits.';
+comment on column ragdb.retrieval_traces.otel_span_id is
+  'OpenTelemetry span it belongs to, 16 hex digits.';
+comment on column ragdb.retrieval_traces.ranking is
+  'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; '
+  'null for the others.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'Sha256 over every other column but trace_mac, and the hits; ragdb.verify_trace recomputes it.';
-comment on column ragdb.retrieval_traces.trace_mac is 'HMAC of trace_hash by a signing key; null while there is none.';
+comment on column ragdb.retrieval_traces.trace_mac is
+  'HMAC of trace_hash by a signing key; null while there is none.';
 
 comment on table ragdb.retrieval_hits is
-  'One row per hit of a retrieval. Append-only, in the same months as retrieval_traces; read through ragdb.trace_hits.';
+  'One row per hit of a retrieval. Append-only, in the same months as retrieval_traces; read '
+  'through ragdb.trace_hits.';
 comment on column ragdb.retrieval_hits.corpus_id is 'Corpus of the trace.';
 comment on column ragdb.retrieval_hits.trace_id is 'The trace.';
 comment on column ragdb.retrieval_hits.created_at is 'The trace''s created_at.';
@@ -173,10 +216,14 @@ comment on column ragdb.retrieval_hits.rank is 'Place in the result, from 1.';
 comment on column ragdb.retrieval_hits.chunk_id is 'The chunk, which may be gone by now.';
 comment on column ragdb.retrieval_hits.content_hash is 'Sha256 of the chunk''s text as it was.';
 comment on column ragdb.retrieval_hits.score is 'Score that ranked it, 0 to 1.';
-comment on column ragdb.retrieval_hits.lexical_score is 'Score of the lexical leg, 0 to 1; null where it took no part.';
-comment on column ragdb.retrieval_hits.semantic_score is 'Score of the semantic leg, 0 to 1; null where it took no part.';
-comment on column ragdb.retrieval_hits.lexical_rank is 'Place in the lexical leg, from 1; null where it took no part.';
-comment on column ragdb.retrieval_hits.semantic_rank is 'Place in the semantic leg, from 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.lexical_score is
+  'Score of the lexical leg, 0 to 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.semantic_score is
+  'Score of the semantic leg, 0 to 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.lexical_rank is
+  'Place in the lexical leg, from 1; null where it took no part.';
+comment on column ragdb.retrieval_hits.semantic_rank is
+  'Place in the semantic leg, from 1; null where it took no part.';
 
 -- Partitions
 
@@ -196,9 +243,11 @@ create or replace function ragdb._partition_name(parent text, month date) return
 language sql stable parallel safe
 return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default');
 comment on function ragdb._partition_name(text, date) is
-  'Returns the name of the partition of a month, or of the default partition where the month is null.';
+  'Returns the name of the partition of a month, or of the default partition where the month is '
+  'null.';
 
--- An insert may claim to be admissible only with a token that this database signed for a slice that it has stored.
+-- An insert may claim to be admissible only with a token that this database signed for a slice that
+-- it has stored.
 create or replace function ragdb._check_admissible() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -209,31 +258,40 @@ declare
 begin
   if new.is_admissible then
     v_parts := string_to_array(new.admissibility_token, '.');
-    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2] and k.state <> 'revoked';
+    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2]
+      and k.state <> 'revoked';
     if v_secret is null or cardinality(v_parts) <> 5 or not exists (
         select from ragdb.slices s join ragdb.slice_policies p using (policy_id, params_hash)
-          where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id and s.anchor_chunk_id = new.anchor_chunk_id
+          where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id
+            and s.anchor_chunk_id = new.anchor_chunk_id
             and s.policy_id = new.policy_id and s.params_hash = new.policy_params_hash
-            and s.schema_version = new.schema_version and s.graph_snapshot_hash = new.graph_snapshot_hash
-            and sha256(decode(v_parts[5], 'hex')) = sha256(ragdb._hmac_sha256(v_secret, ragdb._token_message(
-              v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256, s.graph_snapshot_hash,
+            and s.schema_version = new.schema_version
+              and s.graph_snapshot_hash = new.graph_snapshot_hash
+            and sha256(decode(v_parts[5], 'hex')) = sha256(ragdb._hmac_sha256(v_secret,
+              ragdb._token_message(
+              v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256,
+                s.graph_snapshot_hash,
               s.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))) then
       raise exception 'a trace may not claim to be admissible'
-        using errcode = 'RG436', detail = 'its token was not issued here for a slice that is stored',
+        using errcode = 'RG436',
+          detail = 'its token was not issued here for a slice that is stored',
               hint = 'ragdb.retrieve_slice() records admissible retrievals';
     end if;
   end if;
   return new;
 end $$;
 comment on function ragdb._check_admissible() is
-  'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises RG436.';
+  'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises '
+  'RG436.';
 
 -- What hangs from a trace stands before it: months are dropped in this order.
 create or replace function ragdb._partitioned() returns text[]
 language sql immutable parallel safe
-return '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
+return
+  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
 comment on function ragdb._partitioned() is
-  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace before the traces.';
+  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
+  'before the traces.';
 
 create or replace function ragdb._protect_partition(partition text) returns void
 language plpgsql
@@ -249,34 +307,42 @@ begin
     ' enable always trigger table_is_append_only', partition);
   if partition like 'retrieval\_traces\_%' then
     execute format('create or replace trigger admissibility_is_proved before insert'
-      ' on ragdb.%I for each row when (new.is_admissible) execute function ragdb._check_admissible()', partition);
+      ' on ragdb.%I for each row when (new.is_admissible) execute function '
+      'ragdb._check_admissible()', partition);
   end if;
 end $$;
 comment on function ragdb._protect_partition(text) is
-  'Puts the triggers on a partition that make it append-only for everyone, and have an admissible trace prove itself.';
+  'Puts the triggers on a partition that make it append-only for everyone, and have an admissible '
+  'trace prove itself.';
 
--- By time, for whoever asks about an hour or about the latest; what went wrong is a small part of all. Hits and
--- citations lie in the order of time and are many: for them the range of each block is enough.
+-- By time, for whoever asks about an hour or about the latest; what went wrong is a small part of
+-- all. Hits and citations lie in the order of time and are many: for them the range of each block
+-- is enough.
 create or replace function ragdb._index_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if partition like 'retrieval\_traces\_%' then
-    execute format('create index if not exists %I on ragdb.%I (created_at)', partition || '_by_time', partition);
+    execute format('create index if not exists %I on ragdb.%I (created_at)',
+      partition || '_by_time', partition);
     execute format('create index if not exists %I on ragdb.%I (created_at)'
-      ' where error_code is not null or limit_returned = 0 or admissibility_shortfall', partition || '_by_trouble', partition);
+      ' where error_code is not null or limit_returned = 0 or admissibility_shortfall',
+        partition || '_by_trouble', partition);
   elsif partition like 'evidence\_%' then
-    execute format('create index if not exists %I on ragdb.%I (created_at)', partition || '_by_time', partition);
+    execute format('create index if not exists %I on ragdb.%I (created_at)',
+      partition || '_by_time', partition);
   else
     execute format('create index if not exists %I on ragdb.%I using brin (created_at)'
       ' with (pages_per_range = 32, autosummarize = on)', partition || '_by_time', partition);
   end if;
 end $$;
-comment on function ragdb._index_partition(text) is 'Makes the indexes of a partition besides its key, where they are missing.';
+comment on function ragdb._index_partition(text) is
+  'Makes the indexes of a partition besides its key, where they are missing.';
 
--- A key, an index or a trigger of the parent would be an extension's and its partitions' the user's; such a
--- dump restores empty. So every partition gets its own, and is attached only when it is complete.
+-- A key, an index or a trigger of the parent would be an extension's and its partitions' the
+-- user's; such a dump restores empty. So every partition gets its own, and is attached only when it
+-- is complete.
 create or replace function ragdb._make_partition(parent text, month date) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -292,7 +358,8 @@ begin
       else 'corpus_id, id, created_at' end);
   perform ragdb._index_partition(v_name);
   perform ragdb._protect_partition(v_name);
-  execute format('comment on table ragdb.%I is %L', v_name, format('The rows of ragdb.%s %s.', parent,
+  execute format('comment on table ragdb.%I is %L', v_name,
+    format('The rows of ragdb.%s %s.', parent,
     coalesce('of ' || to_char(month, 'YYYY-MM') || ' (UTC)', 'whose month has no partition yet')));
   execute format('alter table ragdb.%I attach partition ragdb.%I ', parent, v_name) || case
     when month is null then 'default'
@@ -301,18 +368,21 @@ begin
   return v_name;
 end $$;
 comment on function ragdb._make_partition(text, date) is
-  'Makes the partition of a month (its first day; null makes the default one) with its key and triggers, and returns its name.';
+  'Makes the partition of a month (its first day; null makes the default one) with its key and '
+  'triggers, and returns its name.';
 
--- an upgrade drops every function, and with _refuse_change these triggers; older partitions lack newer indexes
+-- an upgrade drops every function, and with _refuse_change these triggers; older partitions lack
+-- newer indexes
 do $$ begin
   perform ragdb._index_partition(c.relname), ragdb._protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-  where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass from unnest(ragdb._partitioned()) p (name)));
+  where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass
+    from unnest(ragdb._partitioned()) p (name)));
 end $$;
 
--- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a long
--- reader holds is waited for briefly and left for the next call: the months made ahead and the default
--- partition catch what is recorded meanwhile.
+-- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a
+-- long reader holds is waited for briefly and left for the next call: the months made ahead and the
+-- default partition catch what is recorded meanwhile.
 create or replace function ragdb.maintain() returns setof text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -336,9 +406,11 @@ begin
   if v_has_default then
     foreach v_parent in array ragdb._partitioned() loop
       exit when v_is_moving;
-      execute format('select exists (select from ragdb.%I)', ragdb._partition_name(v_parent, null)) into v_is_moving;
+      execute format('select exists (select from ragdb.%I)', ragdb._partition_name(v_parent, null))
+        into v_is_moving;
     end loop;
-    if not v_is_moving and not exists (select from unnest(v_ahead) m, unnest(ragdb._partitioned()) p (name)
+    if not v_is_moving and not exists (select from unnest(v_ahead) m,
+      unnest(ragdb._partitioned()) p (name)
       where to_regclass('ragdb.' || ragdb._partition_name(p.name, m)) is null)
     then
       return;
@@ -348,7 +420,8 @@ begin
   foreach v_parent in array ragdb._partitioned() loop
     v_default := ragdb._partition_name(v_parent, null);
     if to_regclass('ragdb.' || v_default) is not null then
-      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
+      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at '
+                     'time zone ''UTC'')::date), ''{}'')'
         ' from ragdb.%I t', v_default) into v_found;
       v_months := v_months || v_found;
     end if;
@@ -379,10 +452,14 @@ exception when lock_not_available then
   if not v_has_default then
     raise;
   end if;
-  raise warning 'the partitions of traces are in use and are made by the next call of ragdb.maintain()';
+  raise warning 'the partitions of traces are in use and are made by the next call of '
+                'ragdb.maintain()';
 end $$;
 comment on function ragdb.maintain() is
-  'Makes the partitions that traces need: this month, three ahead, those of rows in the default partition, and an empty default partition; returns the names of the tables made, none when nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at least monthly, and every few minutes for dashboards.';
+  'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
+  'partition, and an empty default partition; returns the names of the tables made, none when '
+  'nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at '
+  'least monthly, and every few minutes for dashboards.';
 
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)
@@ -414,37 +491,44 @@ begin
     foreach v_parent in array ragdb._partitioned() loop
       continue when to_regclass('ragdb.' || ragdb._partition_name(v_parent, month)) is null;
       if v_parent like 'retrieval\_%' then
-        execute format('select count(*) from ragdb.%I', ragdb._partition_name(v_parent, month)) into v_rows;
+        execute format('select count(*) from ragdb.%I', ragdb._partition_name(v_parent, month))
+          into v_rows;
         hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
         traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
       end if;
       execute format('drop table ragdb.%I', ragdb._partition_name(v_parent, month));
     end loop;
     insert into ragdb.settings as s (key, value)
-      values ('traces_kept_from', to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
-      on conflict on constraint settings_key_is_unique do update set value = greatest(s.value, excluded.value);
+      values ('traces_kept_from',
+        to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
+      on conflict on constraint settings_key_is_unique do update
+        set value = greatest(s.value, excluded.value);
     return next;
   end loop;
 end $$;
 comment on function ragdb.drop_traces_before(date) is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their rerankings, gates and answers, and returns each month with the number of traces and hits dropped. It waits for readers of the tables. Raises RG400.';
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
+  'rerankings, gates and answers, and returns each month with the number of traces and hits '
+  'dropped. It waits for readers of the tables. Raises RG400.';
 
 -- Recording
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.traced_hit') is null then
     create type ragdb.traced_hit as (
-      trace_id uuid, rank integer, corpus text, chunk_id text, doc_cid text, source text, title text,
+      trace_id uuid, rank integer, corpus text, chunk_id text, doc_cid text, source text,
+        title text,
       heading text[], page integer, start_offset integer, end_offset integer, text text,
       citation jsonb, score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8,
       content_hash text, metadata jsonb, mode text, is_exact boolean);
   end if;
 end $$;
-comment on type ragdb.traced_hit is 'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
+comment on type ragdb.traced_hit is
+  'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
 
--- The one way into both tables. The caller fills what it knows; identity, time, the hashes and what the
--- corpus lets be kept of the query are decided here.
+-- The one way into both tables. The caller fills what it knows; identity, time, the hashes and what
+-- the corpus lets be kept of the query are decided here.
 create or replace function ragdb._record_trace(
   corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[])
 returns uuid
@@ -488,13 +572,16 @@ begin
   trace.trace_mac := ragdb._trace_mac(trace.trace_hash, (ragdb._signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
-  insert into ragdb.trace_marks values (trace.corpus_id, date_trunc('hour', trace.created_at, 'UTC'));
-  -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has two
+  insert into ragdb.trace_marks values (trace.corpus_id,
+    date_trunc('hour', trace.created_at, 'UTC'));
+  -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has
+  -- two
   perform set_config('ragdb.last_trace_id', trace.id::text, false);
   return trace.id;
 end $$;
 comment on function ragdb._record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
-  'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. Raises RG400, RG413.';
+  'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. '
+  'Raises RG400, RG413.';
 
 create or replace function ragdb._note_meaning(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, embedder_id integer, query_embedding real[],
@@ -516,15 +603,18 @@ begin
   end if;
   return trace;
 end $$;
-comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[], text, float8, float8, float8) is
-  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query unless the corpus keeps nothing of queries. Raises RG404.';
+comment on function ragdb._note_meaning(ragdb.retrieval_traces, ragdb.corpora, integer, real[],
+  text, float8, float8, float8) is
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
+  'unless the corpus keeps nothing of queries. Raises RG404.';
 
--- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version is the
--- version that was searched.
+-- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version
+-- is the version that was searched.
 create or replace function ragdb._retrieve(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex',
+    lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0,
   client text default null, otel_trace_id text default null, otel_span_id text default null,
   retriever text default null, rag text default null)
@@ -548,7 +638,8 @@ begin
   -- one statement, one snapshot: what is recorded is what was searched
   select c as corpus, ragdb._space(c.corpus_id, 'current') as space,
       ragdb._search_mode(array[c], _retrieve.mode, _retrieve.query, v_embedding) as mode, array(
-      select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query, k => _retrieve.k,
+      select h from ragdb.search(corpus => _retrieve.corpus, query => _retrieve.query,
+        k => _retrieve.k,
         mode => _retrieve.mode, min_score => _retrieve.min_score, filter => _retrieve.filter,
         chunk_ids => _retrieve.chunk_ids, statistics => _retrieve.statistics,
         query_embedding => _retrieve.query_embedding, fusion => _retrieve.fusion,
@@ -572,7 +663,8 @@ begin
   v_trace.statistics := statistics;
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
-  v_trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
+  v_trace.is_exact := coalesce((select bool_and(h.is_exact)
+    from unnest(v_found.hits::ragdb.hit[]) h), true);
   v_trace.client := client;
   v_trace.otel_trace_id := otel_trace_id;
   v_trace.otel_span_id := otel_span_id;
@@ -580,14 +672,17 @@ begin
   v_trace.id := ragdb._record_trace(v_found.corpus, query, v_trace, v_found.hits);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
-comment on function ragdb._retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text, text, text) is
-  'Searches and records the trace, with the retriever and the rag that asked. Raises what ragdb.retrieve raises.';
+comment on function ragdb._retrieve(text, text, integer, text, float8, jsonb, text[], text,
+  float8[], text, float8, float8, float8, text, text, text, text, text) is
+  'Searches and records the trace, with the retriever and the rag that asked. Raises what '
+  'ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
 create or replace function ragdb.retrieve(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
-  query_embedding float8[] default null, fusion text default 'convex', lexical_weight float8 default 0.5,
+  query_embedding float8[] default null, fusion text default 'convex',
+    lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.traced_hit
@@ -601,14 +696,19 @@ begin
     retrieve.lexical_weight, retrieve.min_lexical, retrieve.min_semantic, retrieve.client,
     retrieve.otel_trace_id, retrieve.otel_span_id) h;
 end $$;
-comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8, text, text, text) is
-  'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the one trace that is recorded in the same transaction; client (up to 200 characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.';
+comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[],
+  text, float8, float8, float8, text, text, text) is
+  'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the '
+  'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
+  'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '
+  'raises, RG400, RG413, and 25006 where nothing can be written.';
 
 create or replace function ragdb.last_trace_id() returns uuid
 language sql stable parallel safe
 return nullif(pg_catalog.current_setting('ragdb.last_trace_id', true), '')::uuid;
 comment on function ragdb.last_trace_id() is
-  'Returns the id of the trace that this session recorded last, also when the retrieval had no hits; null when it recorded none.';
+  'Returns the id of the trace that this session recorded last, also when the retrieval had no '
+  'hits; null when it recorded none.';
 
 create or replace function ragdb.record_failure(
   corpus text, query text, error_code text, elapsed_ms float8,
@@ -652,7 +752,8 @@ begin
     end;
   end if;
   -- what is not a mode cannot be recorded as one
-  v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
+  v_trace.rank_mode := case when mode in ('lexical', 'semantic', 'hybrid', 'reference')
+    then mode end;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;
@@ -668,8 +769,12 @@ begin
   v_trace.otel_span_id := otel_span_id;
   return ragdb._record_trace(v_corpus, query, v_trace, '{}');
 end $$;
-comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text, text, text, jsonb) is
-  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, RG413.';
+comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb,
+  text[], text, text, text, text, text, text, jsonb) is
+  'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms '
+  'milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), '
+  'and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, '
+  'RG413.';
 
 -- Reading
 
@@ -750,7 +855,8 @@ begin
     v_corpora := array(select c.corpus_id from ragdb.corpora c
       where ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0);
   end if;
-  -- ids are in the order of time, so each corpus is one range of each partition's key, read backwards
+  -- ids are in the order of time, so each corpus is one range of each partition's key, read
+  -- backwards
   return query
     select t.* from unnest(v_corpora) c
     cross join lateral (
@@ -760,7 +866,8 @@ begin
     order by t.id desc limit list_traces.count;
 end $$;
 comment on function ragdb.list_traces(text, timestamptz, integer) is
-  'Returns the latest traces, newest first, of one corpus or of all that the caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.';
+  'Returns the latest traces, newest first, of one corpus or of all that the caller may read, '
+  'recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.verify_trace(trace_id uuid)
 returns table (field text, is_intact boolean, stored text, recomputed text)
@@ -779,19 +886,27 @@ begin
       ('trace_hash', encode(v_trace.trace_hash, 'hex'),
         encode(ragdb._trace_hash(v_trace, v_hits), 'hex')),
       ('result_hash', v_trace.result_hash, ragdb._result_hash(v_hits)),
-      ('trace_mac', encode(v_trace.trace_mac, 'hex'), encode(ragdb._matching_mac(v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at), 'hex')),
+      ('trace_mac', encode(v_trace.trace_mac, 'hex'),
+        encode(ragdb._matching_mac(v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at),
+          'hex')),
       ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
-      ('query_hash', v_trace.query_hash, case when v_trace.query_text is null then v_trace.query_hash
+      ('query_hash', v_trace.query_hash,
+        case when v_trace.query_text is null then v_trace.query_hash
         else encode(sha256(ragdb._utf8(v_trace.query_text)), 'hex') end)
     ) as v (field, stored, recomputed)
     union all
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
     from (values
-      ('rerank_hash', encode(v_reranked.rerank_hash, 'hex'), encode(ragdb._rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
+      ('rerank_hash', encode(v_reranked.rerank_hash, 'hex'),
+        encode(ragdb._rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
       ('rerank_mac', encode(v_reranked.rerank_mac, 'hex'), encode(
-        ragdb._matching_mac(v_reranked.rerank_hash, v_reranked.rerank_mac, v_reranked.recorded_at), 'hex'))
+        ragdb._matching_mac(v_reranked.rerank_hash, v_reranked.rerank_mac, v_reranked.recorded_at),
+          'hex'))
     ) as v (field, stored, recomputed)
     where v_reranks <> '{}';
 end $$;
 comment on function ragdb.verify_trace(uuid) is
-  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, and of its reranking where it has one, rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed since. Raises RG400, RG407.';
+  'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), '
+  'trace_mac (where a signing key existed), result_hash, limit_returned and query_hash, and of its '
+  'reranking where it has one, rerank_hash and rerank_mac; is_intact false where a row was edited, '
+  'added or removed since. Raises RG400, RG407.';

@@ -1,20 +1,27 @@
 -- The graph of conversations: turns are chunks that know their session, role and place; edges are
 -- what was said to what.
 
-comment on table ragdb.turns is 'What a chunk that is one message of a conversation has besides its text.';
+comment on table ragdb.turns is
+  'What a chunk that is one message of a conversation has besides its text.';
 comment on column ragdb.turns.corpus_id is 'The corpus.';
 comment on column ragdb.turns.chunk_no is 'The chunk; its id is the message''s UUID.';
 comment on column ragdb.turns.session_id is 'The conversation.';
 comment on column ragdb.turns.role is 'user, assistant, system or tool.';
-comment on column ragdb.turns.phase is 'exploration, debugging, planning, consolidation or synthesis; derived unless given.';
-comment on column ragdb.turns.salience is 'How much the turn matters, 0 to 1; derived unless given.';
+comment on column ragdb.turns.phase is
+  'exploration, debugging, planning, consolidation or synthesis; derived unless given.';
+comment on column ragdb.turns.salience is
+  'How much the turn matters, 0 to 1; derived unless given.';
 comment on column ragdb.turns.depth is 'Hops from the root of its tree along replies and branches.';
-comment on column ragdb.turns.sibling_order is 'Position among the answers to the same turn by time, from 0.';
-comment on column ragdb.turns.homogeneity is 'Cosine to the parent, 0 to 1; 1 at a root, 0.5 until embedded.';
+comment on column ragdb.turns.sibling_order is
+  'Position among the answers to the same turn by time, from 0.';
+comment on column ragdb.turns.homogeneity is
+  'Cosine to the parent, 0 to 1; 1 at a root, 0.5 until embedded.';
 comment on column ragdb.turns.temporal is 'Position in the time span of the session, 0 to 1.';
 comment on column ragdb.turns.complexity is 'Number of parts: the text, code blocks and images.';
-comment on column ragdb.turns.given is 'Of phase, salience and feedback, what the conversation came with.';
-comment on column ragdb.turns.created_at is 'When it was said; without a time, seconds of 1970 in the order of the file.';
+comment on column ragdb.turns.given is
+  'Of phase, salience and feedback, what the conversation came with.';
+comment on column ragdb.turns.created_at is
+  'When it was said; without a time, seconds of 1970 in the order of the file.';
 
 -- SHA-1 serves nothing here but UUIDs of version 5 (RFC 9562), which are defined by it; the server
 -- has no other.
@@ -57,7 +64,8 @@ begin
   return substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5)
     || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
 end $$;
-comment on function ragdb._sha1(bytea) is 'Returns the SHA-1 (FIPS 180-4) of some bytes, for UUIDs of version 5 alone.';
+comment on function ragdb._sha1(bytea) is
+  'Returns the SHA-1 (FIPS 180-4) of some bytes, for UUIDs of version 5 alone.';
 
 create or replace function ragdb._uuid5(namespace uuid, name bytea) returns uuid
 language sql immutable strict parallel safe
@@ -68,7 +76,8 @@ begin atomic
         8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
     from (select ragdb._sha1(pg_catalog.uuid_send(namespace) || name) as bytes) s;
 end;
-comment on function ragdb._uuid5(uuid, bytea) is 'Returns the UUID of version 5 (RFC 9562) of a name in a namespace.';
+comment on function ragdb._uuid5(uuid, bytea) is
+  'Returns the UUID of version 5 (RFC 9562) of a name in a namespace.';
 
 create or replace function ragdb._is_uuid(id text) returns boolean
 language sql immutable parallel safe
@@ -84,7 +93,8 @@ return case when ragdb._is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb._uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb._packed(corpus) || ragdb._packed(session) || ragdb._packed(id))::text end;
 comment on function ragdb.turn_id(text, text, text) is
-  'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of (corpus, session, id).';
+  'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of '
+  '(corpus, session, id).';
 
 -- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in
 -- the order of the list.
@@ -116,7 +126,8 @@ begin atomic
           as items) t;
 end;
 comment on function ragdb._turn_phase(text, text) is
-  'Returns the phase of a turn by its role and text: the rule of the highest weight of at least 0.3, else exploration.';
+  'Returns the phase of a turn by its role and text: the rule of the highest weight of at least '
+  '0.3, else exploration.';
 
 -- Everything about turns that follows from their texts, order, edges and embeddings; run again
 -- whenever a session changes, and when it has all its embeddings. Where a turn has several parents,
@@ -185,7 +196,8 @@ begin atomic
         homogeneity = d.homogeneity, temporal = coalesce(d.elapsed / nullif(d.span, 0), 0),
         complexity = 1 + pg_catalog.regexp_count(d.text, '^```', 1, 'n') / 2
           + pg_catalog.regexp_count(d.text, '!\[[^]]*\]\('),
-        salience = coalesce(pg_catalog.round((d.given ->> 'salience')::numeric, 37)::float8, least(1, greatest(0, 0.5::float8
+        salience = coalesce(pg_catalog.round((d.given ->> 'salience')::numeric, 37)::float8,
+          least(1, greatest(0, 0.5::float8
           + 0.35::float8 * pg_catalog.sign(coalesce((d.given ->> 'feedback')::numeric, 0))::float8
           + case when d.is_transition then 0.1::float8 else 0 end
           + least(0.05::float8 * coalesce(r.times, 0), 0.15::float8)
@@ -199,7 +211,9 @@ begin atomic
       and e.child_salience <> t.salience;
 end;
 comment on function ragdb._derive_turns(integer, text[]) is
-  'Sets phase, salience, depth, sibling order, homogeneity, temporal and complexity of the turns of some sessions; homogeneity and the novelty in salience where the turns that they compare are embedded.';
+  'Sets phase, salience, depth, sibling order, homogeneity, temporal and complexity of the turns '
+  'of some sessions; homogeneity and the novelty in salience where the turns that they compare are '
+  'embedded.';
 
 -- Once a session: with every batch, a long session would be derived anew for each.
 create or replace function ragdb._derive_embedded_turns(
@@ -224,7 +238,8 @@ begin
   end if;
 end $$;
 comment on function ragdb._derive_embedded_turns(ragdb.embedding_spaces, integer[]) is
-  'Derives anew the sessions of turns that have just been embedded and are complete in a current space; the caller holds the corpus lock.';
+  'Derives anew the sessions of turns that have just been embedded and are complete in a current '
+  'space; the caller holds the corpus lock.';
 
 -- ── conversations ───────────────────────────────────────────────────────────────────────────────
 
@@ -240,7 +255,8 @@ do $$ begin
   end if;
 end $$;
 comment on type ragdb.parsed_turn is
-  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as chunk id.';
+  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as '
+  'chunk id.';
 comment on type ragdb.parsed_edge is
   'A parent of a message that is put, by chunk ids and by the ids as given.';
 
@@ -266,7 +282,8 @@ begin atomic
     cross join lateral (select pg_catalog.lower(m.v ->> 'role') as role) r;
 end;
 comment on function ragdb._parsed_turns(text, jsonb) is
-  'Reads the messages of conversations: unknown roles and phases take their defaults, ids become UUIDs, a message without a time gets its place in the conversation as seconds.';
+  'Reads the messages of conversations: unknown roles and phases take their defaults, ids become '
+  'UUIDs, a message without a time gets its place in the conversation as seconds.';
 
 create or replace function ragdb._parsed_edges(corpus text, conversations jsonb)
 returns setof ragdb.parsed_edge
@@ -292,7 +309,8 @@ begin atomic
     where p.id is not null;
 end;
 comment on function ragdb._parsed_edges(text, jsonb) is
-  'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", "edge_type"} say their type.';
+  'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", '
+  '"edge_type"} say their type.';
 
 -- A conversation that contradicts itself is refused whole, with the ids that do.
 create or replace function ragdb._check_conversations(conversations jsonb) returns void
@@ -321,7 +339,8 @@ begin
   if v_bad.n is not null then
     raise exception 'conversation at position %: %', v_bad.n, v_bad.message
       using errcode = 'RG412', detail = 'positions count from 0; nothing was written',
-            hint = 'a conversation is {"doc_cid", "uri", "session", "messages": [{"id", "parent_id", "role", "text"}]}';
+            hint = 'a conversation is {"doc_cid", "uri", "session", "messages": [{"id", '
+                   '"parent_id", "role", "text"}]}';
   end if;
   select c.n - 1 as n, m.n as place, f.message into v_bad
     from jsonb_array_elements(conversations) with ordinality c (v, n)
@@ -338,7 +357,8 @@ begin
       (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'),
         'feedback is not a number'),
       (6, coalesce(jsonb_typeof(m.v -> 'created_at'), 'null') = 'null'
-        or m.v ->> 'created_at' ~ '^\d{4}-' and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
+        or m.v ->> 'created_at' ~ '^\d{4}-'
+          and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
         'created_at is not a time'),
       (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),
         'parents is not an array')) f (i, is_fine, message)
@@ -346,7 +366,8 @@ begin
   if v_bad.n is not null then
     raise exception 'conversation at position %, message %: %', v_bad.n, v_bad.place, v_bad.message
       using errcode = 'RG412', detail = 'messages count from 1; nothing was written',
-            hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience"}';
+            hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", '
+                   '"phase", "salience"}';
   end if;
 end $$;
 comment on function ragdb._check_conversations(jsonb) is
@@ -400,11 +421,13 @@ begin
   if v_bad.ids is not null then
     raise exception 'replies form a cycle'
       using errcode = 'RG412', detail = 'turns on it or behind it: ' || v_bad.ids,
-            hint = 'a reply or branch leads from an earlier turn to a later one; use a reference for anything else';
+            hint = 'a reply or branch leads from an earlier turn to a later one; use a reference '
+                   'for anything else';
   end if;
 end $$;
 comment on function ragdb._check_turns(ragdb.parsed_turn[], ragdb.parsed_edge[]) is
-  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle of replies.';
+  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle '
+  'of replies.';
 
 create or replace function ragdb.put_conversations(corpus text, conversations jsonb,
   force boolean default false)
@@ -487,13 +510,18 @@ begin
       where t.nth = any(v_written)));
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is
-  'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" or "parents", "role", "text", "created_at", "phase", "salience", "feedback"}]} beside the fields of a document: each message is a chunk and a turn, each parent an edge; what is not given is derived. Returns what put_documents returns. Raises RG401, RG404, RG412 and what put_documents raises.';
+  'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '
+  'or "parents", "role", "text", "created_at", "phase", "salience", "feedback"}]} beside the '
+  'fields of a document: each message is a chunk and a turn, each parent an edge; what is not '
+  'given is derived. Returns what put_documents returns. Raises RG401, RG404, RG412 and what '
+  'put_documents raises.';
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
 returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
   sibling_order integer, homogeneity real, temporal real, complexity real, created_at timestamptz,
   content_hash text, text text)
-language plpgsql stable parallel safe security definer rows 1 -- turns and chunks are granted to nobody
+-- turns and chunks are granted to nobody
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -513,7 +541,8 @@ begin
             hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
 end $$;
-comment on function ragdb.get_turn(text, text) is 'Returns a turn with its text and derived fields. Raises RG400, RG404, RG406.';
+comment on function ragdb.get_turn(text, text) is
+  'Returns a turn with its text and derived fields. Raises RG400, RG404, RG406.';
 
 -- ── anchors ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -568,4 +597,5 @@ begin
       order by t.created_at desc, c.chunk_id limit resolve_temporal.count;
 end $$;
 comment on function ragdb.resolve_temporal(text, integer, text) is
-  'Returns the 1 to 1000 most recent turns, of conversations whose metadata names the project when one is given. Raises RG400, RG404.';
+  'Returns the 1 to 1000 most recent turns, of conversations whose metadata names the project when '
+  'one is given. Raises RG400, RG404.';

@@ -8,16 +8,19 @@ create or replace function ragdb._wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
 return (pg_catalog.mod(pg_catalog.mod(value, 18446744073709551616) + 27670116110564327424,
   18446744073709551616) - 9223372036854775808)::bigint;
-comment on function ragdb._wrap64(numeric) is 'Reduces an integer modulo 2^64 to a two''s complement bigint.';
+comment on function ragdb._wrap64(numeric) is
+  'Reduces an integer modulo 2^64 to a two''s complement bigint.';
 
 create or replace function ragdb._rotl64(value bigint, bits integer) returns bigint
 language sql immutable strict parallel safe
 return (value << bits) | ((value >> (64 - bits)) & ((1::bigint << bits) - 1));
-comment on function ragdb._rotl64(bigint, integer) is 'Rotates 64 bits to the left by 1 to 62 places.';
+comment on function ragdb._rotl64(bigint, integer) is
+  'Rotates 64 bits to the left by 1 to 62 places.';
 
 create or replace function ragdb._le_bytes(data bytea, start integer, count integer) returns bigint
 language sql immutable strict parallel safe
-return pg_catalog.get_byte(data, start)::bigint | (pg_catalog.get_byte(data, start + 1)::bigint << 8)
+return pg_catalog.get_byte(data, start)::bigint
+  | (pg_catalog.get_byte(data, start + 1)::bigint << 8)
   | (pg_catalog.get_byte(data, start + 2)::bigint << 16)
   | (pg_catalog.get_byte(data, start + 3)::bigint << 24)
   | case count when 8 then (pg_catalog.get_byte(data, start + 4)::bigint << 32)
@@ -89,7 +92,8 @@ create or replace function ragdb._micro(value float8) returns bigint
 language sql immutable strict parallel safe
 return pg_catalog.floor(value::real::float8 * 1000000::float8 + 0.5::float8)::bigint;
 comment on function ragdb._micro(float8) is
-  'Quantises a weight of 0..1: its single-precision value times a million, rounded half away from zero.';
+  'Quantises a weight of 0..1: its single-precision value times a million, rounded half away from '
+  'zero.';
 
 create or replace function ragdb._default_policy() returns jsonb
 language sql immutable parallel safe
@@ -98,7 +102,8 @@ return '{"version": "slice_policy_v1", "max_nodes": 256, "max_radius": 10,
     "exploration": 0.3},
   "salience_weight": 0.3, "distance_decay": 0.9, "include_siblings": true,
     "max_siblings_per_node": 5}'::jsonb;
-comment on function ragdb._default_policy() is 'Returns the slice policy that is used when none is given.';
+comment on function ragdb._default_policy() is
+  'Returns the slice policy that is used when none is given.';
 
 -- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can
 -- be obeyed.
@@ -115,8 +120,10 @@ declare
 begin
   if policy is null or jsonb_typeof(policy) <> 'object' then
     raise exception 'a slice policy is a JSON object, not %', coalesce(jsonb_typeof(policy), 'null')
-      using errcode = 'RG430', detail = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, '
-        'distance_decay, include_siblings, max_siblings_per_node', hint = 'leave a field out for its default';
+      using errcode = 'RG430',
+        detail = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, '
+        'distance_decay, include_siblings, max_siblings_per_node',
+          hint = 'leave a field out for its default';
   end if;
   if jsonb_typeof(coalesce(policy -> 'phase_weights', '{}')) <> 'object' then
     raise exception 'phase_weights is not an object'
@@ -131,8 +138,10 @@ begin
       where not v_default -> 'phase_weights' ? k
   loop
     raise exception 'a slice policy has no field %', ragdb._quote(v_key)
-      using errcode = 'RG430', detail = 'a field that nothing obeys would promise what does not happen',
-            hint = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, distance_decay, '
+      using errcode = 'RG430',
+        detail = 'a field that nothing obeys would promise what does not happen',
+            hint = 'fields: version, max_nodes, max_radius, phase_weights, salience_weight, '
+                   'distance_decay, '
               'include_siblings, max_siblings_per_node';
   end loop;
   v_policy := v_default || policy || jsonb_build_object('phase_weights',
@@ -181,7 +190,8 @@ begin
   return v_policy;
 end $$;
 comment on function ragdb._complete_policy(jsonb) is
-  'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash has them. Raises RG430 for a field that is unknown or out of range.';
+  'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash '
+  'has them. Raises RG430 for a field that is unknown or out of range.';
 
 -- Declaration order, no white space, every float as an integer of millionths: the same bytes in
 -- every language.
@@ -201,7 +211,8 @@ return '{"version":"' || (policy ->> 'version')
   || ',"include_siblings":' || (policy ->> 'include_siblings')
   || ',"max_siblings_per_node":' || (policy ->> 'max_siblings_per_node')::numeric::integer || '}';
 comment on function ragdb._policy_canonical(jsonb) is
-  'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256 are taken of.';
+  'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its '
+  'sha256 are taken of.';
 
 -- Definer, because what it calls is granted to nobody.
 create or replace function ragdb.policy_hash(policy jsonb) returns text
@@ -209,16 +220,20 @@ language sql stable parallel safe security definer
 return ragdb.xxh64(pg_catalog.convert_to(ragdb._policy_canonical(ragdb._complete_policy(policy)),
   'UTF8'));
 comment on function ragdb.policy_hash(jsonb) is
-  'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. Raises RG430.';
+  'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. '
+  'Raises RG430.';
 
--- Where a product of singles is too small for one, PostgreSQL raises 22003; existing slices have 0. The product of two
--- singles is exact as a double; up to 2^-150, half of the smallest single, it is 0.
+-- Where a product of singles is too small for one, PostgreSQL raises 22003; existing slices have 0.
+-- The product of two singles is exact as a double; up to 2^-150, half of the smallest single, it is
+-- 0.
 create or replace function ragdb._slice_product(a real, b real) returns real
 language sql immutable parallel safe
-return case when _slice_product.a::float8 * _slice_product.b::float8 <= 7.006492321624085e-46::float8 then 0::real
+return case when _slice_product.a::float8 * _slice_product.b::float8
+  <= 7.006492321624085e-46::float8 then 0::real
   else _slice_product.a * _slice_product.b end;
 comment on function ragdb._slice_product(real, real) is
-  'Returns the product of two numbers of 0 or more in single precision, 0 where it is too small for that.';
+  'Returns the product of two numbers of 0 or more in single precision, 0 where it is too small '
+  'for that.';
 
 -- A chunk that is no turn counts as exploration of middling salience.
 create or replace function ragdb._slice_weight(
@@ -227,7 +242,8 @@ language sql immutable parallel safe
 return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + ragdb._slice_product(
   coalesce(salience, 0.5::real), salience_weight);
 comment on function ragdb._slice_weight(text, real, text[], real[], real) is
-  'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, in single precision.';
+  'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, '
+  'in single precision.';
 
 -- Parents and children apart, because either side alone may be the crowd.
 create or replace function ragdb._slice_best_neighbours(
@@ -260,18 +276,19 @@ begin atomic
       salience_weight) as weight) w
     order by ragdb._slice_product(w.weight, factor) desc, c.chunk_id desc limit count);
 end;
-comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[], real) is
-  'Returns the best `count` parents and the best `count` children of a chunk by priority, then larger id.';
+comment on function ragdb._slice_best_neighbours(integer, integer, real, integer, text[], real[],
+  real) is
+  'Returns the best `count` parents and the best `count` children of a chunk by priority, then '
+  'larger id.';
 
--- Best-first expansion, the inner loop of every slice. Few and short statements fetch what a selected
--- node adds to the frontier; what is known lives in arrays under small local numbers, found again
--- through an open-addressing table, and the frontier is a binary heap: the cost follows the slice and
--- not the graph. Priorities are single precision with the power by repeated squaring, as in existing
--- slices.
--- Three shortcuts change no result. Of more than max_nodes neighbours only the best max_nodes are
--- fetched: the others could never be selected, and v_hubs keeps them visited. Where every parent has
--- been expanded, all siblings have been visited. Children of the same parents share one list of
--- siblings.
+-- Best-first expansion, the inner loop of every slice. Few and short statements fetch what a
+-- selected node adds to the frontier; what is known lives in arrays under small local numbers,
+-- found again through an open-addressing table, and the frontier is a binary heap: the cost follows
+-- the slice and not the graph. Priorities are single precision with the power by repeated squaring,
+-- as in existing slices. Three shortcuts change no result. Of more than max_nodes neighbours only
+-- the best max_nodes are fetched: the others could never be selected, and v_hubs keeps them
+-- visited. Where every parent has been expanded, all siblings have been visited. Children of the
+-- same parents share one list of siblings.
 create or replace function ragdb._expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
 language plpgsql stable parallel safe
@@ -462,7 +479,8 @@ begin
   return next;
 end $$;
 comment on function ragdb._expand_slice(integer, integer, jsonb) is
-  'Returns the chunks that a complete policy admits around an anchor, in order of selection, with their distance of discovery.';
+  'Returns the chunks that a complete policy admits around an anchor, in order of selection, with '
+  'their distance of discovery.';
 
 -- ── policies ────────────────────────────────────────────────────────────────────────────────────
 
@@ -502,9 +520,11 @@ begin
   return v_policy;
 end $$;
 comment on function ragdb._hashed_policy(jsonb) is
-  'Returns a policy completed, with its reference and canonical form, registered or not. Raises RG430.';
+  'Returns a policy completed, with its reference and canonical form, registered or not. Raises '
+  'RG430.';
 
--- The default policy exists without being registered. A row that is not what its hashes say was edited, and is no policy.
+-- The default policy exists without being registered. A row that is not what its hashes say was
+-- edited, and is no policy.
 create or replace function ragdb._known_policy(policy_id text, params_hash text)
 returns ragdb.slice_policies
 language plpgsql stable parallel safe
@@ -527,7 +547,8 @@ begin
   return v_made;
 end $$;
 comment on function ragdb._known_policy(text, text) is
-  'Returns a policy by its reference; null when it is neither registered nor the default, or its row is not what was registered.';
+  'Returns a policy by its reference; null when it is neither registered nor the default, or its '
+  'row is not what was registered.';
 
 -- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
 -- a policy in full.
@@ -546,13 +567,15 @@ begin
     raise exception 'policy % with params_hash % is not registered',
         ragdb._quote(policy ->> 'policy_id'), ragdb._quote(policy ->> 'params_hash')
       using errcode = 'RG431',
-            detail = 'a reference needs policy_id and params_hash, and a row that is as it was registered',
+            detail = 'a reference needs policy_id and params_hash, and a row that is as it was '
+                     'registered',
             hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
   end if;
   return v_policy;
 end $$;
 comment on function ragdb._resolve_policy(jsonb) is
-  'Returns a policy with its reference and canonical form, from a reference, a policy in full or null (the default). Raises RG430, RG431.';
+  'Returns a policy with its reference and canonical form, from a reference, a policy in full or '
+  'null (the default). Raises RG430, RG431.';
 
 -- As the command line and contracts name a policy. The id alone will do as long as it names one.
 create or replace function ragdb._policy_reference(policy text) returns jsonb
@@ -563,25 +586,29 @@ declare
   v_hashes text[];
 begin
   if policy like '%@%' then
-    return jsonb_build_object('policy_id', split_part(policy, '@', 1), 'params_hash', split_part(policy, '@', 2));
+    return jsonb_build_object('policy_id', split_part(policy, '@', 1), 'params_hash',
+      split_part(policy, '@', 2));
   elsif policy is null then
     return null;
   end if;
   v_hashes := array(
     select p.params_hash from ragdb.slice_policies p where p.policy_id = _policy_reference.policy
     union
-    select d.params_hash from ragdb._hashed_policy('{}') d where d.policy_id = _policy_reference.policy
+    select d.params_hash from ragdb._hashed_policy('{}') d
+      where d.policy_id = _policy_reference.policy
     order by 1);
   if cardinality(v_hashes) <> 1 then
     raise exception '% policies are named %', cardinality(v_hashes), ragdb._quote(policy)
       using errcode = 'RG431',
-            detail = coalesce('their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '), ''), 'none is registered'),
+            detail = coalesce('their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '),
+              ''), 'none is registered'),
             hint = 'a policy is named id@params_hash; ragdb.list_policies() lists them';
   end if;
   return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
 end $$;
 comment on function ragdb._policy_reference(text) is
-  'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; null for null. Raises RG431.';
+  'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; '
+  'null for null. Raises RG431.';
 
 create or replace function ragdb._register_policy(policy ragdb.slice_policies) returns void
 language plpgsql
@@ -619,7 +646,8 @@ begin
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
 comment on function ragdb.register_policy(jsonb) is
-  'Registers a slice policy (fields left out have their defaults, weights count to six decimals) and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
+  'Registers a slice policy (fields left out have their defaults, weights count to six decimals) '
+  'and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
 create or replace function ragdb.list_policies()
 returns table (
@@ -641,18 +669,22 @@ return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
       order by p.policy_id, p.params_hash)
     from ragdb.slice_policies p), '') || ']', 'UTF8'));
 comment on function ragdb.registry_fingerprint() is
-  'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal fingerprints.';
+  'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal '
+  'fingerprints.';
 
 -- ── signing keys and tokens ─────────────────────────────────────────────────────────────────────
 
 comment on table ragdb.signing_keys is
-  'HMAC keys of admissibility tokens and traces; read by the functions that sign and verify only, and left out of dumps of an extension.';
+  'HMAC keys of admissibility tokens and traces; read by the functions that sign and verify only, '
+  'and left out of dumps of an extension.';
 comment on column ragdb.signing_keys.key_id is 'Name of the key, part of every token it signs.';
 comment on column ragdb.signing_keys.secret is '32 to 128 bytes.';
 comment on column ragdb.signing_keys.state is
   'active (signs and verifies; at most one), verify_only or revoked.';
-comment on column ragdb.signing_keys.created_at is 'When the key was made, here or in the original.';
-comment on column ragdb.signing_keys.active_until is 'When it ceased to sign; null while it is active.';
+comment on column ragdb.signing_keys.created_at is
+  'When the key was made, here or in the original.';
+comment on column ragdb.signing_keys.active_until is
+  'When it ceased to sign; null while it is active.';
 comment on column ragdb.signing_keys.not_after is
   'From this time on it neither signs nor verifies tokens; null for never.';
 
@@ -686,7 +718,8 @@ create or replace function ragdb._lock_signing_keys() returns void
 language sql
 return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
 comment on function ragdb._lock_signing_keys() is
-  'Waits for other transactions that make or change signing keys, and has others wait until this one ends.';
+  'Waits for other transactions that make or change signing keys, and has others wait until this '
+  'one ends.';
 
 -- To the millisecond, as the times of traces are.
 create or replace function ragdb._retire_signing_key() returns void
@@ -710,7 +743,8 @@ begin
             hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
 end $$;
-comment on function ragdb._check_key_id(text) is 'Refuses what cannot be the id of a key. Raises RG400.';
+comment on function ragdb._check_key_id(text) is
+  'Refuses what cannot be the id of a key. Raises RG400.';
 
 -- Definer, like all functions of keys: signing_keys is granted to nobody.
 create or replace function ragdb.create_signing_key(key_id text default null) returns text
@@ -735,7 +769,8 @@ begin
   return v_id;
 end $$;
 comment on function ragdb.create_signing_key(text) is
-  'Makes the key that signs from now on and returns its id; the key that signed before still verifies. Raises RG400, RG409.';
+  'Makes the key that signs from now on and returns its id; the key that signed before still '
+  'verifies. Raises RG400, RG409.';
 
 create or replace function ragdb.revoke_signing_key(key_id text) returns void
 language plpgsql security definer
@@ -779,7 +814,8 @@ begin atomic
     from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.export_signing_keys() is
-  'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported into a restored copy.';
+  'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported '
+  'into a restored copy.';
 
 create or replace function ragdb.import_signing_key(
   key_id text, secret text, state text default 'verify_only', created_at timestamptz default null,
@@ -824,8 +860,10 @@ begin
       set state = excluded.state, active_until = excluded.active_until,
           not_after = excluded.not_after;
 end $$;
-comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz, timestamptz) is
-  'Puts back an exported key, so that a restored copy verifies the tokens and traces of the original; an active one signs from now on. Raises RG400, RG409.';
+comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz,
+  timestamptz) is
+  'Puts back an exported key, so that a restored copy verifies the tokens and traces of the '
+  'original; an active one signs from now on. Raises RG400, RG409.';
 
 -- The bytes that a token signs. There is no function that signs bytes of the caller's choice.
 create or replace function ragdb._token_message(
@@ -840,14 +878,17 @@ return ragdb._packed('rgt1') || ragdb._packed(key_id) || ragdb._packed('admissib
   || ragdb._packed(graph_snapshot_hash) || ragdb._packed(schema_version)
   || ragdb._packed(pg_catalog.int8send(issued_at))
   || ragdb._packed(pg_catalog.int8send(expires_at));
-comment on function ragdb._token_message(text, text, text, text, text, bytea, text, text, bigint, bigint) is
-  'Returns the length-prefixed fields that an admissibility token signs; times in seconds since 1970.';
+comment on function ragdb._token_message(text, text, text, text, text, bytea, text, text, bigint,
+  bigint) is
+  'Returns the length-prefixed fields that an admissibility token signs; times in seconds since '
+  '1970.';
 
 create or replace function ragdb._signing_key() returns ragdb.signing_keys
 language sql stable parallel safe
 return (select k from ragdb.signing_keys k
   where k.state = 'active' and (k.not_after is null or k.not_after > ragdb._now()));
-comment on function ragdb._signing_key() is 'Returns the key that signs now; null when there is none.';
+comment on function ragdb._signing_key() is
+  'Returns the key that signs now; null when there is none.';
 
 create or replace function ragdb._issue_token(
   corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies)
@@ -863,7 +904,8 @@ begin
   if v_key.key_id is null then
     raise exception 'there is no signing key'
       using errcode = 'RG433',
-            detail = 'an admissibility token is signed, and nothing is signed with a default secret',
+            detail = 'an admissibility token is signed, and nothing is signed with a default '
+                     'secret',
             hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); '
               'or build the slice with sign => false';
   end if;
@@ -884,7 +926,8 @@ return ragdb._hmac_sha256(secret, ragdb._packed('ragdb-trace-1'::bytea)
 comment on function ragdb._trace_mac(bytea, bytea) is
   'Signs the hash of a trace with a secret; null where either is.';
 
-create or replace function ragdb._matching_mac(hash bytea, mac bytea, created_at timestamptz) returns bytea
+create or replace function ragdb._matching_mac(hash bytea, mac bytea, created_at timestamptz)
+  returns bytea
 language sql stable parallel safe
 return (
   with signers as (
@@ -904,7 +947,9 @@ return (
           where m.mac = _matching_mac.mac limit 1), '\x00')
     end);
 comment on function ragdb._matching_mac(bytea, bytea, timestamptz) is
-  'Returns the signature that the hash of a trace of that time should have: its own when a key made it or the key is not here, null when no key was active then, else a byte that no signature is.';
+  'Returns the signature that the hash of a trace of that time should have: its own when a key '
+  'made it or the key is not here, null when no key was active then, else a byte that no signature '
+  'is.';
 
 -- ── slices ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -927,9 +972,10 @@ comment on column ragdb.slices.graph_snapshot_hash is
   'Hash of the members'' contents and the edge count.';
 comment on column ragdb.slices.created_at is 'When it was first stored.';
 
--- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever the
--- statistics say: members are found by their ids, edges by their parent, and the plan expects as many
--- as there are. A hub's edges are not read: those to other members are looked up one by one.
+-- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever
+-- the statistics say: members are found by their ids, edges by their parent, and the plan expects
+-- as many as there are. A hub's edges are not read: those to other members are looked up one by
+-- one.
 create or replace function ragdb._fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
 language plpgsql stable parallel safe
@@ -997,7 +1043,8 @@ begin
   return slice;
 end $$;
 comment on function ragdb._fingerprinted(ragdb.corpora, ragdb.slices) is
-  'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 hex digits each), edge count and content hashes recomputed from the rows.';
+  'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 '
+  'hex digits each), edge count and content hashes recomputed from the rows.';
 
 create or replace function ragdb._build_slice(
   corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
@@ -1024,7 +1071,8 @@ begin
   slice := ragdb._fingerprinted(corpus, slice);
 end $$;
 comment on function ragdb._build_slice(ragdb.corpora, text, ragdb.slice_policies) is
-  'Builds the slice of a resolved policy around an anchor, with each member''s distance in order of selection. Raises RG434.';
+  'Builds the slice of a resolved policy around an anchor, with each member''s distance in order '
+  'of selection. Raises RG434.';
 
 -- What counts as evidence is an admin's to say: a reader's own policy could admit everything.
 create or replace function ragdb._store_slice(slice ragdb.slices, policy ragdb.slice_policies)
@@ -1050,7 +1098,8 @@ begin
   insert into ragdb.slices values (slice.*) on conflict do nothing;
 end $$;
 comment on function ragdb._store_slice(ragdb.slices, ragdb.slice_policies) is
-  'Stores a slice that was just built; the same graph state is stored once. A policy that is not registered is, where the caller may register one. Raises RG404, RG409, RG431.';
+  'Stores a slice that was just built; the same graph state is stored once. A policy that is not '
+  'registered is, where the caller may register one. Raises RG404, RG409, RG431.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.built_slice') is null then
@@ -1061,7 +1110,8 @@ do $$ begin
   end if;
 end $$;
 comment on type ragdb.built_slice is
-  'A slice as it is handed out: members sorted and in order of selection with their distances, fingerprints, and the token where it is signed.';
+  'A slice as it is handed out: members sorted and in order of selection with their distances, '
+  'fingerprints, and the token where it is signed.';
 
 create or replace function ragdb._built_slice(
   slice ragdb.slices, distances integer[], token text) returns ragdb.built_slice
@@ -1089,7 +1139,9 @@ begin
     case when sign then ragdb._issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
 comment on function ragdb.build_slice(text, text, jsonb, boolean) is
-  'Builds the slice that a policy (in full, by reference, or null for the default) admits around an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
+  'Builds the slice that a policy (in full, by reference, or null for the default) admits around '
+  'an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility '
+  'token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
 
 create or replace function ragdb.build_slices(
   corpus text, anchors text[], policy jsonb default null, sign boolean default true)
@@ -1132,7 +1184,8 @@ begin
   end loop;
 end $$;
 comment on function ragdb.build_slices(text, text[], jsonb, boolean) is
-  'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
+  'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with '
+  'error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
 
 create or replace function ragdb.export_slice(corpus text, anchor text, policy jsonb default null)
 returns setof ragdb.built_slice
@@ -1150,7 +1203,8 @@ begin
     ragdb._issue_token(v_corpus, v_made.slice, v_policy));
 end $$;
 comment on function ragdb.export_slice(text, text, jsonb) is
-  'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
+  'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, '
+  'RG430, RG431, RG433, RG434.';
 
 create or replace function ragdb._changed_members(slice ragdb.slices) returns text[]
 language sql stable parallel safe
@@ -1258,7 +1312,9 @@ begin
   return next;
 end $$;
 comment on function ragdb.verify_token(text, text, text, text, text, text, text, text, text[]) is
-  'Tells whether a token was signed here for exactly these fields, has not ended, and whether the slice recomputed from the rows (the given members, the stored slice, or a new build) is the one signed; reason says why not. Raises RG400, RG404.';
+  'Tells whether a token was signed here for exactly these fields, has not ended, and whether the '
+  'slice recomputed from the rows (the given members, the stored slice, or a new build) is the one '
+  'signed; reason says why not. Raises RG400, RG404.';
 
 create or replace function ragdb._stored_slice(corpus_id integer, slice_id text)
 returns ragdb.slices
@@ -1302,7 +1358,8 @@ begin
       order by o.place;
 end $$;
 comment on function ragdb.slice_members(text, text) is
-  'Returns the members of a stored slice in the order in which they were chosen, and whether each still says what it said. Raises RG400, RG404, RG435.';
+  'Returns the members of a stored slice in the order in which they were chosen, and whether each '
+  'still says what it said. Raises RG400, RG404, RG435.';
 
 create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
 returns text[]
@@ -1322,7 +1379,8 @@ begin
     where u.id = any (v_slice.chunk_ids) order by u.n);
 end $$;
 comment on function ragdb.filter_admissible(text, text, text[]) is
-  'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises RG400, RG404, RG435.';
+  'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises '
+  'RG400, RG404, RG435.';
 
 create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text)
 returns boolean

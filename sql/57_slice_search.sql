@@ -13,7 +13,8 @@ do $$ begin
   end if;
 end $$;
 comment on type ragdb.turn_hit is
-  'One result of a search that knows turns: the chunk and its scores, and its session, role and trajectory where it is a turn; trace_id where it was recorded.';
+  'One result of a search that knows turns: the chunk and its scores, and its session, role and '
+  'trajectory where it is a turn; trace_id where it was recorded.';
 
 create or replace function ragdb._with_turns(corpus_id integer, trace_id uuid, hits ragdb.hit[])
 returns setof ragdb.turn_hit
@@ -82,7 +83,8 @@ begin
   rest := nullif(v_filter - array['role', 'phase', 'session', 'min_salience'], '{}');
 end $$;
 comment on function ragdb._turn_filter(integer, jsonb, text[]) is
-  'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy them among those given (null: all), with the rest of the filter. Raises RG410.';
+  'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy '
+  'them among those given (null: all), with the rest of the filter. Raises RG410.';
 
 create or replace function ragdb._search_turns(
   corpus ragdb.corpora, query text, k integer, mode text, min_score float8, filter jsonb,
@@ -102,8 +104,10 @@ return array(
       lexical_weight => _search_turns.lexical_weight, min_lexical => _search_turns.min_lexical,
       min_semantic => _search_turns.min_semantic) h
     order by h.rank);
-comment on function ragdb._search_turns(ragdb.corpora, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
-  'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what ragdb.search raises.';
+comment on function ragdb._search_turns(ragdb.corpora, text, integer, text, float8, jsonb, text[],
+  text, float8[], text, float8, float8, float8) is
+  'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
+  'ragdb.search raises.';
 
 -- A slice comes by the id of a stored one, or by anchor and policy and is built now.
 create or replace function ragdb._named_slice(
@@ -130,7 +134,8 @@ begin
   end if;
 end $$;
 comment on function ragdb._named_slice(ragdb.corpora, text, text, jsonb) is
-  'Returns a stored slice by its id, or builds one by anchor and policy. Raises RG400, RG430, RG431, RG434, RG435.';
+  'Returns a stored slice by its id, or builds one by anchor and policy. Raises RG400, RG430, '
+  'RG431, RG434, RG435.';
 
 -- Definer, like all that follow: turns, slices and keys are granted to nobody.
 create or replace function ragdb.search_slice(
@@ -151,8 +156,12 @@ begin
     v_corpus, query, k, mode, min_score, filter, (v_named.slice).chunk_ids, statistics,
     query_embedding, fusion, lexical_weight, min_lexical, min_semantic)) w;
 end $$;
-comment on function ragdb.search_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8) is
-  'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for a query, with the other arguments of ragdb.search, exactly and without recording; filter also takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, RG434, RG435.';
+comment on function ragdb.search_slice(text, text, text, text, jsonb, integer, text, float8, jsonb,
+  text, float8[], text, float8, float8, float8) is
+  'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for '
+  'a query, with the other arguments of ragdb.search, exactly and without recording; filter also '
+  'takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, '
+  'RG434, RG435.';
 
 create or replace function ragdb.search_global(
   corpus text, query text, k integer default 10, mode text default null,
@@ -171,8 +180,11 @@ begin
     v_corpus, query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic)) w;
 end $$;
-comment on function ragdb.search_global(text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
-  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; never admissible. filter also takes role, phase, session and min_salience. Raises what ragdb.search raises.';
+comment on function ragdb.search_global(text, text, integer, text, float8, jsonb, text[], text,
+  float8[], text, float8, float8, float8) is
+  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; '
+  'never admissible. filter also takes role, phase, session and min_salience. Raises what '
+  'ragdb.search raises.';
 
 create or replace function ragdb.resolve_from_query(
   corpus text, query text, mode text default null, query_embedding float8[] default null)
@@ -182,7 +194,8 @@ return (select h.chunk_id from ragdb.search(
   corpus => resolve_from_query.corpus, query => resolve_from_query.query, k => 1,
   mode => resolve_from_query.mode, query_embedding => resolve_from_query.query_embedding) h);
 comment on function ragdb.resolve_from_query(text, text, text, float8[]) is
-  'Returns the best hit of a query as an anchor, or null when nothing matches. Raises what ragdb.search raises.';
+  'Returns the best hit of a query as an anchor, or null when nothing matches. Raises what '
+  'ragdb.search raises.';
 
 create or replace function ragdb.resolve_anchor(
   corpus text, chunk_id text default null, session text default null, query text default null,
@@ -211,7 +224,9 @@ begin
   end if;
 end $$;
 comment on function ragdb.resolve_anchor(text, text, text, text, float8[], text) is
-  'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the session, the best hit of the query (semantic), the most recent turn (temporal); no row when none does. Raises RG400, RG404, RG418.';
+  'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the '
+  'session, the best hit of the query (semantic), the most recent turn (temporal); no row when '
+  'none does. Raises RG400, RG404, RG418.';
 
 -- ── recording ───────────────────────────────────────────────────────────────────────────────────
 
@@ -232,7 +247,8 @@ return (
           and v.corpus_id = (slice).corpus_id and v.chunk_no = c.chunk_no)) m
     where _shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
 comment on function ragdb._shortfall(ragdb.slices, text) is
-  'Says which members of a slice a search in some mode cannot look at by meaning; null when it can at all.';
+  'Says which members of a slice a search in some mode cannot look at by meaning; null when it can '
+  'at all.';
 
 do $$ begin
   if pg_catalog.to_regtype('ragdb.slice_finding') is null then
@@ -243,7 +259,8 @@ do $$ begin
   end if;
 end $$;
 comment on type ragdb.slice_finding is
-  'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and what it found.';
+  'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and '
+  'what it found.';
 
 -- Stable, hence one snapshot: the evidence that is verified is the evidence that is searched.
 create or replace function ragdb._find_in_slice(
@@ -285,8 +302,10 @@ begin
     min_lexical, min_semantic);
   return v_found;
 end $$;
-comment on function ragdb._find_in_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8) is
-  'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
+comment on function ragdb._find_in_slice(text, text, text, text, jsonb, integer, text, float8,
+  jsonb, text, float8[], text, float8, float8, float8) is
+  'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice '
+  'raises, RG433, and RG436 when the stored slice''s evidence has changed.';
 
 create or replace function ragdb.retrieve_slice(
   corpus text, query text, slice_id text default null, anchor text default null,
@@ -340,5 +359,9 @@ begin
   return query select w.* from ragdb._with_turns(
     (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
 end $$;
-comment on function ragdb.retrieve_slice(text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8, text, text, text) is
-  'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; not admissible where members had no embedding for a search by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
+comment on function ragdb.retrieve_slice(text, text, text, text, jsonb, integer, text, float8,
+  jsonb, text, float8[], text, float8, float8, float8, text, text, text) is
+  'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that '
+  'proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; '
+  'not admissible where members had no embedding for a search by meaning. Raises what '
+  'ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';

@@ -47,7 +47,8 @@ begin
   end if;
 end $$;
 comment on function ragdb._replay_obstacle(ragdb.retrieval_traces, ragdb.corpora) is
-  'Says why a recorded retrieval cannot be run again: failed_retrieval, query_text_not_kept, embedder_changed or query_embedding_not_kept; nulls when it can.';
+  'Says why a recorded retrieval cannot be run again: failed_retrieval, query_text_not_kept, '
+  'embedder_changed or query_embedding_not_kept; nulls when it can.';
 
 create or replace function ragdb._search_again(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, k integer, min_score float8, filter jsonb,
@@ -74,7 +75,8 @@ return (
         coalesce((trace).ranking ->> 'fusion', 'convex') as fusion,
         coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8) as lexical_weight) r
 );
-comment on function ragdb._search_again(ragdb.retrieval_traces, ragdb.corpora, integer, float8, jsonb, text[], float8, float8) is
+comment on function ragdb._search_again(ragdb.retrieval_traces, ragdb.corpora, integer, float8,
+  jsonb, text[], float8, float8) is
   'Searches as a trace recorded, but for the arguments given.';
 
 -- Definer: traces are granted to nobody.
@@ -161,7 +163,11 @@ begin
   return next;
 end $$;
 comment on function ragdb.replay(uuid) is
-  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept, query_embedding_not_kept). Raises RG400, RG404, RG407.';
+  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), '
+  'same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed, '
+  'config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or '
+  'not_replayable with its cause (failed_retrieval, query_text_not_kept, '
+  'query_embedding_not_kept). Raises RG400, RG404, RG407.';
 
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)
 returns table (step text, reason text)
@@ -181,14 +187,19 @@ declare
 begin
   select h.rank into v_rank from ragdb.trace_hits(v_trace.id) h
     where h.chunk_id = why_not.chunk_id;
-  select r.* into v_reranked from ragdb.trace_reranks(v_trace.id) r where r.chunk_id = why_not.chunk_id;
+  select r.* into v_reranked from ragdb.trace_reranks(v_trace.id) r
+    where r.chunk_id = why_not.chunk_id;
   if v_reranked.is_returned is false then
-    return query select 'rerank', format('%s put it from rank %s to %s, and the first %s were returned', v_reranked.model, v_rank,
-      v_reranked.rank, (select count(*) from ragdb.trace_reranks(v_trace.id) r where r.is_returned));
+    return query select 'rerank',
+      format('%s put it from rank %s to %s, and the first %s were returned', v_reranked.model,
+        v_rank,
+      v_reranked.rank, (select count(*) from ragdb.trace_reranks(v_trace.id) r
+        where r.is_returned));
     return;
   end if;
   if v_rank is not null then
-    return query select 'hit', 'it was returned at rank ' || case when v_reranked.rank is null then v_rank::text
+    return query select 'hit',
+      'it was returned at rank ' || case when v_reranked.rank is null then v_rank::text
       else format('%s, where %s put it from %s', v_reranked.rank, v_reranked.model, v_rank) end;
     return;
   end if;
@@ -243,4 +254,5 @@ begin
       from ragdb.trace_hits(v_trace.id) h;
 end $$;
 comment on function ragdb.why_not(uuid, text) is
-  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
+  'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, '
+  'min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';

@@ -1,7 +1,8 @@
 -- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that
 -- says why, and an incident.
 
-comment on table ragdb.semantic_atoms is 'Statements that were promoted from admissible retrievals.';
+comment on table ragdb.semantic_atoms is
+  'Statements that were promoted from admissible retrievals.';
 comment on column ragdb.semantic_atoms.corpus_id is 'The corpus.';
 comment on column ragdb.semantic_atoms.atom_id is 'UUID of version 7.';
 comment on column ragdb.semantic_atoms.text is 'The statement.';
@@ -10,7 +11,8 @@ comment on column ragdb.semantic_atoms.source_slice_id is 'Slice that admitted t
 comment on column ragdb.semantic_atoms.trace_id is 'Retrieval that found them.';
 comment on column ragdb.semantic_atoms.created_at is 'When it was promoted.';
 comment on column ragdb.semantic_atoms.created_by is 'Role that promoted it.';
-comment on column ragdb.semantic_atoms.lexemes is 'Lexemes of the statement, for ragdb.search_dual.';
+comment on column ragdb.semantic_atoms.lexemes is
+  'Lexemes of the statement, for ragdb.search_dual.';
 comment on table ragdb.semantic_proposals is 'Conclusions drawn from atoms of one slice.';
 comment on column ragdb.semantic_proposals.corpus_id is 'The corpus.';
 comment on column ragdb.semantic_proposals.proposal_id is 'UUID of version 7.';
@@ -20,16 +22,22 @@ comment on column ragdb.semantic_proposals.source_slice_id is 'Slice of those at
 comment on column ragdb.semantic_proposals.status is 'open, accepted or rejected.';
 comment on column ragdb.semantic_proposals.created_at is 'When it was proposed.';
 comment on column ragdb.semantic_proposals.created_by is 'Role that proposed it.';
-comment on column ragdb.semantic_proposals.lexemes is 'Lexemes of the conclusion, for ragdb.search_dual.';
-comment on column ragdb.semantic_proposals.decided_at is 'When it was accepted or rejected; null while it is open.';
-comment on column ragdb.semantic_proposals.decided_by is 'Role that decided; null while it is open.';
-comment on column ragdb.semantic_proposals.decision_reason is 'Why, in that role''s words; null where none were given.';
-comment on table ragdb.admissibility_incidents is 'Every attempt to promote what may not be promoted.';
+comment on column ragdb.semantic_proposals.lexemes is
+  'Lexemes of the conclusion, for ragdb.search_dual.';
+comment on column ragdb.semantic_proposals.decided_at is
+  'When it was accepted or rejected; null while it is open.';
+comment on column ragdb.semantic_proposals.decided_by is
+  'Role that decided; null while it is open.';
+comment on column ragdb.semantic_proposals.decision_reason is
+  'Why, in that role''s words; null where none were given.';
+comment on table ragdb.admissibility_incidents is
+  'Every attempt to promote what may not be promoted.';
 comment on column ragdb.admissibility_incidents.incident_id is 'UUID of version 7.';
 comment on column ragdb.admissibility_incidents.created_at is 'When.';
 comment on column ragdb.admissibility_incidents.corpus_id is 'The corpus.';
 comment on column ragdb.admissibility_incidents.kind is
-  'slice_boundary_violation, unverified_evidence_usage, content_hash_mismatch, token_verification_failure, insufficient_evidence or other.';
+  'slice_boundary_violation, unverified_evidence_usage, content_hash_mismatch, '
+  'token_verification_failure, insufficient_evidence or other.';
 comment on column ragdb.admissibility_incidents.severity is 'low, medium, high or critical.';
 comment on column ragdb.admissibility_incidents.trace_id is 'Retrieval that was to be promoted.';
 comment on column ragdb.admissibility_incidents.caller is 'Role that tried.';
@@ -71,7 +79,8 @@ begin atomic
     from least_of l, found f where l.name = _insufficiency.sufficiency;
 end;
 comment on function ragdb._insufficiency(integer, text[], text) is
-  'Says what the turns among some chunks lack for a set of requirements (default, lenient, strict); null when they suffice.';
+  'Says what the turns among some chunks lack for a set of requirements (default, lenient, '
+  'strict); null when they suffice.';
 
 create or replace function ragdb._refuse_promotion(corpus_id integer, trace_id uuid, kind text,
   severity text, reason text)
@@ -83,7 +92,8 @@ begin atomic
       ragdb._caller(), reason
       from (select ragdb._now() as now) n;
 end;
-comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is 'Writes the incident of a refused promotion.';
+comment on function ragdb._refuse_promotion(integer, uuid, text, text, text) is
+  'Writes the incident of a refused promotion.';
 
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')
@@ -109,7 +119,8 @@ begin
   then
     raise exception 'an atom rests on 1 to 1000 chunks'
       using errcode = 'RG400', detail = 'chunk_ids ' || coalesce('has '
-        || cardinality(promote_to_atom.chunk_ids) || case when ragdb._is_list(promote_to_atom.chunk_ids)
+        || cardinality(promote_to_atom.chunk_ids)
+          || case when ragdb._is_list(promote_to_atom.chunk_ids)
           then '' else ', a null or several dimensions' end, 'is null'),
             hint = 'name hits of the trace';
   end if;
@@ -162,7 +173,9 @@ begin
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
-  'Makes a statement out of hits of an admissible retrieval, and returns its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
+  'Makes a statement out of hits of an admissible retrieval, and returns its id with code '
+  'PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or '
+  'INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
@@ -180,7 +193,8 @@ begin
       or not ragdb._is_list(propose.atom_ids::text[]) then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
       using errcode = 'RG400', detail = 'atom_ids '
-        || coalesce('has ' || cardinality(propose.atom_ids) || case when ragdb._is_list(propose.atom_ids::text[]) then ''
+        || coalesce('has ' || cardinality(propose.atom_ids)
+          || case when ragdb._is_list(propose.atom_ids::text[]) then ''
           else ', a null or several dimensions' end, 'is null'),
             hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
@@ -209,9 +223,12 @@ begin
   return next;
 end $$;
 comment on function ragdb.propose(text, uuid[], text) is
-  'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.';
+  'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or '
+  'refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, '
+  'RG404.';
 
--- What is accepted must still be what was proposed: the slice of its atoms is recomputed from the rows.
+-- What is accepted must still be what was proposed: the slice of its atoms is recomputed from the
+-- rows.
 create or replace function ragdb.decide_proposal(
   corpus text, proposal_id uuid, decision text, reason text default null)
 returns table (code text, detail text)
@@ -262,7 +279,10 @@ begin
   return next;
 end $$;
 comment on function ragdb.decide_proposal(text, uuid, text, text) is
-  'Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, RG401, RG404, RG435.';
+  'Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or changes '
+  'nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance whose evidence is '
+  'not what it was, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, RG401, RG404, '
+  'RG435.';
 
 create or replace function ragdb.list_proposals(
   corpus text, state text default null, count integer default 100)
@@ -294,7 +314,8 @@ begin
       order by p.created_at desc, p.proposal_id limit list_proposals.count;
 end $$;
 comment on function ragdb.list_proposals(text, text, integer) is
-  'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or of all. Raises RG400, RG401, RG404.';
+  'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or '
+  'of all. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
 returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
@@ -356,7 +377,8 @@ begin atomic
     where r.score > 0;
 end;
 comment on function ragdb._rank_statements(ragdb.corpora, text) is
-  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the query could reach, by the statistics of the corpus.';
+  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the '
+  'query could reach, by the statistics of the corpus.';
 
 create or replace function ragdb.search_dual(
   corpus text, query text, k integer default 10, mode text default null,
@@ -374,7 +396,8 @@ declare
 begin
   if coalesce(search_dual.k not between 1 and 1000, true) then
     raise exception 'k is %', coalesce(search_dual.k::text, 'null')
-      using errcode = 'RG400', detail = 'k is the number of results', hint = 'pass k from 1 to 1000';
+      using errcode = 'RG400', detail = 'k is the number of results',
+        hint = 'pass k from 1 to 1000';
   end if;
   return query
     with found as (
@@ -394,5 +417,8 @@ begin
         order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
       where f.rank <= search_dual.k order by f.rank;
 end $$;
-comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text, float8) is
-  'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted from them (atoms and proposals, by their words), and returns the k best with their plane and what they rest on. Raises what ragdb.search raises.';
+comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text,
+  float8) is
+  'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted '
+  'from them (atoms and proposals, by their words), and returns the k best with their plane and '
+  'what they rest on. Raises what ragdb.search raises.';

@@ -1,15 +1,19 @@
--- Two spaces of a corpus beside each other: what a change of the model would change, before it is made.
+-- Two spaces of a corpus beside each other: what a change of the model would change, before it is
+-- made.
 
 create or replace function ragdb._corpus_cases(corpus ragdb.corpora)
 returns table (query text, labels ragdb.eval_label[])
 language sql stable parallel safe
 begin atomic
   select c.query, ragdb._resolved_labels((_corpus_cases.corpus).corpus_id, array(
-    select l from ragdb._case_labels(e, (_corpus_cases.corpus).corpus_id, c.case_no, c.name, c.expected, c.is_imported) l))
+    select l from ragdb._case_labels(e, (_corpus_cases.corpus).corpus_id, c.case_no, c.name,
+      c.expected, c.is_imported) l))
   from ragdb.contract_nodes e
     join ragdb.contracts k on k.contract = e.contract and k.version = e.version and k.is_current
-    join ragdb.contract_nodes r on r.contract = e.contract and r.version = e.version and r.node = 'rag' and r.name = e.rag
-    join ragdb.contract_nodes t on t.contract = e.contract and t.version = e.version and t.node = 'retriever'
+    join ragdb.contract_nodes r on r.contract = e.contract and r.version = e.version
+      and r.node = 'rag' and r.name = e.rag
+    join ragdb.contract_nodes t on t.contract = e.contract and t.version = e.version
+      and t.node = 'retriever'
       and t.name = r.keys ->> 'retriever' and t.corpus = (_corpus_cases.corpus).name
     cross join lateral ragdb._eval_cases(e, (_corpus_cases.corpus).corpus_id, null) c
   where e.node = 'ragEval' and c.anchor is null;
@@ -17,12 +21,14 @@ end;
 comment on function ragdb._corpus_cases(ragdb.corpora) is
   'Returns the questions of the evals of a corpus with their labels.';
 
-create or replace function ragdb._judged_items(corpus_id integer, chunk_nos integer[], labels ragdb.eval_label[])
+create or replace function ragdb._judged_items(corpus_id integer, chunk_nos integer[],
+  labels ragdb.eval_label[])
 returns ragdb.eval_item[]
 language sql stable parallel safe
 return array(
   select i from ragdb._label_items(_judged_items.corpus_id, array(
-    select row((_judged_items.labels)[1].case_no, n.rank::integer, c.chunk_id, c.source, null, null, null, null, null, d.doc_cid,
+    select row((_judged_items.labels)[1].case_no, n.rank::integer, c.chunk_id, c.source, null, null,
+      null, null, null, d.doc_cid,
       c.start_offset, c.end_offset)::ragdb.eval_hit
     from pg_catalog.unnest(_judged_items.chunk_nos) with ordinality n (chunk_no, rank)
       join ragdb.chunks c on c.corpus_id = _judged_items.corpus_id and c.chunk_no = n.chunk_no
@@ -31,7 +37,8 @@ return array(
 comment on function ragdb._judged_items(integer, integer[], ragdb.eval_label[]) is
   'Returns a ranking of chunks as the labels of one case see it.';
 
--- Questions are those that somebody wrote down; without any, what the corpus itself says stands in for them.
+-- Questions are those that somebody wrote down; without any, what the corpus itself says stands in
+-- for them.
 create or replace function ragdb.space_questions(corpus text, count integer default 200)
 returns table (origin text, query text)
 language plpgsql stable parallel safe security definer
@@ -42,7 +49,8 @@ declare
 begin
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of questions at most', hint = 'pass count from 1 to 10000';
+      using errcode = 'RG400', detail = 'it is the number of questions at most',
+        hint = 'pass count from 1 to 10000';
   end if;
   return query
     select 'eval', q.query from (select distinct c.query from ragdb._corpus_cases(v_corpus) c) q
@@ -56,20 +64,26 @@ begin
   if not found then
     return query
       select 'chunk', h.query from (
-        select distinct coalesce(nullif(c.heading[cardinality(c.heading)], ''), nullif(d.title, ''), left(c.text, 200)) as query
-        from (select (n * v_corpus.next_chunk_no::bigint / space_questions.count)::integer as chunk_no
+        select distinct coalesce(nullif(c.heading[cardinality(c.heading)], ''), nullif(d.title, ''),
+          left(c.text, 200)) as query
+        from (select (n * v_corpus.next_chunk_no::bigint / space_questions.count)::integer
+          as chunk_no
             from generate_series(0, space_questions.count - 1) n) n
           cross join lateral (select k.heading, k.text, k.doc_no from ragdb.chunks k
-            where k.corpus_id = v_corpus.corpus_id and k.chunk_no >= n.chunk_no order by k.chunk_no limit 1) c
+            where k.corpus_id = v_corpus.corpus_id and k.chunk_no >= n.chunk_no order by k.chunk_no
+              limit 1) c
           join ragdb.documents d on d.corpus_id = v_corpus.corpus_id and d.doc_no = c.doc_no) h
       where h.query ~ '\S' order by h.query collate "C";
   end if;
 end $$;
 comment on function ragdb.space_questions(text, integer) is
-  'Returns up to count (1 to 10000) questions to compare two embedders of a corpus by: those of its evals, else recorded ones (their text must have been kept), else headings and titles. Raises RG400, RG401, RG404.';
+  'Returns up to count (1 to 10000) questions to compare two embedders of a corpus by: those of '
+  'its evals, else recorded ones (their text must have been kept), else headings and titles. '
+  'Raises RG400, RG401, RG404.';
 
 create or replace function ragdb._best_in_space(
-  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, embedding real[], k integer, mode text)
+  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, embedding real[], k integer,
+    mode text)
 returns integer[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -77,15 +91,19 @@ as $$
 begin
   return array(
     select r.chunk_no from (
-      select s.* from ragdb._rank_semantic(corpus, space, ragdb._vector(embedding), k) s where mode = 'semantic'
+      select s.* from ragdb._rank_semantic(corpus, space, ragdb._vector(embedding), k) s
+        where mode = 'semantic'
       union all
-      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k, null,
+      select h.* from ragdb._rank_hybrid(corpus, corpus, query, space, ragdb._vector(embedding), k,
+        null,
         null, 'convex', 0.5) h where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
 end $$;
-comment on function ragdb._best_in_space(ragdb.corpora, ragdb.embedding_spaces, text, real[], integer, text) is
-  'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, best first.';
+comment on function ragdb._best_in_space(ragdb.corpora, ragdb.embedding_spaces, text, real[],
+  integer, text) is
+  'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, '
+  'best first.';
 
 create or replace function ragdb.compare_spaces(
   corpus text, embedder text, queries text[], current_embeddings real[], embeddings real[],
@@ -116,14 +134,16 @@ begin
   select s.* into v_space from ragdb.embedding_spaces s
     where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
   if not found then
-    raise exception 'corpus % has no space of embedder %', ragdb._quote(corpus), ragdb._quote(embedder)
+    raise exception 'corpus % has no space of embedder %', ragdb._quote(corpus),
+      ragdb._quote(embedder)
       using errcode = 'RG416', detail = 'there is nothing to compare the current one with',
             hint = 'ragdb.reembed_corpus() starts one';
   end if;
   if cardinality(queries) = 0 then
     return;
   end if;
-  select e.dims, e.metric into strict v_dims, v_metric from ragdb.embedders e where e.embedder_id = v_current.embedder_id;
+  select e.dims, e.metric into strict v_dims, v_metric from ragdb.embedders e
+    where e.embedder_id = v_current.embedder_id;
   perform ragdb._check_embeddings(current_embeddings, v_dims, v_metric,
     array(select 'query ' || n from generate_series(1, cardinality(queries)) n));
   perform ragdb._check_embeddings(embeddings, v_embedder.dims, v_embedder.metric,
@@ -132,7 +152,8 @@ begin
   for v_asked in
     select q.query, q.n::integer as n, c.labels
     from unnest(queries) with ordinality q (query, n)
-      left join (select distinct on (c.query) c.query, c.labels from ragdb._corpus_cases(v_corpus) c order by c.query) c
+      left join (select distinct on (c.query) c.query, c.labels from ragdb._corpus_cases(v_corpus) c
+        order by c.query) c
         on c.query = q.query
     order by q.n
   loop
@@ -143,11 +164,17 @@ begin
       embeddings[(v_asked.n - 1) * v_embedder.dims + 1 : v_asked.n * v_embedder.dims], k, mode);
     overlap := (select count(*) from unnest(v_before) n where n = any (v_after))::float8
       / nullif(greatest(cardinality(v_before), cardinality(v_after)), 0);
-    v_grades := array(select l.grade from unnest(v_asked.labels) l where not l.is_stale order by l.grade desc);
-    current_ndcg := ragdb._rank_metric('ndcg', k, ragdb._judged_items(v_corpus.corpus_id, v_before, v_asked.labels), v_grades);
-    ndcg := ragdb._rank_metric('ndcg', k, ragdb._judged_items(v_corpus.corpus_id, v_after, v_asked.labels), v_grades);
+    v_grades := array(select l.grade from unnest(v_asked.labels) l where not l.is_stale
+      order by l.grade desc);
+    current_ndcg := ragdb._rank_metric('ndcg', k,
+      ragdb._judged_items(v_corpus.corpus_id, v_before, v_asked.labels), v_grades);
+    ndcg := ragdb._rank_metric('ndcg', k,
+      ragdb._judged_items(v_corpus.corpus_id, v_after, v_asked.labels), v_grades);
     return next;
   end loop;
 end $$;
 comment on function ragdb.compare_spaces(text, text, text[], real[], real[], integer, text) is
-  'Compares the current space of a corpus with its space of another embedder, query by query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of each where an eval of the corpus labels the query; mode is semantic or hybrid, embeddings of the queries by both embedders come one behind the other. Raises RG400, RG401, RG404, RG415, RG416, RG418.';
+  'Compares the current space of a corpus with its space of another embedder, query by query: the '
+  'share of the k (1 to 100) best that both find (0 to 1), and the nDCG of each where an eval of '
+  'the corpus labels the query; mode is semantic or hybrid, embeddings of the queries by both '
+  'embedders come one behind the other. Raises RG400, RG401, RG404, RG415, RG416, RG418.';

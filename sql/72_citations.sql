@@ -1,8 +1,10 @@
--- Citations: whether they name evidence, whether a quote stands where it is said to, whether its numbers do.
--- All of it proves reference, place and the words; none of it proves that an answer follows from them.
+-- Citations: whether they name evidence, whether a quote stands where it is said to, whether its
+-- numbers do. All of it proves reference, place and the words; none of it proves that an answer
+-- follows from them.
 
--- Letters as a reader compares them, each with the place it came from: decomposed, without case, white space as one
--- space, quotation marks and dashes as ASCII, soft hyphens and what cannot be seen gone.
+-- Letters as a reader compares them, each with the place it came from: decomposed, without case,
+-- white space as one space, quotation marks and dashes as ASCII, soft hyphens and what cannot be
+-- seen gone.
 create or replace function ragdb._quotable(text text, out letters text, out places integer[])
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,8 +14,10 @@ begin
     select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
   ), form as materialized (
     select d.letter, case
-      when d.letter ~ '[\u0001-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]' then ' '
-      when d.letter ~ '[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]' then ''
+      when d.letter ~ '[\u0001-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]'
+        then ' '
+      when d.letter ~
+        '[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]' then ''
       when d.letter ~ '[\u2018-\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a]' then ''''
       when d.letter ~ '[\u201c-\u201f\u2033\u00ab\u00bb]' then '"'
       when d.letter ~ '[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]' then '-'
@@ -31,31 +35,38 @@ begin
   select coalesce(string_agg(k.form, '' order by k.n), ''),
     coalesce(array_agg(k.n::integer order by k.n) , '{}')
   into letters, places
-  from (select k.n, u.form from kept k, regexp_split_to_table(k.form, '') with ordinality u (form, m)) k;
+  from (select k.n, u.form from kept k, regexp_split_to_table(k.form, '')
+    with ordinality u (form, m)) k;
 end $$;
 comment on function ragdb._quotable(text) is
-  'Returns the letters of a text as quotes are compared, and for each its place in the text, from 1.';
+  'Returns the letters of a text as quotes are compared, and for each its place in the text, from '
+  '1.';
 
--- What scanners take for each other is made the same; white space and punctuation go. Not for digits: they must be
--- read right, so they are compared apart.
+-- What scanners take for each other is made the same; white space and punctuation go. Not for
+-- digits: they must be read right, so they are compared apart.
 create or replace function ragdb._skeleton(letters text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.translate(
-  pg_catalog.regexp_replace(_skeleton.letters, '[\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+', '', 'g'),
+  pg_catalog.regexp_replace(_skeleton.letters,
+    '[\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+', '', 'g'),
   '01|i', 'olll'), 'rn', 'm'), 'vv', 'w'), 'cl', 'd');
 comment on function ragdb._skeleton(text) is
-  'Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 i l |, rn m, vv w, cl d) made one.';
+  'Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 '
+  'i l |, rn m, vv w, cl d) made one.';
 
 create or replace function ragdb._numerals(letters text) returns text[]
 language sql immutable parallel safe
 return array(
   select pg_catalog.regexp_replace(m.numeral[1], '([0-9]),(?=[0-9]{3}(?![0-9]))', '\1', 'g')
-  from pg_catalog.regexp_matches(_numerals.letters, '(?<![[:alpha:]])((?:(?<![0-9[:alpha:]])-)?[0-9]+(?:[.,:][0-9]+)*)(?![[:alpha:]])', 'g')
+  from pg_catalog.regexp_matches(_numerals.letters,
+    '(?<![[:alpha:]])((?:(?<![0-9[:alpha:]])-)?[0-9]+(?:[.,:][0-9]+)*)(?![[:alpha:]])', 'g')
     with ordinality m (numeral, n) order by m.n);
 comment on function ragdb._numerals(text) is
-  'Returns the numbers of a text in their order, thousands without commas; digits inside a word are none.';
+  'Returns the numbers of a text in their order, thousands without commas; digits inside a word '
+  'are none.';
 
--- Words may differ as scanners differ: the first letter right, one letter in five wrong, and no digit.
+-- Words may differ as scanners differ: the first letter right, one letter in five wrong, and no
+-- digit.
 create or replace function ragdb._is_misread(a text, b text) returns boolean
 language sql immutable parallel safe
 return a = b or ragdb._skeleton(a) = ragdb._skeleton(b)
@@ -64,11 +75,14 @@ return a = b or ragdb._skeleton(a) = ragdb._skeleton(b)
     and pg_catalog.abs(pg_catalog.length(a) - pg_catalog.length(b)) <= 1
     and ragdb._edit_distance(a, b) <= 1);
 comment on function ragdb._is_misread(text, text) is
-  'Whether one word may be a scanner''s reading of another: alike after _skeleton, or of 5 letters or more, the first the same, with one edit.';
+  'Whether one word may be a scanner''s reading of another: alike after _skeleton, or of 5 letters '
+  'or more, the first the same, with one edit.';
 
--- Exact, then as a reader compares, then as scanners misread. Places count characters from 0; end is behind the last.
+-- Exact, then as a reader compares, then as scanners misread. Places count characters from 0; end
+-- is behind the last.
 create or replace function ragdb._find_quote(
-  text text, quote text, out method text, out start_offset integer, out end_offset integer, out similarity float8)
+  text text, quote text, out method text, out start_offset integer, out end_offset integer,
+    out similarity float8)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -105,13 +119,16 @@ begin
     v_to := v_at + length(v_quote) - 1;
   else
     -- words of the text with their places among the letters
-    v_words := array(select m.word[1] from regexp_matches(v_quote, '[^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+', 'g')
+    v_words := array(select m.word[1]
+      from regexp_matches(v_quote, '[^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+',
+        'g')
       with ordinality m (word, n) order by m.n);
     if cardinality(v_words) = 0 then
       return;
     end if;
     -- the same letters, however they are spaced and hyphenated
-    select string_agg(b.bone, '' order by b.n), array_agg(b.n::integer order by b.n) into v_bones, v_bone_places
+    select string_agg(b.bone, '' order by b.n), array_agg(b.n::integer order by b.n) into v_bones,
+      v_bone_places
       from regexp_split_to_table(v_letters, '') with ordinality b (bone, n)
       where b.bone !~ '[\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]';
     v_bones := coalesce(v_bones, '');
@@ -134,13 +151,16 @@ begin
         select t.n - s.n + 1 as n
         from said s join word t using (word)
         group by 1
-        having sum(length(s.word)) >= 0.4 * (select sum(length(a.word)) from said a) and t.n - s.n + 1 >= 1
+        having sum(length(s.word)) >= 0.4 * (select sum(length(a.word)) from said a)
+          and t.n - s.n + 1 >= 1
         order by sum(length(s.word)) desc, 1 limit 20
       ), trial as (
-        select b.n, min(t.stop - length(t.word) + 1) as first, max(t.stop) as last, count(*) as words,
+        select b.n, min(t.stop - length(t.word) + 1) as first, max(t.stop) as last,
+          count(*) as words,
           bool_and(ragdb._is_misread(s.word, t.word)) as is_alike,
           1 - sum(case when s.word = t.word then 0 when ragdb._is_misread(s.word, t.word)
-            then ragdb._edit_distance(s.word, t.word) else length(s.word) end)::float8 / sum(length(s.word)) as similarity
+            then ragdb._edit_distance(s.word, t.word) else length(s.word) end)::float8
+              / sum(length(s.word)) as similarity
         from start b join said s on true join word t on t.n = b.n + s.n - 1
         group by b.n
       )
@@ -159,20 +179,25 @@ begin
           from (select p.n, length(ragdb._skeleton(left(v_bones, p.n::integer))) as done
             from generate_series(1, length(v_bones)) p (n)) k
           where k.done between v_at and v_at + length(ragdb._skeleton(v_quote)) - 1;
-        similarity := greatest(0.85, 1 - abs(v_to - v_from + 1 - length(array_to_string(v_words, '')))::float8
+        similarity := greatest(0.85,
+          1 - abs(v_to - v_from + 1 - length(array_to_string(v_words, '')))::float8
           / (v_to - v_from + 1));
         v_from := v_bone_places[v_from];
         v_to := v_bone_places[v_to];
       end if;
     end if;
-    if ragdb._numerals(substr(v_letters, v_from, v_to - v_from + 1)) is distinct from ragdb._numerals(v_quote) then
+    if ragdb._numerals(substr(v_letters, v_from, v_to - v_from + 1))
+      is distinct from ragdb._numerals(v_quote) then
       similarity := null;
       return;
     end if;
     method := 'approximate';
     -- the punctuation around it, which was left aside
-    v_words := regexp_match(v_quote, '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*).*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
-    if v_words[1] <> '' and substr(v_letters, greatest(v_from - length(v_words[1]), 1), length(v_words[1])) = v_words[1] then
+    v_words := regexp_match(v_quote,
+      '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*).*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
+    if v_words[1] <> ''
+      and substr(v_letters, greatest(v_from - length(v_words[1]), 1),
+        length(v_words[1])) = v_words[1] then
       v_from := v_from - length(v_words[1]);
     end if;
     if v_words[2] <> '' and substr(v_letters, v_to + 1, length(v_words[2])) = v_words[2] then
@@ -187,7 +212,9 @@ begin
   end loop;
 end $$;
 comment on function ragdb._find_quote(text, text) is
-  'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run of words, every number right); all null where it is not.';
+  'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and '
+  'ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run '
+  'of words, every number right); all null where it is not.';
 
 -- ── offsets ────────────────────────────────────────────────────────────────
 
@@ -202,21 +229,24 @@ begin
     return null;
   elsif unit = 'byte' then
     v_bytes := convert_to(text, 'UTF8');
-    if place > length(v_bytes) or place < length(v_bytes) and get_byte(v_bytes, place) & 192 = 128 then
+    if place > length(v_bytes) or place < length(v_bytes) and get_byte(v_bytes, place) & 192 = 128
+      then
       return null;
     end if;
     return length(convert_from(substring(v_bytes from 1 for place), 'UTF8'));
   elsif unit = 'utf16' and text ~ '[\U00010000-\U0010ffff]' and place > 0 then
     return (
       select w.n from (
-        select c.n, sum(case when ascii(c.letter) > 65535 then 2 else 1 end) over (order by c.n) as units
+        select c.n, sum(case when ascii(c.letter) > 65535 then 2 else 1 end) over (order by c.n)
+          as units
         from regexp_split_to_table(text, '') with ordinality c (letter, n)) w
       where w.units = place);
   end if;
   return case when place <= length(text) then place end;
 end $$;
 comment on function ragdb._code_points(text, integer, text) is
-  'Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is outside or inside a character.';
+  'Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is '
+  'outside or inside a character.';
 
 create or replace function ragdb._units(text text, place integer, unit text) returns integer
 language sql immutable parallel safe
@@ -237,7 +267,8 @@ return coalesce(
   case pg_catalog.jsonb_typeof(coalesce(output -> 'content', output #> '{message,content}'))
     when 'array' then (
       select pg_catalog.string_agg(b.block ->> 'text', '' order by b.n)
-      from pg_catalog.jsonb_array_elements(coalesce(output -> 'content', output #> '{message,content}'))
+      from pg_catalog.jsonb_array_elements(coalesce(output -> 'content',
+        output #> '{message,content}'))
         with ordinality b (block, n))
     when 'string' then coalesce(output ->> 'content', output #>> '{message,content}') end,
   output ->> 'text');
@@ -247,14 +278,17 @@ comment on function ragdb._answer_text(jsonb) is
 create or replace function ragdb._integer(value jsonb) returns integer
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(_integer.value) = 'number'
-  then case when (_integer.value #>> '{}')::numeric % 1 = 0 and pg_catalog.abs((_integer.value #>> '{}')::numeric) < 2147483648
+  then case when (_integer.value #>> '{}')::numeric % 1 = 0
+    and pg_catalog.abs((_integer.value #>> '{}')::numeric) < 2147483648
     then (_integer.value #>> '{}')::numeric::integer end end;
-comment on function ragdb._integer(jsonb) is 'Returns a whole number of JSON; null for anything else.';
+comment on function ragdb._integer(jsonb) is
+  'Returns a whole number of JSON; null for anything else.';
 
--- One row for each chunk that something cites. Anthropic and Cohere name documents by their place among those sent,
--- which are the chunks of the pack in its order.
+-- One row for each chunk that something cites. Anthropic and Cohere name documents by their place
+-- among those sent, which are the chunks of the pack in its order.
 create or replace function ragdb._cited(output jsonb, evidence jsonb)
-returns table (n integer, is_marker boolean, source_id text, chunk_id text, quote text, start_claim jsonb, end_claim jsonb,
+returns table (n integer, is_marker boolean, source_id text, chunk_id text, quote text,
+  start_claim jsonb, end_claim jsonb,
   answer_start jsonb, answer_end jsonb)
 language sql immutable parallel safe
 begin atomic
@@ -265,53 +299,66 @@ begin atomic
     select c.n - 1 as n, c.citation
     from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(
         coalesce(_cited.output -> 'citations', _cited.output #> '{message,citations}')) = 'array'
-      then coalesce(_cited.output -> 'citations', _cited.output #> '{message,citations}') else '[]' end)
+      then coalesce(_cited.output -> 'citations', _cited.output #> '{message,citations}')
+        else '[]' end)
       with ordinality c (citation, n)
   ), block as (
     select b.n, b.block, pg_catalog.length(b.block ->> 'text') as length,
       coalesce(pg_catalog.sum(pg_catalog.length(b.block ->> 'text')) over (
         order by b.n rows between unbounded preceding and 1 preceding), 0) as start
-    from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(_cited.output -> 'content') = 'array'
+    from pg_catalog.jsonb_array_elements(
+      case when pg_catalog.jsonb_typeof(_cited.output -> 'content') = 'array'
       then _cited.output -> 'content' else '[]' end) with ordinality b (block, n)
   ), reference as (
-    select l.n::integer as n, l.citation ->> 'source_id' as source_id, l.citation ->> 'chunk_id' as id,
-      l.citation ->> 'quote' as quote, l.citation -> 'start' as start_claim, l.citation -> 'end' as end_claim,
+    select l.n::integer as n, l.citation ->> 'source_id' as source_id,
+      l.citation ->> 'chunk_id' as id,
+      l.citation ->> 'quote' as quote, l.citation -> 'start' as start_claim,
+        l.citation -> 'end' as end_claim,
       l.citation -> 'answer_start' as answer_start, l.citation -> 'answer_end' as answer_end
     from listed l
-    where not (pg_catalog.jsonb_exists(l.citation, 'sources') or pg_catalog.jsonb_exists(l.citation, 'document_ids'))
+    where not (pg_catalog.jsonb_exists(l.citation, 'sources')
+      or pg_catalog.jsonb_exists(l.citation, 'document_ids'))
     union all
     -- Cohere: text, start and end are the answer's
     select l.n::integer, null, d.id, null, null, null, l.citation -> 'start', l.citation -> 'end'
     from listed l
       cross join lateral (
         select coalesce(s.source #>> '{document,id}', s.source ->> 'id') as id
-        from pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(l.citation -> 'sources') = 'array'
+        from pg_catalog.jsonb_array_elements(
+          case when pg_catalog.jsonb_typeof(l.citation -> 'sources') = 'array'
           then l.citation -> 'sources' else '[]' end) s (source)
         union all
         select i.id
-        from pg_catalog.jsonb_array_elements_text(case when pg_catalog.jsonb_typeof(l.citation -> 'document_ids') = 'array'
+        from pg_catalog.jsonb_array_elements_text(
+          case when pg_catalog.jsonb_typeof(l.citation -> 'document_ids') = 'array'
           then l.citation -> 'document_ids' else '[]' end) i (id)) d
     union all
     -- Anthropic
-    select ((select pg_catalog.count(*) from listed) + pg_catalog.row_number() over (order by b.n, c.n))::integer - 1,
+    select ((select pg_catalog.count(*) from listed) + pg_catalog.row_number() over (order by b.n,
+      c.n))::integer - 1,
       c.citation ->> 'source',
       'doc:' || coalesce(c.citation ->> 'document_index', c.citation ->> 'search_result_index'),
       c.citation ->> 'cited_text', c.citation -> 'start_char_index', c.citation -> 'end_char_index',
       pg_catalog.to_jsonb(b.start), pg_catalog.to_jsonb(b.start + b.length)
     from block b
-      cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(b.block -> 'citations') = 'array'
+      cross join lateral pg_catalog.jsonb_array_elements(
+        case when pg_catalog.jsonb_typeof(b.block -> 'citations') = 'array'
         then b.block -> 'citations' else '[]' end) with ordinality c (citation, n)
   ), resolved as materialized (
-    select r.n, r.source_id, case when k.chunk_id is null then coalesce(p.chunk_id, r.id) else r.id end as chunk_id,
+    select r.n, r.source_id,
+      case when k.chunk_id is null then coalesce(p.chunk_id, r.id) else r.id end as chunk_id,
       r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
     from reference r
       left join (select distinct c.chunk_id from chunk c) k on k.chunk_id = r.id
       left join chunk p on p.place = pg_catalog.replace(r.id, 'doc_', 'doc:')
   ), quoted as materialized (
-    select pg_catalog.range_agg(pg_catalog.int4range(ragdb._integer(r.answer_start), ragdb._integer(r.answer_end))) as spans
-    from resolved r where r.quote is not null and ragdb._integer(r.answer_start) < ragdb._integer(r.answer_end)
+    select pg_catalog.range_agg(pg_catalog.int4range(ragdb._integer(r.answer_start),
+      ragdb._integer(r.answer_end))) as spans
+    from resolved r where r.quote is not null
+      and ragdb._integer(r.answer_start) < ragdb._integer(r.answer_end)
   )
-  select r.n, false, r.source_id, r.chunk_id, r.quote, r.start_claim, r.end_claim, r.answer_start, r.answer_end
+  select r.n, false, r.source_id, r.chunk_id, r.quote, r.start_claim, r.end_claim, r.answer_start,
+    r.answer_end
   from resolved r
   union all
   select ((select coalesce(pg_catalog.max(r.n) + 1, 0) from resolved r)
@@ -323,7 +370,8 @@ begin atomic
   where not coalesce(m.marker_offset <@ (select q.spans from quoted q), false);
 end;
 comment on function ragdb._cited(jsonb, jsonb) is
-  'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or Anthropic''s, then the [n] markers of its answer.';
+  'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or '
+  'Anthropic''s, then the [n] markers of its answer.';
 
 create or replace function ragdb._check_output(output jsonb, evidence jsonb) returns void
 language plpgsql immutable parallel safe
@@ -331,23 +379,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if output is null or jsonb_typeof(output) <> 'object' then
-    raise exception 'output is %', coalesce('of type ' || jsonb_typeof(output) || ' and no object', 'null')
-      using errcode = 'RG460', detail = 'it is an object with answer and citations, or insufficient_evidence',
+    raise exception 'output is %',
+      coalesce('of type ' || jsonb_typeof(output) || ' and no object', 'null')
+      using errcode = 'RG460',
+        detail = 'it is an object with answer and citations, or insufficient_evidence',
             hint = 'parse what the model returned as JSON first';
   end if;
   perform ragdb._check_evidence(evidence);
 end $$;
-comment on function ragdb._check_output(jsonb, jsonb) is 'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
+comment on function ragdb._check_output(jsonb, jsonb) is
+  'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
 
 create or replace function ragdb._evidence_of(input jsonb) returns jsonb
 language sql immutable parallel safe
-return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'object' then _evidence_of.input -> 'evidence'
+return case when pg_catalog.jsonb_typeof(_evidence_of.input -> 'evidence') = 'object'
+  then _evidence_of.input -> 'evidence'
   else _evidence_of.input end;
 comment on function ragdb._evidence_of(jsonb) is
   'Returns the evidence in the input of a task, or what it is given.';
 
 -- Definer: what it calls is private.
-create or replace function ragdb.validate_citations(output jsonb, evidence jsonb, require_citations boolean default false)
+create or replace function ragdb.validate_citations(output jsonb, evidence jsonb,
+  require_citations boolean default false)
 returns text[]
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -359,16 +412,19 @@ begin
   perform ragdb._check_output(output, v_evidence);
   if require_citations is null then
     raise exception 'require_citations is null'
-      using errcode = 'RG400', detail = 'an answer without citations is valid or not', hint = 'pass true or false';
+      using errcode = 'RG400', detail = 'an answer without citations is valid or not',
+        hint = 'pass true or false';
   end if;
   if output -> 'insufficient_evidence' = 'true' then
     return '{}';
   end if;
-  v_list := coalesce(nullif(output -> 'citations', 'null'), nullif(output #> '{message,citations}', 'null'), '[]');
+  v_list := coalesce(nullif(output -> 'citations', 'null'),
+    nullif(output #> '{message,citations}', 'null'), '[]');
   if jsonb_typeof(v_list) <> 'array' then
     return array['citations: no array'];
   end if;
-  if require_citations and v_list = '[]' and not exists (select from ragdb._cited(output, v_evidence)) then
+  if require_citations and v_list = '[]'
+    and not exists (select from ragdb._cited(output, v_evidence)) then
     return array['missing citations'];
   end if;
   return array(
@@ -380,7 +436,8 @@ begin
       select c.n, p.step, 'citation[' || c.n || ']: ' || p.problem
       from ragdb._cited(output, v_evidence) c
         left join lateral (
-          select k.chunk ->> 'source_id' as source_id from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
+          select k.chunk ->> 'source_id' as source_id
+            from jsonb_array_elements(v_evidence -> 'chunks') k (chunk)
           where k.chunk ->> 'chunk_id' = c.chunk_id limit 1) k on true
         cross join lateral (
           select c.source_id is null or exists (
@@ -391,12 +448,16 @@ begin
           (2, case when c.chunk_id is null then 'no chunk_id'
             when k.source_id is null then 'unknown chunk_id ''' || c.chunk_id || ''''
             when s.is_known and c.source_id <> k.source_id
-              then 'chunk_id ''' || c.chunk_id || ''' is not of source_id ''' || c.source_id || '''' end)) p (step, problem)
-      where not c.is_marker and p.problem is not null and coalesce(jsonb_typeof(v_list -> c.n), 'object') = 'object') e
+              then 'chunk_id ''' || c.chunk_id || ''' is not of source_id ''' || c.source_id
+                || '''' end)) p (step, problem)
+      where not c.is_marker and p.problem is not null
+        and coalesce(jsonb_typeof(v_list -> c.n), 'object') = 'object') e
     order by e.n, e.step);
 end $$;
 comment on function ragdb.validate_citations(jsonb, jsonb, boolean) is
-  'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';
+  'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), '
+  'Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations '
+  'where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';
 
 -- A pack of several retrievals has the trace at each chunk.
 create or replace function ragdb._trace_of(named jsonb) returns uuid
@@ -420,14 +481,16 @@ create or replace function ragdb._terms_of(letters text) returns text[]
 language sql immutable parallel safe
 return array(
   select distinct m.term[1]
-  from pg_catalog.regexp_matches(_terms_of.letters, '[[:alnum:]]+(?:[_./:-][[:alnum:]]+)*', 'g') m (term)
+  from pg_catalog.regexp_matches(_terms_of.letters, '[[:alnum:]]+(?:[_./:-][[:alnum:]]+)*',
+    'g') m (term)
   where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
   order by 1);
 comment on function ragdb._terms_of(text) is
   'Returns the identifiers of a text: words of letters with digits or underscores.';
 
--- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what was cut is a beginning
--- also where a mark was cut off. The backslash before what imitates a pack depends on where the line was cut.
+-- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what
+-- was cut is a beginning also where a mark was cut off. The backslash before what imitates a pack
+-- depends on where the line was cut.
 create or replace function ragdb._begins(said text, text text) returns boolean
 language sql immutable parallel safe
 return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
@@ -436,23 +499,28 @@ return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
 comment on function ragdb._begins(text, text) is
   'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
 
--- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not the key to sign it.
+-- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not
+-- the key to sign it.
 create or replace function ragdb._cited_hit(
   trace ragdb.retrieval_traces, chunk_id text, said text,
   out is_retrieved boolean, out is_changed boolean, out is_said boolean, out is_admissible boolean)
 language sql stable parallel safe
 begin atomic
-  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash, coalesce(ragdb._begins(_cited_hit.said, c.text), false),
+  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
+    coalesce(ragdb._begins(_cited_hit.said, c.text), false),
     (_cited_hit.trace).is_admissible and exists (select from ragdb.slices s
       where s.corpus_id = (_cited_hit.trace).corpus_id and s.slice_id = (_cited_hit.trace).slice_id
         and _cited_hit.chunk_id = any (s.chunk_ids))
   from (select) u
     left join ragdb.retrieval_hits h on h.corpus_id = (_cited_hit.trace).corpus_id
-      and h.trace_id = (_cited_hit.trace).id and h.created_at = (_cited_hit.trace).created_at and h.chunk_id = _cited_hit.chunk_id
-    left join ragdb.chunks c on c.corpus_id = (_cited_hit.trace).corpus_id and c.chunk_id = _cited_hit.chunk_id;
+      and h.trace_id = (_cited_hit.trace).id and h.created_at = (_cited_hit.trace).created_at
+        and h.chunk_id = _cited_hit.chunk_id
+    left join ragdb.chunks c on c.corpus_id = (_cited_hit.trace).corpus_id
+      and c.chunk_id = _cited_hit.chunk_id;
 end;
 comment on function ragdb._cited_hit(ragdb.retrieval_traces, text, text) is
-  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, whether it says what the evidence has it say, and whether the slice of the trace admits it.';
+  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, '
+  'whether it says what the evidence has it say, and whether the slice of the trace admits it.';
 
 -- A quote that begins in one chunk and ends in another is in neither.
 create or replace function ragdb._crosses(quote text, chunk_id text, evidence jsonb) returns text
@@ -467,10 +535,13 @@ declare
   v_tail text;
 begin
   select (ragdb._quotable(c.chunk ->> 'text')).letters into v_own
-    from jsonb_array_elements(evidence -> 'chunks') c (chunk) where c.chunk ->> 'chunk_id' = _crosses.chunk_id;
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      where c.chunk ->> 'chunk_id' = _crosses.chunk_id;
   for v_other in
-    select c.chunk ->> 'chunk_id' as chunk_id, (ragdb._quotable(c.chunk ->> 'text')).letters as letters
-    from jsonb_array_elements(evidence -> 'chunks') c (chunk) where c.chunk ->> 'chunk_id' <> _crosses.chunk_id
+    select c.chunk ->> 'chunk_id' as chunk_id,
+      (ragdb._quotable(c.chunk ->> 'text')).letters as letters
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      where c.chunk ->> 'chunk_id' <> _crosses.chunk_id
   loop
     for v_cut in 2 .. cardinality(v_words) - 2 loop
       v_head := array_to_string(v_words[:v_cut], ' ');
@@ -485,14 +556,17 @@ begin
   return null;
 end $$;
 comment on function ragdb._crosses(text, text, jsonb) is
-  'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the cited one; null for none.';
+  'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the '
+  'cited one; null for none.';
 
 -- Definer: what a trace saw is granted to nobody; the caller's right to the trace is checked here.
 create or replace function ragdb.check_citations(
   output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
-  require_admissible boolean default false, min_coverage float8 default 0, min_quote integer default 8,
+  require_admissible boolean default false, min_coverage float8 default 0,
+    min_quote integer default 8,
   offsets text default 'codepoint')
-returns table (citation integer, code text, is_advisory boolean, message text, source_id text, chunk_id text,
+returns table (citation integer, code text, is_advisory boolean, message text, source_id text,
+  chunk_id text,
   method text, start_offset integer, end_offset integer, similarity float8)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -521,12 +595,15 @@ begin
   perform ragdb._check_output(output, v_evidence);
   if offsets is null or offsets not in ('codepoint', 'utf16', 'byte') then
     raise exception 'offsets is %', ragdb._quote(offsets)
-      using errcode = 'RG400', detail = 'it is what places in a text are counted in', hint = 'pass codepoint, utf16 or byte';
+      using errcode = 'RG400', detail = 'it is what places in a text are counted in',
+        hint = 'pass codepoint, utf16 or byte';
   end if;
-  if require_citations is null or require_admissible is null or min_coverage is null or not min_coverage between 0 and 1
+  if require_citations is null or require_admissible is null or min_coverage is null
+    or not min_coverage between 0 and 1
       or min_quote is null or min_quote not between 1 and 1000 then
     raise exception 'an argument of check_citations is null or out of range'
-      using errcode = 'RG400', detail = 'min_coverage is 0 to 1, min_quote 1 to 1000 letters, the others true or false',
+      using errcode = 'RG400',
+        detail = 'min_coverage is 0 to 1, min_quote 1 to 1000 letters, the others true or false',
             hint = 'leave an argument out for its default';
   end if;
   v_trace_id := coalesce(trace_id, ragdb._trace_of(v_evidence));
@@ -541,18 +618,22 @@ begin
     with cited as materialized (
       select c.* from ragdb._cited(output, v_evidence) c
     ), evidence as materialized (
-      select k.chunk ->> 'chunk_id' as chunk_id, k.chunk ->> 'source_id' as source_id, k.chunk ->> 'text' as text, k.chunk - 'text' as chunk, k.n
+      select k.chunk ->> 'chunk_id' as chunk_id, k.chunk ->> 'source_id' as source_id,
+        k.chunk ->> 'text' as text, k.chunk - 'text' as chunk, k.n
       from jsonb_array_elements(v_evidence -> 'chunks') with ordinality k (chunk, n)
     ), first as materialized (
       select distinct on (e.chunk_id) e.* from evidence e order by e.chunk_id, e.n
     ), of_source as materialized (
-      select distinct on (e.chunk_id, e.source_id) e.* from evidence e order by e.chunk_id, e.source_id, e.n
+      select distinct on (e.chunk_id, e.source_id) e.* from evidence e order by e.chunk_id,
+        e.source_id, e.n
     ), of_span as materialized (
       select c.answer_start, c.answer_end, array_agg(e.text order by e.n) as texts
-      from (select distinct c.answer_start, c.answer_end, c.chunk_id from cited c) c join evidence e using (chunk_id)
+      from (select distinct c.answer_start, c.answer_end, c.chunk_id from cited c) c
+        join evidence e using (chunk_id)
       where c.answer_start is not null and c.answer_end is not null group by 1, 2
     )
-    select c.*, coalesce(s.text, f.text) as text, coalesce(s.source_id, f.source_id) as found_source,
+    select c.*, coalesce(s.text, f.text) as text,
+      coalesce(s.source_id, f.source_id) as found_source,
       coalesce(s.chunk, f.chunk) as chunk, a.texts
     from cited c
       left join first f on f.chunk_id = c.chunk_id and c.source_id is null
@@ -569,14 +650,16 @@ begin
     v_text := v_cited.text;
     if v_text is null then
       code := case when v_cited.is_marker then 'MARKER_UNRESOLVED' else 'CITE_UNKNOWN' end;
-      message := case when v_cited.is_marker then 'marker ' || v_cited.chunk_id || ' names no chunk of the evidence'
+      message := case when v_cited.is_marker then 'marker ' || v_cited.chunk_id
+        || ' names no chunk of the evidence'
         else 'the evidence has no chunk ' || ragdb._quote(v_cited.chunk_id)
           || coalesce(' of source ' || ragdb._quote(v_cited.source_id), '') end;
       return next;
       continue;
     end if;
     source_id := v_cited.found_source;
-    v_trace_id := coalesce(check_citations.trace_id, ragdb._trace_of(v_cited.chunk), ragdb._trace_of(v_evidence));
+    v_trace_id := coalesce(check_citations.trace_id, ragdb._trace_of(v_cited.chunk),
+      ragdb._trace_of(v_evidence));
     if v_trace_id is distinct from v_trace.id then
       v_trace := null;
       v_is_admissible := false;
@@ -588,7 +671,8 @@ begin
     if v_trace.id is not null then
       select h.* into v_hit from ragdb._cited_hit(v_trace, v_cited.chunk_id, v_text) h;
       if v_hit.is_admissible and v_is_verified is null then
-        v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v where not v.is_intact);
+        v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v
+          where not v.is_intact);
       end if;
       v_is_admissible := v_hit.is_admissible and v_is_verified;
       if not v_hit.is_retrieved then
@@ -625,7 +709,8 @@ begin
         select f.* into v_found from ragdb._find_quote(v_text, v_cited.quote) f;
         if v_found.method is null then
           v_missing := ragdb._crosses(v_cited.quote, v_cited.chunk_id, v_evidence);
-          code := case when v_missing is null then 'QUOTE_NOT_FOUND' else 'QUOTE_CROSSES_CHUNKS' end;
+          code := case when v_missing is null then 'QUOTE_NOT_FOUND'
+            else 'QUOTE_CROSSES_CHUNKS' end;
           message := case when v_missing is null then 'the chunk does not say this'
             else 'a part of the quote is in chunk ' || ragdb._quote(v_missing) end;
           v_problems := v_problems + 1;
@@ -675,10 +760,12 @@ begin
         return next;
       else
         -- of all chunks cited for the same span one must have it
-        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start), v_cited.texts);
+        v_missing := ragdb._unsupported(substr(v_answer, v_at_start + 1, v_at_end - v_at_start),
+          v_cited.texts);
         if v_missing is not null then
           code := 'NUMBER_UNSUPPORTED';
-          message := 'the answer says ' || ragdb._quote(v_missing) || ' here and the cited chunk does not';
+          message := 'the answer says ' || ragdb._quote(v_missing)
+            || ' here and the cited chunk does not';
           v_problems := v_problems + 1;
           return next;
         end if;
@@ -693,7 +780,8 @@ begin
       return next;
     end if;
   end loop;
-  citation := null; source_id := null; chunk_id := null; method := null; start_offset := null; end_offset := null;
+  citation := null; source_id := null; chunk_id := null; method := null; start_offset
+    := null; end_offset := null;
   similarity := null;
   if require_citations and not exists (select from ragdb._cited(output, v_evidence)) then
     code := 'CITATION_REQUIRED';
@@ -702,10 +790,13 @@ begin
   end if;
   if min_coverage > 0 then
     -- markers are no part of what is said
-    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))), '' order by t.n), '') into v_text
-      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality t (part, n);
+    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))),
+      '' order by t.n), '') into v_text
+      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g')
+        with ordinality t (part, n);
     v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
-    select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)), '\s+', '', 'g'))), 0)
+    select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)),
+      '\s+', '', 'g'))), 0)
       into v_covered from unnest(v_said) r;
     if v_covered < min_coverage * v_all or v_all = 0 then
       code := 'COVERAGE_BELOW_THRESHOLD';
@@ -725,8 +816,14 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb.check_citations(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text) is
-  'Checks without a model the citations of an output against its evidence and the trace that retrieved it: a row for each citation (from 0) with code null and where its quote stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are counted in (codepoint, utf16, byte). It proves reference, place and words, not that the answer follows. Raises RG400, RG407, RG460.';
+comment on function ragdb.check_citations(jsonb, jsonb, uuid, boolean, boolean, float8, integer,
+  text) is
+  'Checks without a model the citations of an output against its evidence and the trace that '
+  'retrieved it: a row for each citation (from 0) with code null and where its quote stands, or '
+  'one for each problem; min_coverage (0 to 1) is the share of the answer that must be cited, '
+  'min_quote the letters (1 to 1000) of a quote, offsets what places are counted in (codepoint, '
+  'utf16, byte). It proves reference, place and words, not that the answer follows. Raises RG400, '
+  'RG407, RG460.';
 
 create or replace function ragdb._unsupported(said text, texts text[]) returns text
 language plpgsql immutable parallel safe
@@ -744,7 +841,8 @@ begin
     select s.term from (
       select n.numeral as term, 1 as kind, n.n
       from unnest(ragdb._numerals(v_said)) with ordinality n (numeral, n)
-      where not exists (select from unnest(v_texts) t (text) where n.numeral = any (ragdb._numerals(t.text)))
+      where not exists (select from unnest(v_texts) t (text)
+        where n.numeral = any (ragdb._numerals(t.text)))
       union all
       select i.term, 2, i.n
       from unnest(ragdb._terms_of(v_said)) with ordinality i (term, n)
@@ -752,4 +850,5 @@ begin
     order by s.kind, s.n limit 1);
 end $$;
 comment on function ragdb._unsupported(text, text[]) is
-  'Returns a number or an identifier of a text that none of several others has; null when all are there.';
+  'Returns a number or an identifier of a text that none of several others has; null when all are '
+  'there.';

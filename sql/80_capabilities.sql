@@ -1,15 +1,17 @@
--- Wire capabilities: requests and answers as JSON objects, for HTTP, for other programs, and for psql.
+-- Wire capabilities: requests and answers as JSON objects, for HTTP, for other programs, and for
+-- psql.
 --
--- They answer from what is stored. What a model or a reader of files must do first becomes a job, and
--- the answer is {"error": "partition", "retry_after_ms", "job_id"}: the caller commits, waits and asks
--- the same again. Errors are answers too, with the word of ragdb.error_codes(): nothing is raised but
--- what is no error of the request (a read-only server, a full disk).
+-- They answer from what is stored. What a model or a reader of files must do first becomes a job,
+-- and the answer is {"error": "partition", "retry_after_ms", "job_id"}: the caller commits, waits
+-- and asks the same again. Errors are answers too, with the word of ragdb.error_codes(): nothing is
+-- raised but what is no error of the request (a read-only server, a full disk).
 
 comment on table ragdb.blob_uploads is 'Who has put which blob, and so may have it ingested.';
 comment on column ragdb.blob_uploads.cid is 'The blob.';
 comment on column ragdb.blob_uploads.role is 'Database role that put it.';
 comment on column ragdb.blob_uploads.put_at is 'When it was put by that role first.';
-comment on table ragdb.ingest_jobs is 'Blobs that wait for a worker to read them, or could not be read.';
+comment on table ragdb.ingest_jobs is
+  'Blobs that wait for a worker to read them, or could not be read.';
 comment on column ragdb.ingest_jobs.corpus_id is 'The corpus they shall be in.';
 comment on column ragdb.ingest_jobs.doc_cid is 'The blob, and the document that it shall be.';
 comment on column ragdb.ingest_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
@@ -20,29 +22,37 @@ comment on column ragdb.ingest_jobs.requested_by is 'Role that asked; the author
 comment on column ragdb.ingest_jobs.attempt is 'Claims so far; a completion must name the last.';
 comment on column ragdb.ingest_jobs.failures is 'Failures that may pass, so far; five are final.';
 comment on column ragdb.ingest_jobs.worker is 'Who claimed it; null when it waits.';
-comment on column ragdb.ingest_jobs.due_at is 'When it may be claimed: the end of a back-off or of a lease.';
+comment on column ragdb.ingest_jobs.due_at is
+  'When it may be claimed: the end of a back-off or of a lease.';
 comment on column ragdb.ingest_jobs.error is 'Wire word of the last failure.';
 comment on column ragdb.ingest_jobs.message is 'The last failure.';
 comment on column ragdb.ingest_jobs.hint is 'What to do about it; null where nothing is known.';
-comment on column ragdb.ingest_jobs.failed_at is 'When it failed for good; null while it may succeed.';
+comment on column ragdb.ingest_jobs.failed_at is
+  'When it failed for good; null while it may succeed.';
 comment on column ragdb.ingest_jobs.created_at is 'When it was asked for.';
-comment on table ragdb.embed_jobs is 'Texts that ragdb.embed_text was asked to embed, and for a day the answers.';
+comment on table ragdb.embed_jobs is
+  'Texts that ragdb.embed_text was asked to embed, and for a day the answers.';
 comment on column ragdb.embed_jobs.embedder_id is 'The embedder.';
 comment on column ragdb.embed_jobs.request_hash is 'SHA-256 of the texts, each behind its length.';
 comment on column ragdb.embed_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
 comment on column ragdb.embed_jobs.texts is 'The texts, only while they wait.';
-comment on column ragdb.embed_jobs.embeddings is 'Their embeddings, one behind the other; null until they are made.';
+comment on column ragdb.embed_jobs.embeddings is
+  'Their embeddings, one behind the other; null until they are made.';
 comment on column ragdb.embed_jobs.requested_by is 'Role that asked first.';
 comment on column ragdb.embed_jobs.attempt is 'Claims so far; a completion must name the last.';
 comment on column ragdb.embed_jobs.failures is 'Failures that may pass, so far; five are final.';
 comment on column ragdb.embed_jobs.worker is 'Who claimed it; null when it waits.';
-comment on column ragdb.embed_jobs.due_at is 'When it may be claimed: the end of a back-off or of a lease.';
+comment on column ragdb.embed_jobs.due_at is
+  'When it may be claimed: the end of a back-off or of a lease.';
 comment on column ragdb.embed_jobs.message is 'The last failure.';
-comment on column ragdb.embed_jobs.failed_at is 'When it failed for good; null while it may succeed.';
+comment on column ragdb.embed_jobs.failed_at is
+  'When it failed for good; null while it may succeed.';
 comment on column ragdb.embed_jobs.created_at is 'When it was asked for.';
-comment on table ragdb.http_tokens is 'Bearer tokens of the HTTP server, by their hash, and the role that each stands for.';
+comment on table ragdb.http_tokens is
+  'Bearer tokens of the HTTP server, by their hash, and the role that each stands for.';
 comment on column ragdb.http_tokens.name is 'Name, 1 to 200 characters.';
-comment on column ragdb.http_tokens.token_hash is 'SHA-256 of the token; the token itself is kept nowhere.';
+comment on column ragdb.http_tokens.token_hash is
+  'SHA-256 of the token; the token itself is kept nowhere.';
 comment on column ragdb.http_tokens.role is 'Database role that a request with it has.';
 comment on column ragdb.http_tokens.created_by is 'Role that made it.';
 comment on column ragdb.http_tokens.created_at is 'When it was made.';
@@ -168,7 +178,8 @@ begin atomic
   order by l.name;
 end;
 comment on function ragdb.capability_schemas() is
-  'Lists the wire capabilities that there are, with the trust they take, their limits and the JSON schemas of request and answer.';
+  'Lists the wire capabilities that there are, with the trust they take, their limits and the JSON '
+  'schemas of request and answer.';
 
 -- Definer, like all that follow: the tables are granted to nobody.
 create or replace function ragdb.capabilities()
@@ -195,7 +206,8 @@ begin atomic
       from ragdb.embedders e
       where l.name = 'embed.text' and e.provider is not null
       union all
-      select jsonb_build_object('corpora_available', coalesce(jsonb_agg(c.name order by c.name), '[]'))
+      select jsonb_build_object('corpora_available',
+        coalesce(jsonb_agg(c.name order by c.name), '[]'))
       from ragdb.corpora c
       where l.name = 'rag.ingest' and c.personal_of is null
         and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 1
@@ -205,7 +217,9 @@ begin atomic
   order by l.name, p.params::text collate "C";
 end;
 comment on function ragdb.capabilities() is
-  'Lists the wire capabilities that the caller can route to, rag.query once for each corpus and embed.text once for each embedder, with the trust they take (unknown < member < trusted < anchor), their limits and the JSON schemas of request and answer.';
+  'Lists the wire capabilities that the caller can route to, rag.query once for each corpus and '
+  'embed.text once for each embedder, with the trust they take (unknown < member < trusted < '
+  'anchor), their limits and the JSON schemas of request and answer.';
 
 -- ── entering, refusing and answering ────────────────────────────────────────────────────────────
 
@@ -218,10 +232,11 @@ return case
   when pg_catalog.pg_has_role(ragdb._caller(), 'ragdb_reader', 'usage') then 'member'
   else 'unknown' end;
 comment on function ragdb._trust() is
-  'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member (ragdb_reader) or unknown.';
+  'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member '
+  '(ragdb_reader) or unknown.';
 
--- Trust, then shape, then capacity. A slot is an advisory lock of the transaction, of the caller's own:
--- no caller can take the slots of others, and none outlives its transaction.
+-- Trust, then shape, then capacity. A slot is an advisory lock of the transaction, of the caller's
+-- own: no caller can take the slots of others, and none outlives its transaction.
 create or replace function ragdb._enter_capability(capability text, request jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -239,7 +254,8 @@ begin
     raise exception '% takes trust level %', capability, v_limits.trust_required
       using errcode = 'RG401',
             detail = format('role %s is %s', ragdb._quote(ragdb._caller()), ragdb._trust()),
-            hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor (ragdb_admin)';
+            hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor '
+                   '(ragdb_admin)';
   end if;
   if request is null or jsonb_typeof(request) <> 'object' then
     raise exception 'a request is a JSON object, not %', coalesce(jsonb_typeof(request), 'null')
@@ -269,7 +285,8 @@ begin
       where k <> all (v_part.takes) limit 1;
     if found then
       raise exception '% has no field %', v_part.part, ragdb._quote(v_field)
-        using errcode = 'RG400', detail = 'a field that nothing obeys would promise what does not happen',
+        using errcode = 'RG400',
+          detail = 'a field that nothing obeys would promise what does not happen',
               hint = case when v_part.takes = '{}' then v_part.part || ' has no fields'
                 else 'fields are ' || array_to_string(v_part.takes, ', ') end;
     end if;
@@ -283,11 +300,13 @@ begin
   end loop;
   raise exception 'all % slots of % are in use', v_limits.max_concurrent, capability
     using errcode = 'RG450',
-          detail = format('role %s has that many calls in transactions that are open', ragdb._quote(ragdb._caller())),
+          detail = format('role %s has that many calls in transactions that are open',
+            ragdb._quote(ragdb._caller())),
           hint = 'try again in a moment';
 end $$;
 comment on function ragdb._enter_capability(text, jsonb) is
-  'Refuses a caller without the trust that a capability takes, a request of another shape, and one call too many at a time. Raises RG400, RG401, RG450.';
+  'Refuses a caller without the trust that a capability takes, a request of another shape, and one '
+  'call too many at a time. Raises RG400, RG401, RG450.';
 
 create or replace function ragdb._wire_error(
   error text, message text, hint text default null, retry_after_ms integer default null,
@@ -320,15 +339,20 @@ return case when (embedder).name is not null and (embedder).provider is null
     pg_catalog.format('embedder %s is bound to no provider', ragdb._quote((embedder).name)),
     'ragdb embedder bind names what runs it; then ask again', 30000, _wait_for_worker.job_id)
   else ragdb._wire_error('partition',
-    _wait_for_worker.waits || coalesce('; the last attempt failed: ' || _wait_for_worker.last_error, ''),
-    'ask again after retry_after_ms; ragdb worker must run', _wait_for_worker.retry_after_ms, _wait_for_worker.job_id) end;
+    _wait_for_worker.waits || coalesce('; the last attempt failed: ' || _wait_for_worker.last_error,
+      ''),
+    'ask again after retry_after_ms; ragdb worker must run', _wait_for_worker.retry_after_ms,
+      _wait_for_worker.job_id) end;
 comment on function ragdb._wait_for_worker(ragdb.embedders, text, text, integer, uuid) is
-  'Returns the answer of a capability whose result a worker makes meanwhile, or would if the embedder (null: none is needed) were bound.';
+  'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
+  'embedder (null: none is needed) were bound.';
 
 create or replace function ragdb._ms_since(began timestamptz) returns numeric
 language sql stable parallel safe
-return pg_catalog.round((1000 * extract(epoch from pg_catalog.clock_timestamp() - _ms_since.began))::numeric, 3);
-comment on function ragdb._ms_since(timestamptz) is 'Returns the milliseconds since a time, to a microsecond.';
+return pg_catalog.round(
+  (1000 * extract(epoch from pg_catalog.clock_timestamp() - _ms_since.began))::numeric, 3);
+comment on function ragdb._ms_since(timestamptz) is
+  'Returns the milliseconds since a time, to a microsecond.';
 
 create or replace function ragdb._wire_text(fields jsonb, field text) returns text
 language plpgsql immutable parallel safe
@@ -386,11 +410,14 @@ begin
     v_field := substr(v_bound, 5);
     v_operator := case left(v_bound, 4) when 'min_' then 'gte' else 'lte' end;
     v_beside := v_filter -> v_field;
-    v_beside := case coalesce(jsonb_typeof(v_beside), 'none') when 'none' then '{}' when 'object' then v_beside
-      when 'array' then jsonb_build_object('all', v_beside) else jsonb_build_object('eq', v_beside) end;
+    v_beside := case coalesce(jsonb_typeof(v_beside), 'none') when 'none' then '{}'
+      when 'object' then v_beside
+      when 'array' then jsonb_build_object('all', v_beside)
+        else jsonb_build_object('eq', v_beside) end;
     if v_beside ? v_operator then
       raise exception 'filter bounds % twice', ragdb._quote(v_field)
-        using errcode = 'RG410', detail = format('by %s and by %s', ragdb._quote(v_bound), v_operator),
+        using errcode = 'RG410',
+          detail = format('by %s and by %s', ragdb._quote(v_bound), v_operator),
               hint = 'leave one of them out';
     end if;
     v_filter := v_filter || jsonb_build_object(v_field,
@@ -399,7 +426,8 @@ begin
   return v_filter;
 end $$;
 comment on function ragdb._wire_filter(jsonb) is
-  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, bound the field year, beside what it says of year itself. Raises RG410.';
+  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, '
+  'bound the field year, beside what it says of year itself. Raises RG410.';
 
 create or replace function ragdb.rag_query(request jsonb) returns jsonb
 language plpgsql security definer
@@ -423,14 +451,16 @@ begin
   if coalesce(v_query !~ '\S' or length(v_query) > 32768, true) then
     raise exception 'query is %', case when v_query is null then 'null'
         when length(v_query) > 32768 then 'too long' else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters', hint = 'pass the question as query';
+      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
+        hint = 'pass the question as query';
   end if;
   if v_input ? 'k' then
     if jsonb_typeof(v_input -> 'k') <> 'number' or (v_input ->> 'k')::numeric not between 1 and 20
       or (v_input ->> 'k')::numeric <> trunc((v_input ->> 'k')::numeric)
     then
       raise exception 'k is %, not a whole number from 1 to 20', ragdb._quote(v_input ->> 'k')
-        using errcode = 'RG400', detail = 'it is the number of chunks to return', hint = 'the default is 5';
+        using errcode = 'RG400', detail = 'it is the number of chunks to return',
+          hint = 'the default is 5';
     end if;
   end if;
   v_k := coalesce((v_input ->> 'k')::numeric, 5);
@@ -441,7 +471,8 @@ begin
   end if;
   v_space := ragdb._space(v_corpus.corpus_id, 'current');
   if v_space.space_id is not null then
-    select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
+    select e.* into strict v_embedder from ragdb.embedders e
+      where e.embedder_id = v_space.embedder_id;
     if ragdb._query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_query) is null then
       return ragdb._wait_for_query(v_corpus, v_embedder, v_query);
     end if;
@@ -470,7 +501,11 @@ exception when others then
   return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_query(jsonb) is
-  'Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5), "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score", "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta": {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found, bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the query. Raises 25006 where nothing can be written.';
+  'Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5), "filter", '
+  '"include_text" (true)}} gives {"output": {"chunks": [{"rank", "score", "text", "metadata": '
+  '{"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta": {"corpus", "ms", "embedding_model"}} '
+  'and records a trace; or {"error"} with not_found, bad_request, unauthorized, capacity_exceeded, '
+  'or partition while a worker embeds the query. Raises 25006 where nothing can be written.';
 
 create or replace function ragdb._wait_for_query(
   corpus ragdb.corpora, embedder ragdb.embedders, query text)
@@ -483,14 +518,16 @@ declare
 begin
   perform ragdb.request_query_embedding(corpus.name, query);
   select s.last_error into v_error from ragdb.query_embedding_state(corpus.name, query) s;
-  return ragdb._wait_for_worker(embedder, 'the query waits for a worker that embeds it', v_error, 100,
+  return ragdb._wait_for_worker(embedder, 'the query waits for a worker that embeds it', v_error,
+    100,
     ragdb._query_job(corpus.corpus_id, embedder.embedder_id, sha256(convert_to(query, 'UTF8'))));
 end $$;
 comment on function ragdb._wait_for_query(ragdb.corpora, ragdb.embedders, text) is
   'Asks the workers for the embedding of a query and returns the answer meanwhile.';
 
 -- A query that waits has no id of its own: this is one of version 8, made of its key.
-create or replace function ragdb._query_job(corpus_id integer, embedder_id integer, query_hash bytea) returns uuid
+create or replace function ragdb._query_job(corpus_id integer, embedder_id integer,
+  query_hash bytea) returns uuid
 language sql immutable parallel safe
 return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(
     'ragdb.query/1'::bytea || pg_catalog.int4send(_query_job.corpus_id)
@@ -504,14 +541,16 @@ comment on function ragdb._query_job(integer, integer, bytea) is
 -- Contents decide, so what is declared refuses only what begins like no packed file
 create or replace function ragdb._is_readable(media_type text, head bytea) returns boolean
 language sql immutable parallel safe
-return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(_is_readable.media_type, ';', 1))) = any (array[
+return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(_is_readable.media_type, ';', 1)))
+  = any (array[
     'text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
     'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
     'application/vnd.openxmlformats-officedocument.wordprocessingml.document'])
   or pg_catalog.substr(_is_readable.head, 1, 5) = '%PDF-'::bytea
   or pg_catalog.substr(_is_readable.head, 1, 4) = '\x504b0304'::bytea;
 comment on function ragdb._is_readable(text, bytea) is
-  'Says whether a blob may be a document that the readers know, by its media type or its first bytes.';
+  'Says whether a blob may be a document that the readers know, by its media type or its first '
+  'bytes.';
 
 create or replace function ragdb._check_waiting_jobs() returns void
 language plpgsql stable parallel safe
@@ -523,7 +562,8 @@ begin
   select count(*) into v_waiting from (
     select from ragdb.ingest_jobs j where j.requested_by = ragdb._caller() and j.failed_at is null
     union all
-    select from ragdb.embed_jobs j where j.requested_by = ragdb._caller() and j.texts is not null) w;
+    select from ragdb.embed_jobs j where j.requested_by = ragdb._caller()
+      and j.texts is not null) w;
   if v_waiting >= 1000 then
     raise exception 'role % has % jobs waiting', ragdb._quote(ragdb._caller()), v_waiting
       using errcode = 'RG451', detail = 'a role may have 1000 jobs waiting for workers',
@@ -565,14 +605,16 @@ begin
   then
     raise exception 'title, language or metadata is not what it must be'
       using errcode = 'RG400',
-            detail = 'a title has at most 2500 characters, a language is a code such as en, metadata is an object',
+            detail = 'a title has at most 2500 characters, a language is a code such as en, '
+                     'metadata is an object',
             hint = 'leave out what is not known';
   end if;
   select d.* into v_document from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id and d.doc_cid = v_cid;
   if found then
     return jsonb_build_object(
-      'output', jsonb_build_object('doc_cid', v_document.doc_cid, 'chunks_indexed', v_document.chunks,
+      'output', jsonb_build_object('doc_cid', v_document.doc_cid, 'chunks_indexed',
+        v_document.chunks,
         'tokens_indexed', v_document.tokens),
       'meta', jsonb_build_object('corpus', v_corpus.name, 'ms', ragdb._ms_since(v_began),
         'ingest_event_id', v_document.event_id));
@@ -584,7 +626,8 @@ begin
         where d.doc_cid = b.cid and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0));
   if not found then
     raise exception 'no blob %', ragdb._quote(v_cid)
-      using errcode = 'RG408', detail = 'a blob is ingested by who has put it, or may read a document of it',
+      using errcode = 'RG408',
+        detail = 'a blob is ingested by who has put it, or may read a document of it',
             hint = 'put the bytes first: ragdb.put_blob()';
   end if;
   if not ragdb._is_readable(v_blob.media_type, v_blob.head) then
@@ -603,10 +646,12 @@ begin
     insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
         requested_by, due_at, created_at)
       values (v_corpus.corpus_id, v_cid, ragdb._uuid7(ragdb._now()), v_title, v_language,
-        coalesce(nullif(v_input -> 'metadata', 'null'), '{}'), ragdb._caller(), clock_timestamp(), ragdb._now())
+        coalesce(nullif(v_input -> 'metadata', 'null'), '{}'), ragdb._caller(), clock_timestamp(),
+          ragdb._now())
       on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
         set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
-          requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1, worker = null,
+          requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1,
+            worker = null,
           due_at = excluded.due_at, error = null, message = null, hint = null, failed_at = null
         where j.failed_at is not null;
     select j.* into strict v_job from ragdb.ingest_jobs j
@@ -623,7 +668,11 @@ exception when others then
   return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_ingest(jsonb) is
-  'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the blob.';
+  'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", '
+  '"language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, '
+  '"meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing '
+  'result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, '
+  'capacity_exceeded, or partition while a worker reads the blob.';
 
 create or replace function ragdb._unbound_embedder(corpus_id integer) returns ragdb.embedders
 language sql stable parallel safe
@@ -648,7 +697,8 @@ begin
   perform ragdb._check_worker(worker, lease);
   if count is null or count not between 1 and 100 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many blobs', hint = 'pass count from 1 to 100';
+      using errcode = 'RG400', detail = 'a claim takes that many blobs',
+        hint = 'pass count from 1 to 100';
   end if;
   if only_corpus is not null then
     v_only := (ragdb._open_corpus(only_corpus, 'write')).corpus_id;
@@ -665,7 +715,8 @@ begin
   update ragdb.ingest_jobs j
     set failed_at = clock_timestamp(), worker = null,
       error = case when h.is_gone then 'not_found' else 'internal_error' end,
-      message = case when h.is_gone then 'the blob is gone' else 'five workers died or lost their lease on it' end,
+      message = case when h.is_gone then 'the blob is gone'
+        else 'five workers died or lost their lease on it' end,
       hint = case when h.is_gone then 'put the bytes again: ragdb.put_blob()' end
     from hopeless h where j.job_id = h.job_id;
   return query
@@ -689,7 +740,10 @@ begin
       case when (d.space).space_id is null then 200 else 48 end;
 end $$;
 comment on function ragdb.claim_ingest_jobs(text, integer, interval, text) is
-  'Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1 s to 1 day), of corpora that the caller may write, with the chunking they shall get: 1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
+  'Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1 s to 1 '
+  'day), of corpora that the caller may write, with the chunking they shall get: 1000 tokens and '
+  '200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with '
+  'ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
 
 create or replace function ragdb._ingest_job(job_id uuid, attempt integer) returns ragdb.ingest_jobs
 language plpgsql
@@ -736,7 +790,8 @@ begin
   return next v_result;
 end $$;
 comment on function ragdb.complete_ingest_job(uuid, integer, jsonb) is
-  'Stores the document that a claimed blob is, in the form of ragdb.put_documents, with who asked for it as the author of its event, and ends the job. Raises RG409, RG412, RG413, RG453.';
+  'Stores the document that a claimed blob is, in the form of ragdb.put_documents, with who asked '
+  'for it as the author of its event, and ends the job. Raises RG409, RG412, RG413, RG453.';
 
 create or replace function ragdb.fail_ingest_job(
   job_id uuid, attempt integer, message text, hint text default null, error text default null)
@@ -749,7 +804,8 @@ declare
 begin
   if message is null or error not in ('bad_request', 'not_found', 'internal_error', 'conflict') then
     raise exception 'message is null, or error is %', ragdb._quote(error)
-      using errcode = 'RG400', detail = 'a final failure has its wire word, one that may pass has none',
+      using errcode = 'RG400',
+        detail = 'a final failure has its wire word, one that may pass has none',
             hint = 'error is bad_request, not_found, conflict or internal_error, or null';
   end if;
   update ragdb.ingest_jobs j
@@ -762,7 +818,8 @@ begin
     where j.job_id = v_job.job_id;
 end $$;
 comment on function ragdb.fail_ingest_job(uuid, integer, text, text, text) is
-  'Ends a claimed ingest job with the wire word, message and hint that its caller gets; without a word it is tried again after a back-off, five times in all. Raises RG400, RG453.';
+  'Ends a claimed ingest job with the wire word, message and hint that its caller gets; without a '
+  'word it is tried again after a back-off, five times in all. Raises RG400, RG453.';
 
 -- ── rag.list_corpora ────────────────────────────────────────────────────────────────────────────
 
@@ -777,7 +834,8 @@ declare
   v_hint text;
 begin
   perform ragdb._enter_capability('rag.list_corpora', request);
-  select coalesce(jsonb_agg(jsonb_build_object('name', l.name, 'docs', l.documents, 'chunks', l.chunks,
+  select coalesce(jsonb_agg(jsonb_build_object('name', l.name, 'docs', l.documents, 'chunks',
+    l.chunks,
       'size_bytes', l.size_bytes, 'language_majority', l.language_majority) order by l.name), '[]')
     into v_corpora
     from ragdb.list_corpora() l where l.name <> 'personal';
@@ -791,7 +849,10 @@ exception when others then
   return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_list_corpora(jsonb) is
-  'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized or capacity_exceeded.';
+  'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": '
+  '[{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the '
+  'corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized '
+  'or capacity_exceeded.';
 
 -- ── embed.text ──────────────────────────────────────────────────────────────────────────────────
 
@@ -812,19 +873,22 @@ declare
 begin
   perform ragdb._enter_capability('embed.text', request);
   v_embedder := ragdb._embedder(coalesce(ragdb._wire_text(request -> 'params', 'model'), ''));
-  if jsonb_typeof(v_input -> 'texts') <> 'array' or jsonb_array_length(v_input -> 'texts') not between 1 and 256
+  if jsonb_typeof(v_input -> 'texts') <> 'array'
+    or jsonb_array_length(v_input -> 'texts') not between 1 and 256
     or exists (select from jsonb_array_elements(v_input -> 'texts') t
       where jsonb_typeof(t) <> 'string' or length(t #>> '{}') > 8192 or t #>> '{}' !~ '\S')
   then
     raise exception 'texts are not 1 to 256 texts of 1 to 8192 characters'
-      using errcode = 'RG400', detail = 'each becomes one embedding', hint = 'cut what is longer, send more in another request';
+      using errcode = 'RG400', detail = 'each becomes one embedding',
+        hint = 'cut what is longer, send more in another request';
   end if;
   if v_input ? 'normalize' and jsonb_typeof(v_input -> 'normalize') <> 'boolean' then
     raise exception 'normalize is not true or false'
       using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_input -> 'normalize'),
             hint = 'the default is true';
   end if;
-  v_texts := array(select t #>> '{}' from jsonb_array_elements(v_input -> 'texts') with ordinality e (t, n) order by n);
+  v_texts := array(select t #>> '{}' from jsonb_array_elements(v_input -> 'texts')
+    with ordinality e (t, n) order by n);
   v_hash := ragdb._fields_hash(variadic array(
     select ragdb._utf8(t) from unnest(v_texts) with ordinality e (t, n) order by n));
   select j.* into v_job from ragdb.embed_jobs j
@@ -840,7 +904,8 @@ begin
   end if;
   if v_job.job_id is null or v_job.failed_at is not null then
     perform ragdb._check_waiting_jobs();
-    insert into ragdb.embed_jobs as j (embedder_id, request_hash, job_id, texts, requested_by, due_at, created_at)
+    insert into ragdb.embed_jobs as j (embedder_id, request_hash, job_id, texts, requested_by,
+      due_at, created_at)
       values (v_embedder.embedder_id, v_hash, ragdb._uuid7(ragdb._now()), v_texts, ragdb._caller(),
         clock_timestamp(), ragdb._now())
       on conflict on constraint embed_jobs_request_is_unique_per_embedder do update
@@ -851,7 +916,8 @@ begin
       where j.embedder_id = v_embedder.embedder_id and j.request_hash = v_hash;
     perform pg_notify('ragdb_embeddings', 'texts');
   end if;
-  return ragdb._wait_for_worker(v_embedder, 'the texts wait for a worker that embeds them', v_job.message, 100,
+  return ragdb._wait_for_worker(v_embedder, 'the texts wait for a worker that embeds them',
+    v_job.message, 100,
     v_job.job_id);
 exception when others then
   if sqlstate !~ '^RG' then
@@ -861,15 +927,20 @@ exception when others then
   return ragdb._wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.embed_text(jsonb) is
-  'Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to 8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta": {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition while a worker embeds the texts.';
+  'Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to 8192 '
+  'characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta": {"model", '
+  '"ms"}}, by an embedder and without its prefixes; or {"error"} with not_found, bad_request, '
+  'unauthorized, rate_limited, capacity_exceeded, or partition while a worker embeds the texts.';
 
-create or replace function ragdb._listed_embeddings(embeddings real[], dims integer, is_scaled boolean)
+create or replace function ragdb._listed_embeddings(embeddings real[], dims integer,
+  is_scaled boolean)
 returns jsonb
 language sql immutable parallel safe
 begin atomic
   select pg_catalog.jsonb_agg(case when _listed_embeddings.is_scaled then (
       select pg_catalog.jsonb_agg(v.x / c.norm order by v.n)
-      from pg_catalog.unnest(c.numbers) with ordinality v (x, n)) else pg_catalog.to_jsonb(c.numbers) end order by c.n)
+      from pg_catalog.unnest(c.numbers) with ordinality v (x, n))
+        else pg_catalog.to_jsonb(c.numbers) end order by c.n)
   from (
     select i.n, k.numbers, (select pg_catalog.sqrt(pg_catalog.sum(x::float8 * x::float8 order by n))
         from pg_catalog.unnest(k.numbers) with ordinality v (x, n)) as norm
@@ -877,7 +948,8 @@ begin atomic
       cross join lateral (select embeddings[(i.n - 1) * dims + 1 : i.n * dims] as numbers) k) c;
 end;
 comment on function ragdb._listed_embeddings(real[], integer, boolean) is
-  'Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1 where asked.';
+  'Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1 '
+  'where asked.';
 
 create or replace function ragdb.claim_embed_jobs(
   worker text, count integer default 1, lease interval default '120 seconds',
@@ -891,14 +963,16 @@ begin
   perform ragdb._check_worker(worker, lease);
   if count is null or count not between 1 and 100 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many requests', hint = 'pass count from 1 to 100';
+      using errcode = 'RG400', detail = 'a claim takes that many requests',
+        hint = 'pass count from 1 to 100';
   end if;
   -- what a worker answers is believed by everyone who asks
   if ragdb._trust() not in ('trusted', 'anchor') then
     return;
   end if;
   delete from ragdb.embed_jobs j
-    where j.texts is null and coalesce(j.failed_at, j.due_at) < clock_timestamp() - interval '1 day';
+    where j.texts is null
+      and coalesce(j.failed_at, j.due_at) < clock_timestamp() - interval '1 day';
   with fatal as materialized (
     select j.job_id from ragdb.embed_jobs j
     where j.texts is not null and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 5
@@ -924,7 +998,9 @@ begin
     returning j.job_id, j.attempt, d.name, j.texts;
 end $$;
 comment on function ragdb.claim_embed_jobs(text, integer, interval, text) is
-  'Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises RG400.';
+  'Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of the lease '
+  '(1 s to 1 day); none for a caller without ragdb_writer. Commit before embedding; answer with '
+  'ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises RG400.';
 
 create or replace function ragdb._embed_job(job_id uuid, attempt integer) returns ragdb.embed_jobs
 language plpgsql
@@ -965,7 +1041,8 @@ begin
     where j.job_id = v_job.job_id;
 end $$;
 comment on function ragdb.complete_embed_job(uuid, integer, real[]) is
-  'Stores the embeddings of a claimed request, one behind the other in the order of its texts. Raises RG418, RG453.';
+  'Stores the embeddings of a claimed request, one behind the other in the order of its texts. '
+  'Raises RG418, RG453.';
 
 create or replace function ragdb.fail_embed_job(
   job_id uuid, attempt integer, message text, is_final boolean default false)
@@ -979,7 +1056,8 @@ declare
 begin
   if message is null or is_final is null then
     raise exception 'message or is_final is null'
-      using errcode = 'RG400', detail = 'the caller is told why', hint = 'pass the error of the model';
+      using errcode = 'RG400', detail = 'the caller is told why',
+        hint = 'pass the error of the model';
   end if;
   update ragdb.embed_jobs j
     set worker = null, failures = j.failures + 1, message = left(fail_embed_job.message, 1000),
@@ -989,7 +1067,8 @@ begin
     where j.job_id = v_job.job_id;
 end $$;
 comment on function ragdb.fail_embed_job(uuid, integer, text, boolean) is
-  'Gives a claimed request back after a failure, to be tried again after a back-off, five times in all, or ends it. Raises RG400, RG453.';
+  'Gives a claimed request back after a failure, to be tried again after a back-off, five times in '
+  'all, or ends it. Raises RG400, RG453.';
 
 -- ── jobs and events ─────────────────────────────────────────────────────────────────────────────
 
@@ -1004,14 +1083,16 @@ as $$
 begin
   return query
     select 'rag.ingest@1.0', c.name, case when j.failed_at is not null then 'failed'
-        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work' else 'waiting' end,
+        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work'
+          else 'waiting' end,
       j.error, j.message, j.hint, j.created_at
     from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
     where j.job_id = job_state.job_id and ragdb._privilege(c.corpus_id, c.personal_of, c.name) > 0
     union all
     select 'embed.text@1.0', null, case when j.failed_at is not null then 'failed'
         when j.embeddings is not null then 'done'
-        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work' else 'waiting' end,
+        when j.worker is not null and j.due_at > clock_timestamp() then 'in_work'
+          else 'waiting' end,
       case when j.failed_at is not null then 'bad_request' end, j.message, null, j.created_at
     from ragdb.embed_jobs j
     where j.job_id = job_state.job_id
@@ -1031,7 +1112,8 @@ begin
   end if;
 end $$;
 comment on function ragdb.job_state(uuid) is
-  'Returns what has become of the job of a partition answer: waiting, in_work, failed (with the error), or done for texts; a job that is done otherwise is no more. Raises RG453.';
+  'Returns what has become of the job of a partition answer: waiting, in_work, failed (with the '
+  'error), or done for texts; a job that is done otherwise is no more. Raises RG453.';
 
 create or replace function ragdb.event_envelopes(after uuid default null, count integer default 100)
 returns setof jsonb
@@ -1041,7 +1123,8 @@ as $$
 begin
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of events to read', hint = 'the default is 100';
+      using errcode = 'RG400', detail = 'it is the number of events to read',
+        hint = 'the default is 100';
   end if;
   return query
     with routable as materialized (
@@ -1058,7 +1141,11 @@ begin
     order by e.event_id limit event_envelopes.count;
 end $$;
 comment on function ragdb.event_envelopes(uuid, integer) is
-  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", "wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises RG400.';
+  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
+  'to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", '
+  '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '
+  '{"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises '
+  'RG400.';
 
 create or replace function ragdb._wire_time(at timestamptz) returns text
 language sql stable parallel safe
@@ -1078,7 +1165,8 @@ begin atomic
   order by k.name;
 end;
 comment on function ragdb.corpora_with_chunks(text[]) is
-  'Returns the names of the corpora that the caller may read and that have a chunk of one of these ids, without personal.';
+  'Returns the names of the corpora that the caller may read and that have a chunk of one of these '
+  'ids, without personal.';
 
 create or replace function ragdb.prepare_query(corpus text, query text) returns boolean
 language plpgsql security definer
@@ -1091,7 +1179,9 @@ begin
     or ragdb.request_query_embedding(prepare_query.corpus, prepare_query.query);
 end $$;
 comment on function ragdb.prepare_query(text, text) is
-  'Says whether a corpus can be searched for a query (1 to 32768 characters) by all that it has: it has no embeddings, or the query has one; otherwise the workers are asked for that. Raises RG400, RG404.';
+  'Says whether a corpus can be searched for a query (1 to 32768 characters) by all that it has: '
+  'it has no embeddings, or the query has one; otherwise the workers are asked for that. Raises '
+  'RG400, RG404.';
 
 create or replace function ragdb.retrieve_global(
   corpus text, query text, k integer default 10, mode text default null,
@@ -1118,8 +1208,11 @@ begin
       h.is_exact)::ragdb.hit
     from unnest(v_hits) h order by h.rank)) w;
 end $$;
-comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text, text, text) is
-  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns, and records the one trace, which is never admissible. Raises what ragdb.search raises, RG413, and 25006 where nothing can be written.';
+comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text,
+  text, text) is
+  'Returns the hits of ragdb.search with the same arguments and what is known of them as turns, '
+  'and records the one trace, which is never admissible. Raises what ragdb.search raises, RG413, '
+  'and 25006 where nothing can be written.';
 
 create or replace function ragdb.provenance(trace_id uuid) returns jsonb
 language plpgsql stable parallel safe security definer
@@ -1154,11 +1247,15 @@ begin
     'embedding_model', v_trace.embedding_model, 'trace_hash', encode(v_trace.trace_hash, 'hex'));
 end $$;
 comment on function ragdb.provenance(uuid) is
-  'Returns the provenance of a recorded retrieval as one object: query_id (the trace), retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy''s reference, snapshot and token (null in global mode), hashes of query embedding and result, filters, limits and shortfall. Raises RG400, RG407.';
+  'Returns the provenance of a recorded retrieval as one object: query_id (the trace), '
+  'retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy''s reference, '
+  'snapshot and token (null in global mode), hashes of query embedding and result, filters, limits '
+  'and shortfall. Raises RG400, RG407.';
 
 -- ── tokens of the HTTP server ───────────────────────────────────────────────────────────────────
 
-create or replace function ragdb.create_http_token(role text, name text, expires_in interval default null)
+create or replace function ragdb.create_http_token(role text, name text,
+  expires_in interval default null)
 returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -1166,7 +1263,8 @@ as $$
 declare
   v_role pg_roles;
   -- four random uuids carry 488 random bits from the server's strong generator
-  v_token constant text := 'rgh_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+  v_token constant text := 'rgh_'
+    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
     || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
 begin
   if name is null or length(name) not between 1 and 200 or name ~ '[[:cntrl:]]' then
@@ -1182,7 +1280,8 @@ begin
   select r.* into v_role from pg_roles r where r.rolname = create_http_token.role;
   if not found then
     raise exception 'role % does not exist', ragdb._quote(create_http_token.role)
-      using errcode = 'RG400', detail = 'a token stands for a database role', hint = 'create role makes one';
+      using errcode = 'RG400', detail = 'a token stands for a database role',
+        hint = 'create role makes one';
   end if;
   if v_role.rolsuper or pg_has_role(v_role.oid, 'ragdb_owner', 'usage') then
     raise exception 'role % is too mighty for a token', ragdb._quote(create_http_token.role)
@@ -1190,7 +1289,8 @@ begin
             hint = 'make a role in ragdb_reader, ragdb_writer or ragdb_admin for the program';
   end if;
   if not pg_has_role(ragdb._caller(), v_role.oid, 'set') then
-    raise exception 'role % may not act as role %', ragdb._quote(ragdb._caller()), ragdb._quote(create_http_token.role)
+    raise exception 'role % may not act as role %', ragdb._quote(ragdb._caller()),
+      ragdb._quote(create_http_token.role)
       using errcode = 'RG401', detail = 'nobody hands out rights that are not theirs',
             hint = format('grant %I to %I', v_role.rolname, ragdb._caller());
   end if;
@@ -1200,12 +1300,14 @@ begin
     on conflict on constraint http_tokens_name_is_unique do nothing;
   if not found then
     raise exception 'token % exists already', ragdb._quote(create_http_token.name)
-      using errcode = 'RG409', detail = 'a token is never shown again', hint = 'revoke it, or choose another name';
+      using errcode = 'RG409', detail = 'a token is never shown again',
+        hint = 'revoke it, or choose another name';
   end if;
   return v_token;
 end $$;
 comment on function ragdb.create_http_token(text, text, interval) is
-  'Makes a bearer token of the HTTP server for a role that the caller may act as, and returns it this once: only its hash is kept. Raises RG400, RG401, RG409.';
+  'Makes a bearer token of the HTTP server for a role that the caller may act as, and returns it '
+  'this once: only its hash is kept. Raises RG400, RG401, RG409.';
 
 create or replace function ragdb.revoke_http_token(name text) returns void
 language plpgsql security definer
@@ -1215,20 +1317,23 @@ begin
   delete from ragdb.http_tokens t where t.name = revoke_http_token.name;
   if not found then
     raise exception 'token % does not exist', ragdb._quote(revoke_http_token.name)
-      using errcode = 'RG454', detail = 'nothing was revoked', hint = 'ragdb.list_http_tokens() lists the names';
+      using errcode = 'RG454', detail = 'nothing was revoked',
+        hint = 'ragdb.list_http_tokens() lists the names';
   end if;
 end $$;
 comment on function ragdb.revoke_http_token(text) is
   'Revokes a bearer token: the next request with it is refused. Raises RG454.';
 
 create or replace function ragdb.list_http_tokens()
-returns table (name text, role text, created_by text, created_at timestamptz, expires_at timestamptz)
+returns table (name text, role text, created_by text, created_at timestamptz,
+  expires_at timestamptz)
 language sql stable parallel safe security definer
 begin atomic
   select t.name, t.role, t.created_by, t.created_at, t.expires_at
   from ragdb.http_tokens t order by t.name;
 end;
-comment on function ragdb.list_http_tokens() is 'Lists the bearer tokens of the HTTP server by name, without anything of the tokens.';
+comment on function ragdb.list_http_tokens() is
+  'Lists the bearer tokens of the HTTP server by name, without anything of the tokens.';
 
 -- The hash of a token is as hard to come by as the token: whoever asks has been given it.
 create or replace function ragdb.http_token_role(token_hash bytea) returns text
@@ -1237,4 +1342,5 @@ return (select t.role from ragdb.http_tokens t
   where t.token_hash = http_token_role.token_hash
     and (t.expires_at is null or t.expires_at > ragdb._now()));
 comment on function ragdb.http_token_role(bytea) is
-  'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is unknown or has expired.';
+  'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is '
+  'unknown or has expired.';

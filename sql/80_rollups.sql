@@ -1,58 +1,77 @@
--- Rollups: retrievals counted by hour and day. Who records a trace marks its hour; a refresh takes the marks and
--- counts those hours again from the traces themselves. A trace that is committed late is marked late, so nothing is
--- missed, and counting an hour twice changes nothing.
+-- Rollups: retrievals counted by hour and day. Who records a trace marks its hour; a refresh takes
+-- the marks and counts those hours again from the traces themselves. A trace that is committed late
+-- is marked late, so nothing is missed, and counting an hour twice changes nothing.
 
-comment on table ragdb.trace_marks is 'Hours that have traces which the rollups may not have counted, one row a trace.';
+comment on table ragdb.trace_marks is
+  'Hours that have traces which the rollups may not have counted, one row a trace.';
 comment on column ragdb.trace_marks.corpus_id is 'Corpus of the trace.';
 comment on column ragdb.trace_marks.hour_at is 'Start of the hour in which it was recorded.';
 
 comment on table ragdb.retrieval_rollups is
-  'Retrievals counted by hour and by day (UTC). They outlive the traces; read through the views of schema bi.';
+  'Retrievals counted by hour and by day (UTC). They outlive the traces; read through the views of '
+  'schema bi.';
 comment on column ragdb.retrieval_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.retrieval_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.retrieval_rollups.bucket_at is 'Start of the hour or day.';
 comment on column ragdb.retrieval_rollups.retrieval_mode is 'slice or global.';
-comment on column ragdb.retrieval_rollups.rank_mode is 'How hits were ranked; null where a failed call named no mode.';
+comment on column ragdb.retrieval_rollups.rank_mode is
+  'How hits were ranked; null where a failed call named no mode.';
 comment on column ragdb.retrieval_rollups.policy_id is 'Policy of the slice; null in global mode.';
-comment on column ragdb.retrieval_rollups.error_code is 'SQLSTATE of failed retrievals; null for those that returned.';
+comment on column ragdb.retrieval_rollups.error_code is
+  'SQLSTATE of failed retrievals; null for those that returned.';
 comment on column ragdb.retrieval_rollups.retrievals is 'Retrievals, failed ones included.';
 comment on column ragdb.retrieval_rollups.errors is 'Retrievals that failed.';
-comment on column ragdb.retrieval_rollups.zero_results is 'Retrievals that returned and had no hit.';
-comment on column ragdb.retrieval_rollups.admissible is 'Retrievals whose hits may serve as evidence.';
-comment on column ragdb.retrieval_rollups.shortfalls is 'Retrievals that could not look at every admitted chunk.';
-comment on column ragdb.retrieval_rollups.exact_results is 'Retrievals in which no approximate index skipped a chunk.';
-comment on column ragdb.retrieval_rollups.requested_hits is 'Hits asked for, failed retrievals left out.';
+comment on column ragdb.retrieval_rollups.zero_results is
+  'Retrievals that returned and had no hit.';
+comment on column ragdb.retrieval_rollups.admissible is
+  'Retrievals whose hits may serve as evidence.';
+comment on column ragdb.retrieval_rollups.shortfalls is
+  'Retrievals that could not look at every admitted chunk.';
+comment on column ragdb.retrieval_rollups.exact_results is
+  'Retrievals in which no approximate index skipped a chunk.';
+comment on column ragdb.retrieval_rollups.requested_hits is
+  'Hits asked for, failed retrievals left out.';
 comment on column ragdb.retrieval_rollups.returned_hits is 'Hits returned.';
-comment on column ragdb.retrieval_rollups.elapsed_us is 'Microseconds of all searches that returned.';
-comment on column ragdb.retrieval_rollups.within_10ms is 'Retrievals that returned within 10 ms, as the next five for their times.';
+comment on column ragdb.retrieval_rollups.elapsed_us is
+  'Microseconds of all searches that returned.';
+comment on column ragdb.retrieval_rollups.within_10ms is
+  'Retrievals that returned within 10 ms, as the next five for their times.';
 comment on column ragdb.retrieval_rollups.within_30ms is 'Retrievals that returned within 30 ms.';
 comment on column ragdb.retrieval_rollups.within_100ms is 'Retrievals that returned within 100 ms.';
 comment on column ragdb.retrieval_rollups.within_300ms is 'Retrievals that returned within 300 ms.';
-comment on column ragdb.retrieval_rollups.within_1000ms is 'Retrievals that returned within 1,000 ms.';
-comment on column ragdb.retrieval_rollups.within_3000ms is 'Retrievals that returned within 3,000 ms.';
+comment on column ragdb.retrieval_rollups.within_1000ms is
+  'Retrievals that returned within 1,000 ms.';
+comment on column ragdb.retrieval_rollups.within_3000ms is
+  'Retrievals that returned within 3,000 ms.';
 comment on column ragdb.retrieval_rollups.scored is 'Retrievals that had a first hit.';
-comment on column ragdb.retrieval_rollups.top_scores_ppm is 'Sum of the scores of first hits, in millionths.';
+comment on column ragdb.retrieval_rollups.top_scores_ppm is
+  'Sum of the scores of first hits, in millionths.';
 comment on column ragdb.retrieval_rollups.refreshed_at is 'When the bucket was counted.';
 
 comment on table ragdb.histogram_rollups is
-  'How latencies and the scores of first hits are distributed, by hour and by day (UTC); read through the views of schema bi.';
+  'How latencies and the scores of first hits are distributed, by hour and by day (UTC); read '
+  'through the views of schema bi.';
 comment on column ragdb.histogram_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.histogram_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.histogram_rollups.bucket_at is 'Start of the hour or day.';
 comment on column ragdb.histogram_rollups.rank_mode is 'How hits were ranked.';
 comment on column ragdb.histogram_rollups.measure is
-  'latency, of retrievals that returned: bin n is 2^(n/4) to 2^((n+1)/4) ms; or top_score: bin n is n/20 to (n+1)/20.';
-comment on column ragdb.histogram_rollups.bin is 'Number of the bin: -20 to 80 of latency, 0 to 19 of top_score.';
+  'latency, of retrievals that returned: bin n is 2^(n/4) to 2^((n+1)/4) ms; or top_score: bin n '
+  'is n/20 to (n+1)/20.';
+comment on column ragdb.histogram_rollups.bin is
+  'Number of the bin: -20 to 80 of latency, 0 to 19 of top_score.';
 comment on column ragdb.histogram_rollups.retrievals is 'Retrievals in the bin.';
 
 create or replace function ragdb._latency_bin(elapsed_ms float8) returns integer
 language sql immutable parallel safe
-return least(80, pg_catalog.floor(4 * pg_catalog.ln(greatest(elapsed_ms, 0.03125::float8)) / pg_catalog.ln(2::float8)))::integer;
+return least(80, pg_catalog.floor(4 * pg_catalog.ln(greatest(elapsed_ms, 0.03125::float8))
+  / pg_catalog.ln(2::float8)))::integer;
 comment on function ragdb._latency_bin(float8) is
   'Returns the bin of a latency: n for 2^(n/4) to 2^((n+1)/4) milliseconds, -20 to 80.';
 
 -- One day at a time: its marked hours from the traces, then the day from all of its hours.
-create or replace function ragdb._roll_up_day(day_at timestamptz, corpora integer[], hours timestamptz[]) returns void
+create or replace function ragdb._roll_up_day(day_at timestamptz, corpora integer[],
+  hours timestamptz[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -66,21 +85,28 @@ begin
   delete from ragdb.histogram_rollups r using unnest(corpora, hours) h (corpus_id, hour_at)
     where r.corpus_id = h.corpus_id and r.grain = 'hour' and r.bucket_at = h.hour_at;
   with trace as materialized (
-    select t.corpus_id, h.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code, t.is_admissible,
-      t.admissibility_shortfall, t.is_exact, t.limit_requested, t.limit_returned, t.elapsed_ms, s.score
+    select t.corpus_id, h.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code,
+      t.is_admissible,
+      t.admissibility_shortfall, t.is_exact, t.limit_requested, t.limit_returned, t.elapsed_ms,
+        s.score
     from unnest(corpora, hours) h (corpus_id, hour_at)
-      join ragdb.retrieval_traces t on t.corpus_id = h.corpus_id and date_trunc('hour', t.created_at, 'UTC') = h.hour_at
+      join ragdb.retrieval_traces t on t.corpus_id = h.corpus_id
+        and date_trunc('hour', t.created_at, 'UTC') = h.hour_at
       -- its key finds the one row; a join would read the month
       left join lateral (select i.score from ragdb.retrieval_hits i
-        where i.corpus_id = t.corpus_id and i.trace_id = t.id and i.rank = 1 and i.created_at = t.created_at limit 1) s on true
+        where i.corpus_id = t.corpus_id and i.trace_id = t.id and i.rank = 1
+          and i.created_at = t.created_at limit 1) s on true
     where t.created_at >= v_first and t.created_at < v_end
   ), counted as (
     insert into ragdb.retrieval_rollups
-      select t.corpus_id, 'hour', t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code,
-        count(*), count(t.error_code), count(*) filter (where t.error_code is null and t.limit_returned = 0),
+      select t.corpus_id, 'hour', t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id,
+        t.error_code,
+        count(*), count(t.error_code),
+          count(*) filter (where t.error_code is null and t.limit_returned = 0),
         count(*) filter (where t.is_admissible), count(*) filter (where t.admissibility_shortfall),
         count(*) filter (where t.is_exact),
-        coalesce(sum(t.limit_requested) filter (where t.error_code is null), 0), sum(t.limit_returned),
+        coalesce(sum(t.limit_requested) filter (where t.error_code is null), 0),
+          sum(t.limit_returned),
         coalesce(sum(round(1000 * t.elapsed_ms)::bigint) filter (where t.error_code is null), 0),
         count(*) filter (where t.error_code is null and t.elapsed_ms <= 10),
         count(*) filter (where t.error_code is null and t.elapsed_ms <= 30),
@@ -104,10 +130,13 @@ begin
   delete from ragdb.histogram_rollups r
     where r.corpus_id = any (corpora) and r.grain = 'day' and r.bucket_at = _roll_up_day.day_at;
   insert into ragdb.retrieval_rollups
-    select r.corpus_id, 'day', _roll_up_day.day_at, r.retrieval_mode, r.rank_mode, r.policy_id, r.error_code,
+    select r.corpus_id, 'day', _roll_up_day.day_at, r.retrieval_mode, r.rank_mode, r.policy_id,
+      r.error_code,
       sum(r.retrievals), sum(r.errors), sum(r.zero_results), sum(r.admissible), sum(r.shortfalls),
-      sum(r.exact_results), sum(r.requested_hits), sum(r.returned_hits), sum(r.elapsed_us), sum(r.within_10ms),
-      sum(r.within_30ms), sum(r.within_100ms), sum(r.within_300ms), sum(r.within_1000ms), sum(r.within_3000ms),
+      sum(r.exact_results), sum(r.requested_hits), sum(r.returned_hits), sum(r.elapsed_us),
+        sum(r.within_10ms),
+      sum(r.within_30ms), sum(r.within_100ms), sum(r.within_300ms), sum(r.within_1000ms),
+        sum(r.within_3000ms),
       sum(r.scored), sum(r.top_scores_ppm), v_now
     from ragdb.retrieval_rollups r
     where r.corpus_id = any (corpora) and r.grain = 'hour' and r.bucket_at >= _roll_up_day.day_at
@@ -125,12 +154,15 @@ comment on function ragdb._roll_up_day(timestamptz, integer[], timestamptz[]) is
 
 create or replace function ragdb._traces_kept_from() returns timestamptz
 language sql stable parallel safe
-return coalesce((select (s.value #>> '{}')::timestamptz from ragdb.settings s where s.key = 'traces_kept_from'),
+return coalesce((select (s.value #>> '{}')::timestamptz from ragdb.settings s
+  where s.key = 'traces_kept_from'),
   '-infinity'::timestamptz);
 comment on function ragdb._traces_kept_from() is
-  'Returns the time before which all traces were dropped; the rollups of earlier hours stay as they were.';
+  'Returns the time before which all traces were dropped; the rollups of earlier hours stay as '
+  'they were.';
 
--- The marks are taken in one statement and the traces counted in later ones, which see every trace whose mark was seen.
+-- The marks are taken in one statement and the traces counted in later ones, which see every trace
+-- whose mark was seen.
 create or replace function ragdb._refresh_rollups(wait boolean) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -149,16 +181,19 @@ begin
     return 0;
   end if;
   with taken as (delete from ragdb.trace_marks m returning m.corpus_id, m.hour_at)
-  select array_agg(h.corpus_id order by h.hour_at, h.corpus_id), array_agg(h.hour_at order by h.hour_at, h.corpus_id)
+  select array_agg(h.corpus_id order by h.hour_at, h.corpus_id),
+    array_agg(h.hour_at order by h.hour_at, h.corpus_id)
     into v_corpora, v_hours
     from (select distinct t.corpus_id, t.hour_at from taken t where t.hour_at >= v_kept_from) h;
   perform ragdb._roll_up_day(d.day_at, d.corpora, d.hours)
-    from (select date_trunc('day', h.hour_at, 'UTC') as day_at, array_agg(h.corpus_id) as corpora, array_agg(h.hour_at) as hours
+    from (select date_trunc('day', h.hour_at, 'UTC') as day_at, array_agg(h.corpus_id) as corpora,
+      array_agg(h.hour_at) as hours
       from unnest(v_corpora, v_hours) h (corpus_id, hour_at) group by 1 order by 1) d;
   return coalesce(cardinality(v_hours), 0);
 end $$;
 comment on function ragdb._refresh_rollups(boolean) is
-  'Counts again the hours that have new traces, and returns how many, each of one corpus; while another refreshes it waits, or returns 0.';
+  'Counts again the hours that have new traces, and returns how many, each of one corpus; while '
+  'another refreshes it waits, or returns 0.';
 
 create or replace function ragdb.refresh_rollups(recount boolean default false) returns integer
 language plpgsql security definer -- the tables are granted to nobody
@@ -169,16 +204,20 @@ declare
 begin
   if recount is null then
     raise exception 'recount is null'
-      using errcode = 'RG400', detail = 'true counts every trace again', hint = 'leave it out to count what is new';
+      using errcode = 'RG400', detail = 'true counts every trace again',
+        hint = 'leave it out to count what is new';
   end if;
   if recount then
     perform pg_advisory_xact_lock(hashtextextended('ragdb.rollups', 0));
     delete from ragdb.retrieval_rollups r where r.bucket_at >= v_kept_from;
     delete from ragdb.histogram_rollups r where r.bucket_at >= v_kept_from;
     insert into ragdb.trace_marks
-      select distinct t.corpus_id, date_trunc('hour', t.created_at, 'UTC') from ragdb.retrieval_traces t;
+      select distinct t.corpus_id, date_trunc('hour', t.created_at, 'UTC')
+        from ragdb.retrieval_traces t;
   end if;
   return ragdb._refresh_rollups(true);
 end $$;
 comment on function ragdb.refresh_rollups(boolean) is
-  'Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the number of hours counted, each of one corpus: those with new traces, or with recount all whose traces are kept. ragdb.maintain does it too. Raises RG400.';
+  'Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the number '
+  'of hours counted, each of one corpus: those with new traces, or with recount all whose traces '
+  'are kept. ragdb.maintain does it too. Raises RG400.';

@@ -1,6 +1,7 @@
--- Who may call what. Everything is revoked from public; tables and private functions (`_…`) are granted to nobody,
--- and public functions to the least role that may call them: a writer is a reader too, an admin a writer.
--- A public function that is missing here can be called by nobody, and a test names it.
+-- Who may call what. Everything is revoked from public; tables and private functions (`_…`) are
+-- granted to nobody, and public functions to the least role that may call them: a writer is a
+-- reader too, an admin a writer. A public function that is missing here can be called by nobody,
+-- and a test names it.
 
 revoke all on schema ragdb from public;
 grant usage on schema ragdb to ragdb_reader;
@@ -14,7 +15,8 @@ begin
   for v_grant in
     select p.oid::regprocedure as routine, g.role
     from (values
-      -- corpora and documents. Whoever has `personal` or a grant may write: the right is looked up inside
+      -- corpora and documents. Whoever has `personal` or a grant may write: the right is looked up
+      -- inside
       ('create_corpus', 'ragdb_reader'),
       ('drop_corpus', 'ragdb_reader'),
       ('list_corpora', 'ragdb_reader'),
