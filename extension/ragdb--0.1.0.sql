@@ -4373,11 +4373,13 @@ declare
 begin
   if v_is_ascii then
     v_names := array_to_string(array(select (regexp_matches(v_text,
-      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])(?:[-_./:@\\]*[A-Za-z0-9])*',
+      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])'
+      '(?:[-_./:@\\]*[A-Za-z0-9])*',
       'g'))[1]), ' ');
   else
     v_names := array_to_string(array(select (regexp_matches(v_text, replace(
-      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])(?:[-_./:@\\]*[A-Za-z0-9&])*',
+      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])'
+      '(?:[-_./:@\\]*[A-Za-z0-9&])*',
       '&', ragdb._spaced()), 'g'))[1]), ' ');
   end if;
   if v_text ~ '[A-Za-z](?:\+\+|#)|(?:^|[\s"`(])\.[A-Za-z]' then
@@ -8499,7 +8501,8 @@ comment on function ragdb._check_admissible() is
 create or replace function ragdb._partitioned() returns text[]
 language sql immutable parallel safe
 return
-  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
+  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,'
+  'retrieval_traces}'::text[];
 comment on function ragdb._partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
   'before the traces.';
@@ -16694,7 +16697,8 @@ comment on function ragdb._one_line(text) is
 create or replace function ragdb._report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
-  E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s version %s\n',
+  E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s '
+  'version %s\n',
     ragdb._run_title(run), (run).status, (run).passed_cases, (run).cases, (run).passed_assertions,
       (run).assertions, (run).corpus, (run).corpus_version,
     (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract,
@@ -16756,7 +16760,8 @@ return (
       then 'error' when x.required then 'failure' else 'skipped' end as outcome
     from ragdb._report_rows(run) x)
   select pg_catalog.format(
-    E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
+    E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" '
+    'failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
       ragdb._xml(ragdb._run_title(run)), pg_catalog.count(*),
         pg_catalog.count(*) filter (where r.outcome = 'failure'),
       pg_catalog.count(*) filter (where r.outcome = 'error'),
@@ -16788,7 +16793,8 @@ comment on function ragdb._md(text) is 'Returns a text as it is written in a tab
 create or replace function ragdb._report_md(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
-  E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version %s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
+  E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version '
+  '%s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
     (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions,
       ragdb._md((run).corpus),
     (run).rank_mode || coalesce(' and reranker ' || ragdb._md((run).reranker), ''),
@@ -17617,13 +17623,15 @@ create or replace function ragdb._evidence_field(value text) returns text
 language sql immutable parallel safe
 return case
   when _evidence_field.value !~
-    '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+    '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
+    '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
     then _evidence_field.value
   else (
     select pg_catalog.string_agg(case
       when c.letter = '\' then '\\'
       when c.letter ~
-        '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+        '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
+        '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
         then '\u' || pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
       else c.letter end, '' order by c.n)
     from pg_catalog.regexp_split_to_table(_evidence_field.value, '') with ordinality c (letter, n))
@@ -18019,7 +18027,8 @@ begin
         select r.part[2] as word, r.n::integer as n,
           (sum(length(r.part[1] || r.part[2])) over (order by r.n))::integer as stop
         from regexp_matches(v_letters,
-          '([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)([^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+)', 'g')
+          '([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)'
+          '([^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+)', 'g')
           with ordinality r (part, n)
       ), start as (
         -- where enough of the words already agree
@@ -18069,7 +18078,8 @@ begin
     method := 'approximate';
     -- the punctuation around it, which was left aside
     v_words := regexp_match(v_quote,
-      '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*).*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
+      '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)'
+      '.*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
     if v_words[1] <> ''
       and substr(v_letters, greatest(v_from - length(v_words[1]), 1),
         length(v_words[1])) = v_words[1] then
@@ -18787,7 +18797,8 @@ begin
         union all
         select 2, s.n, regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
         from regexp_split_to_table(question,
-          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|where|which|why|how)[[:space:]])')
+          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
+          'where|which|why|how)[[:space:]])')
           with ordinality s (part, n)
         union all
         select 3, m.n, m.phrase[1]
@@ -18798,7 +18809,8 @@ begin
         -- runs of capitals that do not begin a sentence
         select 4, m.n, m.entity[1]
         from regexp_matches(question,
-          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
+          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
+          'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
           with ordinality m (entity, n)) p
       where p.query ~ '[[:alnum:]]'
       group by btrim(p.query)) q
@@ -18922,7 +18934,9 @@ begin atomic
     from (
       select m.part[1] as part, m.n
       from pg_catalog.regexp_matches(_sentences.text,
-        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$))', 'g')
+        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
+        '+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$)'
+        ')', 'g')
         with ordinality m (part, n)
       where m.part[1] <> '') p) s
   where s.sentence <> ''
@@ -19916,18 +19930,23 @@ language sql immutable parallel safe
 begin atomic
   select * from (values
     ('rag.query',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
           "properties": {"corpus": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["query"],
+          "properties": {
           "query": {"type": "string", "minLength": 1, "maxLength": 32768, "pattern": "\\S"},
           "k": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
           "filter": {"type": ["object", "null"]},
           "include_text": {"type": "boolean", "default": true}}}}}'::jsonb,
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["chunks"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["chunks"],
+          "properties": {
           "chunks": {"type": "array", "maxItems": 20, "items": {"type": "object",
-            "additionalProperties": false, "required": ["rank", "score", "metadata"], "properties": {
+            "additionalProperties": false, "required": ["rank", "score", "metadata"],
+              "properties": {
               "rank": {"type": "integer", "minimum": 1, "maximum": 20},
               "score": {"type": "number", "minimum": 0, "maximum": 1},
               "text": {"type": "string"},
@@ -19941,15 +19960,18 @@ begin atomic
             "corpus": {"type": "string"}, "ms": {"type": "number", "minimum": 0},
             "embedding_model": {"type": ["string", "null"]}}}}}'::jsonb),
     ('rag.ingest',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
           "properties": {"corpus": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"],
+          "properties": {
           "doc_cid": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
           "title": {"type": ["string", "null"], "maxLength": 2500},
           "language": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9-]{1,64}$"},
           "metadata": {"type": ["object", "null"]}}}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
         "output": {"type": "object", "additionalProperties": false,
           "required": ["doc_cid", "chunks_indexed", "tokens_indexed"], "properties": {
             "doc_cid": {"type": "string"}, "chunks_indexed": {"type": "integer", "minimum": 0},
@@ -19962,10 +19984,13 @@ begin atomic
       '{"type": "object", "additionalProperties": false, "properties": {
         "params": {"type": "object", "additionalProperties": false},
         "input": {"type": "object", "additionalProperties": false}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["corpora"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["corpora"],
+          "properties": {
           "corpora": {"type": "array", "items": {"type": "object", "additionalProperties": false,
-            "required": ["name", "docs", "chunks", "size_bytes", "language_majority"], "properties": {
+            "required": ["name", "docs", "chunks", "size_bytes", "language_majority"],
+              "properties": {
               "name": {"type": "string"}, "docs": {"type": "integer", "minimum": 0},
               "chunks": {"type": "integer", "minimum": 0},
               "size_bytes": {"type": "integer", "minimum": 0},
@@ -19973,16 +19998,19 @@ begin atomic
         "meta": {"type": "object", "additionalProperties": false, "required": ["ms"],
           "properties": {"ms": {"type": "number", "minimum": 0}}}}}'),
     ('embed.text',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["model"],
           "properties": {"model": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["texts"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["texts"],
+          "properties": {
           "texts": {"type": "array", "minItems": 1, "maxItems": 256,
             "items": {"type": "string", "minLength": 1, "maxLength": 8192, "pattern": "\\S"}},
           "normalize": {"type": "boolean", "default": true}}}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["embeddings", "dim"],
-          "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false,
+          "required": ["embeddings", "dim"], "properties": {
             "embeddings": {"type": "array", "minItems": 1, "maxItems": 256,
               "items": {"type": "array", "minItems": 1, "items": {"type": "number"}}},
             "dim": {"type": "integer", "minimum": 1}}},
@@ -22304,7 +22332,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1a0addb57ef3492f';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1691c4904bd67354';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -201,11 +201,13 @@ declare
 begin
   if v_is_ascii then
     v_names := array_to_string(array(select (regexp_matches(v_text,
-      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])(?:[-_./:@\\]*[A-Za-z0-9])*',
+      '[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9][-_./:@\\]+[A-Za-z0-9])'
+      '(?:[-_./:@\\]*[A-Za-z0-9])*',
       'g'))[1]), ' ');
   else
     v_names := array_to_string(array(select (regexp_matches(v_text, replace(
-      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])(?:[-_./:@\\]*[A-Za-z0-9&])*',
+      '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])'
+      '(?:[-_./:@\\]*[A-Za-z0-9&])*',
       '&', ragdb._spaced()), 'g'))[1]), ' ');
   end if;
   if v_text ~ '[A-Za-z](?:\+\+|#)|(?:^|[\s"`(])\.[A-Za-z]' then

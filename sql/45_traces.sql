@@ -288,7 +288,8 @@ comment on function ragdb._check_admissible() is
 create or replace function ragdb._partitioned() returns text[]
 language sql immutable parallel safe
 return
-  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,retrieval_traces}'::text[];
+  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,'
+  'retrieval_traces}'::text[];
 comment on function ragdb._partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
   'before the traces.';

@@ -54,7 +54,8 @@ comment on function ragdb._one_line(text) is
 create or replace function ragdb._report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
-  E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s version %s\n',
+  E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s '
+  'version %s\n',
     ragdb._run_title(run), (run).status, (run).passed_cases, (run).cases, (run).passed_assertions,
       (run).assertions, (run).corpus, (run).corpus_version,
     (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract,
@@ -116,7 +117,8 @@ return (
       then 'error' when x.required then 'failure' else 'skipped' end as outcome
     from ragdb._report_rows(run) x)
   select pg_catalog.format(
-    E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
+    E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" '
+    'failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
       ragdb._xml(ragdb._run_title(run)), pg_catalog.count(*),
         pg_catalog.count(*) filter (where r.outcome = 'failure'),
       pg_catalog.count(*) filter (where r.outcome = 'error'),
@@ -148,7 +150,8 @@ comment on function ragdb._md(text) is 'Returns a text as it is written in a tab
 create or replace function ragdb._report_md(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
-  E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version %s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
+  E'## %s: %s\n\n%s of %s cases and %s of %s assertions passed. Corpus %s, %s, contract %s version '
+  '%s.\n', ragdb._md(ragdb._run_title(run)), (run).status,
     (run).passed_cases, (run).cases, (run).passed_assertions, (run).assertions,
       ragdb._md((run).corpus),
     (run).rank_mode || coalesce(' and reranker ' || ragdb._md((run).reranker), ''),

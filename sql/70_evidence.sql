@@ -42,13 +42,15 @@ create or replace function ragdb._evidence_field(value text) returns text
 language sql immutable parallel safe
 return case
   when _evidence_field.value !~
-    '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+    '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
+    '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
     then _evidence_field.value
   else (
     select pg_catalog.string_agg(case
       when c.letter = '\' then '\\'
       when c.letter ~
-        '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+        '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
+        '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
         then '\u' || pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
       else c.letter end, '' order by c.n)
     from pg_catalog.regexp_split_to_table(_evidence_field.value, '') with ordinality c (letter, n))

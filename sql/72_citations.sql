@@ -144,7 +144,8 @@ begin
         select r.part[2] as word, r.n::integer as n,
           (sum(length(r.part[1] || r.part[2])) over (order by r.n))::integer as stop
         from regexp_matches(v_letters,
-          '([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)([^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+)', 'g')
+          '([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)'
+          '([^\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]+)', 'g')
           with ordinality r (part, n)
       ), start as (
         -- where enough of the words already agree
@@ -194,7 +195,8 @@ begin
     method := 'approximate';
     -- the punctuation around it, which was left aside
     v_words := regexp_match(v_quote,
-      '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*).*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
+      '^([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)'
+      '.*?([\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e]*)$');
     if v_words[1] <> ''
       and substr(v_letters, greatest(v_from - length(v_words[1]), 1),
         length(v_words[1])) = v_words[1] then

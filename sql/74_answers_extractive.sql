@@ -55,7 +55,8 @@ begin
         union all
         select 2, s.n, regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
         from regexp_split_to_table(question,
-          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|where|which|why|how)[[:space:]])')
+          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
+          'where|which|why|how)[[:space:]])')
           with ordinality s (part, n)
         union all
         select 3, m.n, m.phrase[1]
@@ -66,7 +67,8 @@ begin
         -- runs of capitals that do not begin a sentence
         select 4, m.n, m.entity[1]
         from regexp_matches(question,
-          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
+          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
+          'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
           with ordinality m (entity, n)) p
       where p.query ~ '[[:alnum:]]'
       group by btrim(p.query)) q
@@ -190,7 +192,9 @@ begin atomic
     from (
       select m.part[1] as part, m.n
       from pg_catalog.regexp_matches(_sentences.text,
-        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$))', 'g')
+        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
+        '+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$)'
+        ')', 'g')
         with ordinality m (part, n)
       where m.part[1] <> '') p) s
   where s.sentence <> ''

@@ -89,18 +89,23 @@ language sql immutable parallel safe
 begin atomic
   select * from (values
     ('rag.query',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
           "properties": {"corpus": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["query"],
+          "properties": {
           "query": {"type": "string", "minLength": 1, "maxLength": 32768, "pattern": "\\S"},
           "k": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5},
           "filter": {"type": ["object", "null"]},
           "include_text": {"type": "boolean", "default": true}}}}}'::jsonb,
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["chunks"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["chunks"],
+          "properties": {
           "chunks": {"type": "array", "maxItems": 20, "items": {"type": "object",
-            "additionalProperties": false, "required": ["rank", "score", "metadata"], "properties": {
+            "additionalProperties": false, "required": ["rank", "score", "metadata"],
+              "properties": {
               "rank": {"type": "integer", "minimum": 1, "maximum": 20},
               "score": {"type": "number", "minimum": 0, "maximum": 1},
               "text": {"type": "string"},
@@ -114,15 +119,18 @@ begin atomic
             "corpus": {"type": "string"}, "ms": {"type": "number", "minimum": 0},
             "embedding_model": {"type": ["string", "null"]}}}}}'::jsonb),
     ('rag.ingest',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["corpus"],
           "properties": {"corpus": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"],
+          "properties": {
           "doc_cid": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
           "title": {"type": ["string", "null"], "maxLength": 2500},
           "language": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9-]{1,64}$"},
           "metadata": {"type": ["object", "null"]}}}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
         "output": {"type": "object", "additionalProperties": false,
           "required": ["doc_cid", "chunks_indexed", "tokens_indexed"], "properties": {
             "doc_cid": {"type": "string"}, "chunks_indexed": {"type": "integer", "minimum": 0},
@@ -135,10 +143,13 @@ begin atomic
       '{"type": "object", "additionalProperties": false, "properties": {
         "params": {"type": "object", "additionalProperties": false},
         "input": {"type": "object", "additionalProperties": false}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["corpora"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false, "required": ["corpora"],
+          "properties": {
           "corpora": {"type": "array", "items": {"type": "object", "additionalProperties": false,
-            "required": ["name", "docs", "chunks", "size_bytes", "language_majority"], "properties": {
+            "required": ["name", "docs", "chunks", "size_bytes", "language_majority"],
+              "properties": {
               "name": {"type": "string"}, "docs": {"type": "integer", "minimum": 0},
               "chunks": {"type": "integer", "minimum": 0},
               "size_bytes": {"type": "integer", "minimum": 0},
@@ -146,16 +157,19 @@ begin atomic
         "meta": {"type": "object", "additionalProperties": false, "required": ["ms"],
           "properties": {"ms": {"type": "number", "minimum": 0}}}}}'),
     ('embed.text',
-      '{"type": "object", "additionalProperties": false, "required": ["params", "input"], "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
+        "properties": {
         "params": {"type": "object", "additionalProperties": false, "required": ["model"],
           "properties": {"model": {"type": "string"}}},
-        "input": {"type": "object", "additionalProperties": false, "required": ["texts"], "properties": {
+        "input": {"type": "object", "additionalProperties": false, "required": ["texts"],
+          "properties": {
           "texts": {"type": "array", "minItems": 1, "maxItems": 256,
             "items": {"type": "string", "minLength": 1, "maxLength": 8192, "pattern": "\\S"}},
           "normalize": {"type": "boolean", "default": true}}}}}',
-      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"], "properties": {
-        "output": {"type": "object", "additionalProperties": false, "required": ["embeddings", "dim"],
-          "properties": {
+      '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
+        "properties": {
+        "output": {"type": "object", "additionalProperties": false,
+          "required": ["embeddings", "dim"], "properties": {
             "embeddings": {"type": "array", "minItems": 1, "maxItems": 256,
               "items": {"type": "array", "minItems": 1, "items": {"type": "number"}}},
             "dim": {"type": "integer", "minimum": 1}}},

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Connection
+
+SQL = Path(__file__).resolve().parents[2] / "sql"
 
 
 def broken_by(db: Connection, rule: str) -> str:
@@ -193,3 +197,15 @@ def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
     any_db.execute("set role ragdb_owner")
     any_db.execute(BREACHES[rule])
     assert broken_by(any_db, rule) != ""
+
+
+def test_sql_keeps_within_100_columns() -> None:
+    files = sorted(SQL.glob("*.sql"))
+    assert files
+    too_long = [
+        f"{file.name}:{n}"
+        for file in files
+        for n, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert too_long == []
