@@ -119,18 +119,22 @@ def reembed(
     """
     if (model is None) == (not rollback and drop is None):
         raise Failure("say what to do", hint="give --model NAME, --rollback, or --drop NAME")
+    from ragdb import embed as models
+
     with session.connect() as db:
         if rollback:
             session.note(f"{corpus} is searched by {db.rollback_corpus(corpus)} again")
             return 0
         if drop is not None:
-            session.confirm(f"drop all embeddings of {corpus} by {drop}?")
+            current = models.current(db.connection, corpus)
+            is_current = current is not None and current.name == drop
+            use = ", by which it is searched" if is_current else ""
+            session.confirm(f"drop all embeddings of {corpus} by {drop}{use}?")
             db.drop_space(corpus, drop)
-            session.note(f"dropped the embeddings of {corpus} by {drop}")
+            left = f": {corpus} is searched by words alone now" if is_current else ""
+            session.note(f"dropped the embeddings of {corpus} by {drop}{left}")
             return 0
         assert model is not None
-        from ragdb import embed as models
-
         if model == models.MINILM["name"]:
             models.ensure_default(db.connection)
         db.reembed_corpus(corpus, model)

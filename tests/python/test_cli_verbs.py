@@ -502,3 +502,20 @@ def test_demo_keeps_a_corpus_that_was_there_before(
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_dropping_the_embeddings_in_use_says_so(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        for name in ("old", "new"):
+            db.create_embedder(name, 384)
+            db.bind_embedder(name, "hash", "hash-v1")
+        db.embed_corpus("docs", "old")
+        db.reembed_corpus("docs", "new")
+    asked = run("reembed", "docs", "--drop", "old")
+    assert asked.exit_code == 2
+    assert "drop all embeddings of docs by old, by which it is searched?" in asked.stderr
+    spare = run("reembed", "docs", "--drop", "new", "--yes")
+    assert (spare.exit_code, spare.stderr) == (0, "dropped the embeddings of docs by new\n")
+    used = run("reembed", "docs", "--drop", "old", "--yes")
+    assert used.stderr.endswith("by old: docs is searched by words alone now\n")
