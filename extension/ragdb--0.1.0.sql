@@ -6802,6 +6802,13 @@ comment on function ragdb._glob(text, text) is
   'Whether a text matches a glob as a whole: * is any run of characters, / included, and ? any one '
   'character.';
 
+create or replace function ragdb._is_long_glob(pattern text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.length(_is_long_glob.pattern) > 1024 or pg_catalog.length(_is_long_glob.pattern)
+  - pg_catalog.length(pg_catalog.replace(_is_long_glob.pattern, '*', '')) > 16;
+comment on function ragdb._is_long_glob(text) is
+  'Whether a glob has more than 1,024 characters or more than 16 stars.';
+
 -- Every condition of a filter as one row, in one form: an operator, a field and a value.
 create or replace function ragdb._filter_conditions(filter jsonb)
 returns table (field text, is_builtin boolean, operator text, value jsonb)
@@ -6864,8 +6871,7 @@ begin
                 hint = 'gt, gte, lt, lte take a number or a string; in, any, all an array; exists '
                        'a boolean; glob a string; page is a number, the other built-in fields are '
                        'strings';
-      elsif operator = 'glob' and (length(value #>> '{}') > 1024
-          or length(value #>> '{}') - length(replace(value #>> '{}', '*', '')) > 16) then
+      elsif operator = 'glob' and ragdb._is_long_glob(value #>> '{}') then
         raise exception 'glob of % is too long', ragdb._quote(field)
           using errcode = 'RG410', detail = 'it has ' || length(value #>> '{}') || ' characters',
                 hint = 'a glob has at most 1024 characters and 16 stars';
@@ -6956,6 +6962,18 @@ comment on function ragdb._filter_sql(jsonb[], boolean) is
   'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of '
   'only one of them; null for nothing.';
 
+-- By key too, for chunks that are known: rows x of corpus_id and chunk_no go before it.
+create or replace function ragdb._filter_joins(conditions jsonb[]) returns text
+language sql immutable parallel safe
+return ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
+  ' where h.corpus_id = x.corpus_id and h.chunk_no = x.chunk_no offset 0) c'
+  ' cross join lateral (select o.* from ragdb.documents o'
+  ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d'
+  ' where ' || ragdb._filter_sql(_filter_joins.conditions);
+comment on function ragdb._filter_joins(jsonb[]) is
+  'Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions '
+  'of a filter, given as $1.';
+
 -- By key, one by one: of a corpus the planner knows so little that a walk through all of it looks
 -- as good, and that compares every chunk with every id.
 create or replace function ragdb._chunk_numbers(corpus_id integer, chunk_ids text[])
@@ -6991,12 +7009,9 @@ begin
   end if;
   v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
   if v_chunk_nos is not null then
-    execute 'select array(select c.chunk_no from unnest($3) n (chunk_no)'
-      ' cross join lateral (select h.chunk_no, h.doc_no, h.page from ragdb.chunks h'
-      ' where h.corpus_id = $2 and h.chunk_no = n.chunk_no offset 0) c'
-      ' cross join lateral (select o.* from ragdb.documents o'
-      ' where o.corpus_id = $2 and o.doc_no = c.doc_no offset 0) d'
-      ' where ' || ragdb._filter_sql(v_conditions) || ' limit $4)'
+    execute 'select array(select x.chunk_no'
+      ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
+      || ragdb._filter_joins(v_conditions) || ' limit $4)'
     into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
     return v_chunk_nos;
   end if;
@@ -7010,10 +7025,10 @@ begin
   v_chunks := ragdb._filter_sql(v_conditions, of_chunks => true);
   -- the chunks of a list of documents in one scan cost a third less than a scan for each
   execute 'select array(select c.chunk_no from ragdb.chunks c where c.corpus_id = $2'
-    || coalesce(' and c.doc_no = any (array(select d.doc_no from ragdb.documents d where d.chunks '
-                '> 0 and '
-      || case when v_is_alone then '(d.corpus_id = $2) is true'
-        else 'd.corpus_id = $2' end || ' and ' || v_documents
+    || coalesce(' and c.doc_no = any (array('
+      'select d.doc_no from ragdb.documents d where d.chunks > 0 and '
+      || case when v_is_alone then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end
+      || ' and ' || v_documents
       || case when v_chunks is null then ' limit $3' else '' end || '))', '')
     || coalesce(' and ' || v_chunks, '') || ' limit $3)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, most;
@@ -7435,19 +7450,15 @@ begin
       case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
-      v_sql := ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
-        ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
-        ' cross join lateral (select o.* from ragdb.documents o'
-        ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
-        ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions);
+      v_sql := ragdb._filter_joins(v_conditions) || ' and x.lexemes @@ $4';
     end if;
   elsif cardinality(v_among) > 20000 then
     v_sql := ' where x.lexemes @@ $4 and x.chunk_no = any ($6)';
   end if;
   if v_sql is not null then
     v_among := null;
-    v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by '
-             'q.score desc) from ('
+    v_sql := 'select array_agg(q.chunk_no order by q.score desc),'
+      ' array_agg(q.score order by q.score desc) from ('
       'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
         || v_sql
       || ' order by 2 desc limit $5) q';
@@ -13082,9 +13093,7 @@ begin atomic
         and n.keys ->> 'uri' !~ '(^|/)\.\.(/|$)' else true end
     union all select 'rag-source-glob-invalid', 'error', n.node_no, 'uri',
       'the glob of ' || n.title || ' is too long', 'a glob has at most 1024 characters and 16 stars'
-    from n where n.node = 'source' and (pg_catalog.length(n.keys ->> 'uri') > 1024
-      or pg_catalog.length(n.keys ->> 'uri')
-        - pg_catalog.length(pg_catalog.replace(n.keys ->> 'uri', '*', '')) > 16)
+    from n where n.node = 'source' and ragdb._is_long_glob(n.keys ->> 'uri')
     union all select 'rag-source-mcp-resource-required', 'error', n.node_no, 'resource',
       n.title || ' is of kind mcp and has no resource',
       'give resource= with the address of the resource'
@@ -13244,9 +13253,7 @@ begin atomic
       'a glob has at most 1024 characters and 16 stars'
     from n where n.node = 'ragAssert'
       and n.keys ->> 'kind' in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and (pg_catalog.length(n.keys ->> 'value') > 1024
-      or pg_catalog.length(n.keys ->> 'value')
-        - pg_catalog.length(pg_catalog.replace(n.keys ->> 'value', '*', '')) > 16)
+      and ragdb._is_long_glob(n.keys ->> 'value')
     union all select 'rag-assert-value-invalid', 'error', n.node_no, 'value',
       'orderedBefore takes two ids or sources', 'separate them by a comma'
     from n where n.node = 'ragAssert' and n.keys ->> 'kind' = 'orderedBefore'
@@ -14271,10 +14278,8 @@ begin atomic
       then ragdb._list(a.value) else array[a.value] end) with ordinality p (part, n)
     where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob',
       'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and a.value <> '' and (a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved',
-        'orderedBefore') or pg_catalog.length(a.value) <= 1024
-        and pg_catalog.length(a.value) - pg_catalog.length(pg_catalog.replace(a.value, '*', ''))
-          <= 16)
+      and a.value <> '' and (not ragdb._is_long_glob(a.value)
+        or a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore'))
   ), found as materialized (
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits,
       pg_catalog.min(h.rank) as first_rank
@@ -14348,9 +14353,7 @@ begin atomic
         when j.kind = 'orderedBefore' and pg_catalog.cardinality(j.listed) <> 2
           then 'RAG eval assertion kind=' || j.kind || ' requires two values.'
         when j.kind in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
-          and (pg_catalog.length(j.value) > 1024
-          or pg_catalog.length(j.value) - pg_catalog.length(pg_catalog.replace(j.value, '*', ''))
-            > 16) then
+          and ragdb._is_long_glob(j.value) then
           'RAG eval assertion kind=' || j.kind
             || ' requires a glob of at most 1024 characters and 16 stars.'
         when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind='
@@ -14914,6 +14917,18 @@ comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, '
   'location and lexical support, not entailment. Raises RG442.';
 
+create or replace function ragdb._marked(answer text)
+returns table (n bigint, marker text, said text)
+language sql immutable parallel safe
+begin atomic
+  select p.n, p.part[1], p.part[2]
+  from pg_catalog.regexp_matches(_marked.answer,
+    '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
+end;
+comment on function ragdb._marked(text) is
+  'Cuts an answer into its [n] markers and what is said between them; of marker and said one is '
+  'null.';
+
 -- Each marker grounds the text since the one before it; markers with nothing but punctuation
 -- between ground the same. The answer is cut up at once: to look for each marker anew is to read
 -- the answer as often as it has markers.
@@ -14930,11 +14945,9 @@ begin
     select p.nth, coalesce(string_agg(p.said, '' order by p.n), '') as gap, max(p.marker) as marker,
       max(p.stop)::integer as stop
     from (
-      select t.part[1] as marker, t.part[2] as said, t.n,
-        sum(length(coalesce(t.part[1], t.part[2]))) over (order by t.n) as stop,
-        count(t.part[1]) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
-      from regexp_matches(answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g')
-        with ordinality t (part, n)) p
+      select t.*, sum(length(coalesce(t.marker, t.said))) over (order by t.n) as stop,
+        count(t.marker) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
+      from ragdb._marked(answer) t) p
     group by p.nth having max(p.marker) is not null order by p.nth
   loop
     if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then
@@ -18665,8 +18678,8 @@ begin
       return next;
     end if;
   end loop;
-  citation := null; source_id := null; chunk_id := null; method := null; start_offset
-    := null; end_offset := null;
+  citation := null; source_id := null; chunk_id := null; method := null;
+  start_offset := null; end_offset := null;
   similarity := null;
   if require_citations and not exists (select from ragdb._cited(output, v_evidence)) then
     code := 'CITATION_REQUIRED';
@@ -18675,10 +18688,8 @@ begin
   end if;
   if min_coverage > 0 then
     -- markers are no part of what is said
-    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))),
-      '' order by t.n), '') into v_text
-      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g')
-        with ordinality t (part, n);
+    select coalesce(string_agg(coalesce(t.said, repeat(' ', length(t.marker))), '' order by t.n),
+      '') into v_text from ragdb._marked(v_answer) t;
     v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
     select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)),
       '\s+', '', 'g'))), 0)
@@ -22332,7 +22343,7 @@ begin
   end loop;
 end $$;
 
-comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 1691c4904bd67354';
+comment on schema ragdb is 'RAG database: corpora, retrieval, slices, traces, contracts. ragdb 0.1.0, source 83e62554d280d921';
 
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
 -- time: they are no members and are dumped whole. The keys that sign never go into a dump.

@@ -416,12 +416,23 @@ def current(connection: psycopg.Connection[Any], corpus: str) -> Embedder | None
         return cursor.execute("select * from ragdb.corpus_embedder(%s)", (corpus,)).fetchone()
 
 
+def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedder | None:
+    """The one embedder that all of some corpora are searched by; None when there is none."""
+    found = [current(connection, corpus) for corpus in corpora]
+    return found[0] if found and all(embedder == found[0] for embedder in found) else None
+
+
 def query(embedder: Embedder, text: str) -> Reals:
     """The embedding of a query. Raises ProviderDown, InputRefused, InvalidEmbedding."""
     vectors = load(embedder).encode([embedder.query_prefix + text])
     if wrong := check(vectors)[0]:
         raise InvalidEmbedding(wrong)
     return Reals(vectors)
+
+
+def numbers(embedder: Embedder, text: str) -> list[float]:
+    """The numbers of a query's embedding. Raises what `query` raises."""
+    return [float(number) for number in query(embedder, text).vectors.ravel()]
 
 
 def for_query(
@@ -431,7 +442,5 @@ def for_query(
 
     Raises EmbedderNotFound, EmbedderMismatch, InvalidEmbedding, ProviderDown, InputRefused.
     """
-    found = [current(connection, corpus) for corpus in corpora]
-    if not found or found[0] is None or any(embedder != found[0] for embedder in found):
-        return None
-    return [float(number) for number in query(found[0], text).vectors.ravel()]
+    embedder = common(connection, corpora)
+    return None if embedder is None else numbers(embedder, text)

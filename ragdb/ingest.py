@@ -165,7 +165,7 @@ class Report:
     optimized: bool = False
     dry_run: bool = False
     not_pruned: list[str] = field(default_factory=list)
-    """Folders left alone by --prune, because a JSONL file of theirs could not be read."""
+    """Folders left alone by --prune, because something in them could not be read."""
 
     def settle(self, *, is_whole: bool = True) -> None:
         """Sum up the files. What a run that is not whole has not come to is unread."""

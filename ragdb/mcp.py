@@ -229,11 +229,11 @@ class Tools:
         No transaction is open while the model works.
         """
         with self.database() as db:
-            found = [embed.current(db.connection, corpus) for corpus in corpora]
-        if not found or found[0] is None or any(model != found[0] for model in found):
+            embedder = embed.common(db.connection, corpora)
+        if embedder is None:
             return None
         try:
-            return [float(number) for number in embed.query(found[0], text).vectors.ravel()]
+            return embed.numbers(embedder, text)
         except (embed.ProviderDown, embed.InputRefused) as error:
             raise ToolError(f"the query cannot be embedded: {error}") from None
 

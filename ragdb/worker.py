@@ -156,9 +156,8 @@ class Worker:
                 vectors, problems = self._one_by_one(encoder, texts)
         except (embed.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
             self._fail(connection, space, jobs, str(error), retry_after=REST)
-            failures = self._away.get(name, (0, 0.0))[0] + 1
-            if not isinstance(error, embed.ProviderDown):
-                failures = TRIES
+            failures, _ = self._away.get(name, (0, 0.0))
+            failures = failures + 1 if isinstance(error, embed.ProviderDown) else TRIES
             self._away[name] = failures, time.monotonic() + REST
             return len(rows)
         self._away.pop(name, None)

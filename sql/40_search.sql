@@ -45,6 +45,13 @@ comment on function ragdb._glob(text, text) is
   'Whether a text matches a glob as a whole: * is any run of characters, / included, and ? any one '
   'character.';
 
+create or replace function ragdb._is_long_glob(pattern text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.length(_is_long_glob.pattern) > 1024 or pg_catalog.length(_is_long_glob.pattern)
+  - pg_catalog.length(pg_catalog.replace(_is_long_glob.pattern, '*', '')) > 16;
+comment on function ragdb._is_long_glob(text) is
+  'Whether a glob has more than 1,024 characters or more than 16 stars.';
+
 -- Every condition of a filter as one row, in one form: an operator, a field and a value.
 create or replace function ragdb._filter_conditions(filter jsonb)
 returns table (field text, is_builtin boolean, operator text, value jsonb)
@@ -107,8 +114,7 @@ begin
                 hint = 'gt, gte, lt, lte take a number or a string; in, any, all an array; exists '
                        'a boolean; glob a string; page is a number, the other built-in fields are '
                        'strings';
-      elsif operator = 'glob' and (length(value #>> '{}') > 1024
-          or length(value #>> '{}') - length(replace(value #>> '{}', '*', '')) > 16) then
+      elsif operator = 'glob' and ragdb._is_long_glob(value #>> '{}') then
         raise exception 'glob of % is too long', ragdb._quote(field)
           using errcode = 'RG410', detail = 'it has ' || length(value #>> '{}') || ' characters',
                 hint = 'a glob has at most 1024 characters and 16 stars';
@@ -199,6 +205,18 @@ comment on function ragdb._filter_sql(jsonb[], boolean) is
   'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of '
   'only one of them; null for nothing.';
 
+-- By key too, for chunks that are known: rows x of corpus_id and chunk_no go before it.
+create or replace function ragdb._filter_joins(conditions jsonb[]) returns text
+language sql immutable parallel safe
+return ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
+  ' where h.corpus_id = x.corpus_id and h.chunk_no = x.chunk_no offset 0) c'
+  ' cross join lateral (select o.* from ragdb.documents o'
+  ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d'
+  ' where ' || ragdb._filter_sql(_filter_joins.conditions);
+comment on function ragdb._filter_joins(jsonb[]) is
+  'Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions '
+  'of a filter, given as $1.';
+
 -- By key, one by one: of a corpus the planner knows so little that a walk through all of it looks
 -- as good, and that compares every chunk with every id.
 create or replace function ragdb._chunk_numbers(corpus_id integer, chunk_ids text[])
@@ -234,12 +252,9 @@ begin
   end if;
   v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
   if v_chunk_nos is not null then
-    execute 'select array(select c.chunk_no from unnest($3) n (chunk_no)'
-      ' cross join lateral (select h.chunk_no, h.doc_no, h.page from ragdb.chunks h'
-      ' where h.corpus_id = $2 and h.chunk_no = n.chunk_no offset 0) c'
-      ' cross join lateral (select o.* from ragdb.documents o'
-      ' where o.corpus_id = $2 and o.doc_no = c.doc_no offset 0) d'
-      ' where ' || ragdb._filter_sql(v_conditions) || ' limit $4)'
+    execute 'select array(select x.chunk_no'
+      ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
+      || ragdb._filter_joins(v_conditions) || ' limit $4)'
     into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, v_chunk_nos, most;
     return v_chunk_nos;
   end if;
@@ -253,10 +268,10 @@ begin
   v_chunks := ragdb._filter_sql(v_conditions, of_chunks => true);
   -- the chunks of a list of documents in one scan cost a third less than a scan for each
   execute 'select array(select c.chunk_no from ragdb.chunks c where c.corpus_id = $2'
-    || coalesce(' and c.doc_no = any (array(select d.doc_no from ragdb.documents d where d.chunks '
-                '> 0 and '
-      || case when v_is_alone then '(d.corpus_id = $2) is true'
-        else 'd.corpus_id = $2' end || ' and ' || v_documents
+    || coalesce(' and c.doc_no = any (array('
+      'select d.doc_no from ragdb.documents d where d.chunks > 0 and '
+      || case when v_is_alone then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end
+      || ' and ' || v_documents
       || case when v_chunks is null then ' limit $3' else '' end || '))', '')
     || coalesce(' and ' || v_chunks, '') || ' limit $3)'
   into v_chunk_nos using v_conditions, _filtered_chunks.corpus_id, most;
@@ -678,19 +693,15 @@ begin
       case when chunk_ids is null then 5001 end);
     if chunk_ids is null and cardinality(v_among) > 5000 then
       v_conditions := array(select to_jsonb(f) from ragdb._filter_conditions(filter) f);
-      v_sql := ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
-        ' where h.corpus_id = $3 and h.chunk_no = x.chunk_no offset 0) c'
-        ' cross join lateral (select o.* from ragdb.documents o'
-        ' where o.corpus_id = $3 and o.doc_no = c.doc_no offset 0) d'
-        ' where x.lexemes @@ $4 and ' || ragdb._filter_sql(v_conditions);
+      v_sql := ragdb._filter_joins(v_conditions) || ' and x.lexemes @@ $4';
     end if;
   elsif cardinality(v_among) > 20000 then
     v_sql := ' where x.lexemes @@ $4 and x.chunk_no = any ($6)';
   end if;
   if v_sql is not null then
     v_among := null;
-    v_sql := 'select array_agg(q.chunk_no order by q.score desc), array_agg(q.score order by '
-             'q.score desc) from ('
+    v_sql := 'select array_agg(q.chunk_no order by q.score desc),'
+      ' array_agg(q.score order by q.score desc) from ('
       'select x.chunk_no, ragdb._inner_product(x.impacts, $2) as score from ragdb.chunk_lexemes x'
         || v_sql
       || ' order by 2 desc limit $5) q';

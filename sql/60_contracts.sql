@@ -600,9 +600,7 @@ begin atomic
         and n.keys ->> 'uri' !~ '(^|/)\.\.(/|$)' else true end
     union all select 'rag-source-glob-invalid', 'error', n.node_no, 'uri',
       'the glob of ' || n.title || ' is too long', 'a glob has at most 1024 characters and 16 stars'
-    from n where n.node = 'source' and (pg_catalog.length(n.keys ->> 'uri') > 1024
-      or pg_catalog.length(n.keys ->> 'uri')
-        - pg_catalog.length(pg_catalog.replace(n.keys ->> 'uri', '*', '')) > 16)
+    from n where n.node = 'source' and ragdb._is_long_glob(n.keys ->> 'uri')
     union all select 'rag-source-mcp-resource-required', 'error', n.node_no, 'resource',
       n.title || ' is of kind mcp and has no resource',
       'give resource= with the address of the resource'
@@ -762,9 +760,7 @@ begin atomic
       'a glob has at most 1024 characters and 16 stars'
     from n where n.node = 'ragAssert'
       and n.keys ->> 'kind' in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and (pg_catalog.length(n.keys ->> 'value') > 1024
-      or pg_catalog.length(n.keys ->> 'value')
-        - pg_catalog.length(pg_catalog.replace(n.keys ->> 'value', '*', '')) > 16)
+      and ragdb._is_long_glob(n.keys ->> 'value')
     union all select 'rag-assert-value-invalid', 'error', n.node_no, 'value',
       'orderedBefore takes two ids or sources', 'separate them by a comma'
     from n where n.node = 'ragAssert' and n.keys ->> 'kind' = 'orderedBefore'

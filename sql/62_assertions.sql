@@ -249,10 +249,8 @@ begin atomic
       then ragdb._list(a.value) else array[a.value] end) with ordinality p (part, n)
     where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob',
       'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and a.value <> '' and (a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved',
-        'orderedBefore') or pg_catalog.length(a.value) <= 1024
-        and pg_catalog.length(a.value) - pg_catalog.length(pg_catalog.replace(a.value, '*', ''))
-          <= 16)
+      and a.value <> '' and (not ragdb._is_long_glob(a.value)
+        or a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore'))
   ), found as materialized (
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits,
       pg_catalog.min(h.rank) as first_rank
@@ -326,9 +324,7 @@ begin atomic
         when j.kind = 'orderedBefore' and pg_catalog.cardinality(j.listed) <> 2
           then 'RAG eval assertion kind=' || j.kind || ' requires two values.'
         when j.kind in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
-          and (pg_catalog.length(j.value) > 1024
-          or pg_catalog.length(j.value) - pg_catalog.length(pg_catalog.replace(j.value, '*', ''))
-            > 16) then
+          and ragdb._is_long_glob(j.value) then
           'RAG eval assertion kind=' || j.kind
             || ' requires a glob of at most 1024 characters and 16 stars.'
         when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind='

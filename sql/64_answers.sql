@@ -311,6 +311,18 @@ comment on function ragdb.evaluate_answer(jsonb, jsonb) is
   'partially_grounded, ungrounded, invalid), coverage and diagnostics. It proves reference, '
   'location and lexical support, not entailment. Raises RG442.';
 
+create or replace function ragdb._marked(answer text)
+returns table (n bigint, marker text, said text)
+language sql immutable parallel safe
+begin atomic
+  select p.n, p.part[1], p.part[2]
+  from pg_catalog.regexp_matches(_marked.answer,
+    '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
+end;
+comment on function ragdb._marked(text) is
+  'Cuts an answer into its [n] markers and what is said between them; of marker and said one is '
+  'null.';
+
 -- Each marker grounds the text since the one before it; markers with nothing but punctuation
 -- between ground the same. The answer is cut up at once: to look for each marker anew is to read
 -- the answer as often as it has markers.
@@ -327,11 +339,9 @@ begin
     select p.nth, coalesce(string_agg(p.said, '' order by p.n), '') as gap, max(p.marker) as marker,
       max(p.stop)::integer as stop
     from (
-      select t.part[1] as marker, t.part[2] as said, t.n,
-        sum(length(coalesce(t.part[1], t.part[2]))) over (order by t.n) as stop,
-        count(t.part[1]) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
-      from regexp_matches(answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g')
-        with ordinality t (part, n)) p
+      select t.*, sum(length(coalesce(t.marker, t.said))) over (order by t.n) as stop,
+        count(t.marker) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
+      from ragdb._marked(answer) t) p
     group by p.nth having max(p.marker) is not null order by p.nth
   loop
     if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then

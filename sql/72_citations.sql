@@ -782,8 +782,8 @@ begin
       return next;
     end if;
   end loop;
-  citation := null; source_id := null; chunk_id := null; method := null; start_offset
-    := null; end_offset := null;
+  citation := null; source_id := null; chunk_id := null; method := null;
+  start_offset := null; end_offset := null;
   similarity := null;
   if require_citations and not exists (select from ragdb._cited(output, v_evidence)) then
     code := 'CITATION_REQUIRED';
@@ -792,10 +792,8 @@ begin
   end if;
   if min_coverage > 0 then
     -- markers are no part of what is said
-    select coalesce(string_agg(coalesce(t.part[2], repeat(' ', length(t.part[1]))),
-      '' order by t.n), '') into v_text
-      from regexp_matches(v_answer, '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g')
-        with ordinality t (part, n);
+    select coalesce(string_agg(coalesce(t.said, repeat(' ', length(t.marker))), '' order by t.n),
+      '') into v_text from ragdb._marked(v_answer) t;
     v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
     select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)),
       '\s+', '', 'g'))), 0)
