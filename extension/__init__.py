@@ -17,6 +17,7 @@ end $$;
 
 -- All belongs to ragdb_owner, whoever installs.
 alter schema ragdb owner to ragdb_owner;
+create schema ragdb_internal authorization ragdb_owner;
 create schema bi authorization ragdb_owner;
 set local role ragdb_owner;
 set local search_path = pg_catalog, @extschema:vector@;

@@ -1,4 +1,4 @@
-"""The chunker `para-sent/1`: the twin of `ragdb._chunk_text`. docs/chunker.md is its definition.
+"""The chunker `para-sent/1`: the twin of `ragdb_internal.chunk_text`. docs/chunker.md is its definition.
 
 Every loop over words is a regular expression, a bisection or a slice: Python code runs once per
 line, sentence and chunk, which is what makes several MB/s possible.

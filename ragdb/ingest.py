@@ -45,7 +45,7 @@ BATCH_DOCUMENTS = 1000
 SLAB_BYTES = 2**18  # of records; one task of a worker
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 DRIFT = 0.1
-INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
+INDEXED = 65_536  # characters of a chunk that ragdb_internal.plain takes
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
     "max_tokens": 240,

@@ -39,7 +39,7 @@ LOGIN_SETTINGS = {
     "idle_in_transaction_session_timeout": "'60s'",
     "search_path": "bi, pg_catalog",
 }
-SCHEMAS = ("ragdb", "bi")
+SCHEMAS = ("ragdb", "ragdb_internal", "bi")
 MIN_SERVER = 16
 MIN_VECTOR = (0, 8)
 
@@ -72,9 +72,11 @@ class InUse(Exception):
 
 @cache
 def chapters() -> dict[str, str]:
-    """The text of every file of sql/, in loading order."""
-    found = [f for f in files("ragdb.sql").iterdir() if f.name.endswith(".sql")]
-    return {f.name: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
+    """The text of every file of sql/, in the order of its list, sql/ORDER."""
+    folder = files("ragdb.sql")
+    listed = (line.split() for line in folder.joinpath("ORDER").read_text("utf-8").splitlines())
+    names = [words[0] for words in listed if words and words[0].endswith(".sql")]
+    return {name: folder.joinpath(name).read_text("utf-8") for name in names}
 
 
 @cache
@@ -233,11 +235,11 @@ CODE = """
   with thing (classid, objid, kind) as (
     select 'pg_proc'::regclass, p.oid,
         case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end
-      from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+      from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
     union all
     select 'pg_class', c.oid,
         case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'type' end
-      from pg_class c where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+      from pg_class c where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
         and c.relkind in ('v', 'm', 'c')
     union all
     select 'pg_trigger', t.oid, 'trigger'
@@ -378,6 +380,8 @@ def _facts(connection: Connection) -> dict[str, Any]:
               has_database_privilege(current_database(), 'create') as may_create_schema,
               (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb')
                 as owner_of_ragdb,
+              (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb_internal')
+                as owner_of_ragdb_internal,
               (select nspowner::regrole::text from pg_namespace where nspname = 'bi')
                 as owner_of_bi,
               (select extversion from pg_extension where extname = 'vector') as vector,

@@ -71,7 +71,7 @@ select p.oid, p.proname as name, p.prokind = 'p' as is_procedure,
   (select array_agg(pg_get_function_arg_default(p.oid, n) order by n)
     from generate_series(1, p.pronargs) n) as defaults
 from pg_proc p join pg_type t on t.oid = p.prorettype
-where p.pronamespace = 'ragdb'::regnamespace and p.proname not like '\\_%%'
+where p.pronamespace = 'ragdb'::regnamespace
   and p.prorettype <> 'trigger'::regtype
 order by p.proname, p.pronargs, p.oid
 """
@@ -157,11 +157,11 @@ def error_codes(connection: psycopg.Connection[Any]) -> list[ErrorCode]:
 
 def _chapters() -> dict[str, str]:
     found: dict[str, str] = {}
-    for file in sorted((ROOT / "sql").glob("*.sql")):
+    for file in sorted((ROOT / "sql").glob("*/*.sql")):
         for name in re.findall(
             r"^create or replace (?:function|procedure) ragdb\.(\w+)", file.read_text(), re.M
         ):
-            found.setdefault(name, file.stem)
+            found.setdefault(name, file.parent.name)
     return found
 
 

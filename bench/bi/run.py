@@ -25,7 +25,7 @@ insert into ragdb.retrieval_traces (corpus_id, id, created_at, corpus, retrieval
   slice_id, anchor_chunk_id, policy_id, policy_params_hash, admissibility_shortfall, shortfall_reason, limit_requested,
   limit_returned, min_score, ranking_hash, result_hash, corpus_version, is_exact, elapsed_ms, error_code, client, caller,
   trace_hash)
-select t.corpus_id, ragdb._uuid7(t.at), ragdb._uuid_time(ragdb._uuid7(t.at)), 'bench-' || t.corpus_id,
+select t.corpus_id, ragdb_internal.uuid7(t.at), ragdb_internal.uuid_time(ragdb_internal.uuid7(t.at)), 'bench-' || t.corpus_id,
   case when t.lot < 0.2 then 'slice' else 'global' end,
   (array['lexical', 'lexical', 'hybrid', 'hybrid', 'semantic', 'reference'])[1 + (t.dice * 6)::integer %% 6],
   'question ' || (t.dice * 50000)::integer, md5(t.dice::text) || md5(t.lot::text),
@@ -84,8 +84,8 @@ def fill(db: Connection, traces: int, hits: int) -> float:
     while month <= now:  # the months of the past, as maintain would have made them
         for parent in ("retrieval_hits", "retrieval_traces"):
             db.execute(
-                "select ragdb._make_partition(%s, %s::date)"
-                " where to_regclass('ragdb.' || ragdb._partition_name(%s, %s::date)) is null",
+                "select ragdb_internal.make_partition(%s, %s::date)"
+                " where to_regclass('ragdb.' || ragdb_internal.partition_name(%s, %s::date)) is null",
                 (parent, month.date(), parent, month.date()),
             )
         month = (month + timedelta(days=32)).replace(day=1)

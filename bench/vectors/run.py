@@ -25,13 +25,13 @@ DIMS = 384
 Matrix = NDArray[np.float32]
 OURS = """
   select n.chunk_no, n.is_exact from ragdb.corpora c,
-    ragdb._nearest(c, ragdb._space(c.corpus_id, 'current'), ragdb._vector(%s), 10, %s) n
+    ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'), ragdb_internal.text_vector(%s), 10, %s) n
   order by n.score desc, n.chunk_no limit 10"""
 AMONG = OURS.replace("%s) n", "(select nos from among)) n")
 PLAIN = """
   select chunk_no from ragdb.chunk_embeddings_1
   order by l2_normalize(embedding)::halfvec(384) <#>
-    l2_normalize(ragdb._vector(%s))::halfvec(384) limit 10"""
+    l2_normalize(ragdb_internal.text_vector(%s))::halfvec(384) limit 10"""
 
 
 def structured(count: int, queries: int, latent: int) -> tuple[Matrix, Matrix]:
@@ -71,7 +71,7 @@ def load(db: Connection, vectors: Matrix) -> tuple[float, float]:
             "insert into ragdb.chunk_embeddings_1"
             " (space_id, corpus_id, chunk_no, input_hash, embedding)"
             " select 1, c.corpus_id, %s + v.n, int4send(%s + v.n), v.embedding"
-            " from ragdb.corpora c, ragdb._cut(%s, %s) v",
+            " from ragdb.corpora c, ragdb_internal.cut(%s, %s) v",
             (at, at, Reals(vectors[at : at + 10_000]), DIMS),
         )
     stored = time.perf_counter()

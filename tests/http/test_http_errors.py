@@ -389,7 +389,7 @@ def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
 def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:
     api = start()
     with psycopg.connect(api.dsn) as db:
-        db.execute("alter function ragdb._named_slice rename to elsewhere")
+        db.execute("alter function ragdb_internal.named_slice rename to elsewhere")
         db.execute("alter function ragdb.list_policies rename to elsewhere_too")
     body = check(
         api("POST", "/api/rag/search/slice", SEARCH | {"query": SECRET}), 500, "SLICE_FAILED"

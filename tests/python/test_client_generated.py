@@ -24,7 +24,7 @@ def signatures(db: Connection) -> dict[str, list[list[str]]]:
     found = defaultdict(list)
     for name, arguments in db.execute(
         """select proname, coalesce(proargnames[1:pronargs], '{}') from pg_proc
-           where pronamespace = 'ragdb'::regnamespace and proname not like '\\_%'
+           where pronamespace = 'ragdb'::regnamespace
              and prorettype <> 'trigger'::regtype"""
     ):
         found[name].append(arguments)

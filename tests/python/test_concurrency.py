@@ -117,9 +117,9 @@ def test_without_the_lock_of_a_corpus_the_test_fails(
     with psycopg.connect(clone) as db:
         db.execute("select ragdb.create_corpus('docs')")
         db.execute(
-            "create or replace function ragdb._lock_corpus(corpus text, privilege text)"
+            "create or replace function ragdb_internal.lock_corpus(corpus text, privilege text)"
             " returns ragdb.corpora language sql volatile"
-            " begin atomic select * from ragdb._open_corpus(corpus, privilege); end"
+            " begin atomic select * from ragdb_internal.open_corpus(corpus, privilege); end"
         )
     ended = at_once(clone, 3, 0, 24)
     with psycopg.connect(clone) as db:

@@ -11,12 +11,12 @@ import psycopg
 FACTS = """
 with o as (  -- the relations
   select c.* from pg_class c
-  where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relname not like 'alembic\\_version%'
+  where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relname not like 'alembic\\_version%'
 )
 select 'schema', nspname::text, concat_ws(' | ', nspowner::regrole,
     (select string_agg(a.grantee::regrole || '=' || a.privilege_type, ',' order by a.grantee::regrole::text, a.privilege_type)
       from aclexplode(coalesce(nspacl, acldefault('n', nspowner))) a), obj_description(oid, 'pg_namespace'))
-  from pg_namespace where nspname in ('ragdb', 'bi')
+  from pg_namespace where nspname in ('ragdb', 'ragdb_internal', 'bi')
 union all
 select 'relation', oid::regclass::text, concat_ws(' | ', relkind, relowner::regrole, relpersistence, relrowsecurity,
     reloptions::text, pg_get_partkeydef(oid), pg_get_expr(relpartbound, oid),
@@ -31,7 +31,7 @@ select 'type', t.typname::text, concat_ws(' | ', t.typtype, t.typowner::regrole,
   from pg_type t join o on o.oid = t.typrelid where o.relkind = 'c'
 union all
 select 'type', t.typname::text, concat_ws(' | ', t.typtype, t.typowner::regrole, obj_description(t.oid, 'pg_type'))
-  from pg_type t where t.typnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and t.typtype in ('d', 'e', 'r')
+  from pg_type t where t.typnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and t.typtype in ('d', 'e', 'r')
 union all
 select 'column', o.oid::regclass || '.' || a.attname, concat_ws(' | ', a.attnum, format_type(a.atttypid, a.atttypmod),
     a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated, a.attstorage,
@@ -60,7 +60,7 @@ select 'function', p.oid::regprocedure::text, concat_ws(' | ', p.proowner::regro
     (select string_agg(a.grantee::regrole || '=' || a.privilege_type, ',' order by a.grantee::regrole::text, a.privilege_type)
       from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a), obj_description(p.oid, 'pg_proc'),
     case when p.prokind <> 'a' then pg_get_functiondef(p.oid) end)
-  from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+  from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
 union all
 select 'default right', d.defaclrole::regrole::text, d.defaclacl::text from pg_default_acl d
 union all

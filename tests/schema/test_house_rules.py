@@ -19,13 +19,13 @@ def broken_by(db: Connection, rule: str) -> str:
 SETTERS = """
   with recursive source as materialized (
     -- without its texts: hints name functions too
-    select p.proname::text as name,
+    select p.pronamespace::regnamespace || '.' || p.proname as name,
       regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '''[^'']*''', '', 'g') as text
     from pg_proc p
-    where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prokind <> 'a'),
+    where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prokind <> 'a'),
   calls as materialized (
     select caller.name as caller, callee.name as callee from source caller, source callee
-    where strpos(caller.text, 'ragdb.' || callee.name || '(') > 0 and caller.name <> callee.name),
+    where strpos(caller.text, callee.name || '(') > 0 and caller.name <> callee.name),
   setter (name) as (
     select name from source where strpos(text, 'set_config(') > 0
     union select c.caller from setter s join calls c on c.callee = s.name)
@@ -35,79 +35,79 @@ SETTERS = """
 RULES = {
     "every function has a comment": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
     "every table, view and type has a comment": """
       select c.oid::regclass::text from pg_class c
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'c')
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'c')
         and c.relname <> 'alembic_version' and not c.relispartition
         and coalesce(obj_description(c.oid, 'pg_class'), obj_description(c.reltype, 'pg_type'), '') = ''""",
     "every column of a table or view has a comment": """
       select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
         and c.relname <> 'alembic_version' and not c.relispartition
         and a.attnum > 0 and not a.attisdropped and coalesce(col_description(c.oid, a.attnum), '') = ''""",
     "a comment ends as a sentence, a function's begins as one": """
       select d.description from pg_description d
-      where d.objoid in (select oid from pg_proc where pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace))
+      where d.objoid in (select oid from pg_proc where pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace))
           and d.description !~ '^[A-Z].*[.]$'
-        or d.objoid in (select oid from pg_class where relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace))
+        or d.objoid in (select oid from pg_class where relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace))
           and d.description !~ '[.]$'""",
     "every object belongs to ragdb_owner": """
       select p.oid::regprocedure::text from pg_proc p
-        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proowner <> 'ragdb_owner'::regrole
+        where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proowner <> 'ragdb_owner'::regrole
       union all select c.oid::regclass::text from pg_class c
-        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relowner <> 'ragdb_owner'::regrole
+        where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relowner <> 'ragdb_owner'::regrole
       union all select t.oid::regtype::text from pg_type t
-        where t.typnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and t.typowner <> 'ragdb_owner'::regrole""",
+        where t.typnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and t.typowner <> 'ragdb_owner'::regrole""",
     "a function's path is pinned or its body bound": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null and p.prokind = 'f'
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null and p.prokind = 'f'
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
     "a definer's path is pinned or its body bound": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.prosqlbody is null
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.prosqlbody is null
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
     "no private function is a definer": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.proname like '\_%'""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.pronamespace = 'ragdb_internal'::regnamespace""",
     "a public function that calls private ones is a definer, for they are granted to nobody": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname not like '\_%' and p.prokind = 'f' and not p.prosecdef
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace <> 'ragdb_internal'::regnamespace and p.prokind = 'f' and not p.prosecdef
         and regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|''[^'']*''', '', 'g')
-          ~ 'ragdb\._[a-z0-9_]+\('""",
+          ~ 'ragdb_internal\.[a-z0-9_]+\('""",
     "what only reads is parallel safe, unless it sets something": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.provolatile <> 'v' and p.proparallel <> 's'
-        and p.proname not in (select name from setter)""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.provolatile <> 'v' and p.proparallel <> 's'
+        and p.pronamespace::regnamespace || '.' || p.proname not in (select name from setter)""",
     "what sets something, itself or through others, is not parallel safe": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's'
-        and p.proname in (select name from setter)""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's'
+        and p.pronamespace::regnamespace || '.' || p.proname in (select name from setter)""",
     "what writes is not parallel safe": """
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's' and p.provolatile = 'v'
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's' and p.provolatile = 'v'
         and p.prosrc ~* '(insert into|update|delete from) ragdb'""",
     "nothing is granted to public": """
       select 'schema' from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-        where n.nspname in ('ragdb', 'bi') and a.grantee = 0
+        where n.nspname in ('ragdb', 'ragdb_internal', 'bi') and a.grantee = 0
       union all select p.oid::regprocedure::text
         from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
+        where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
       union all select c.oid::regclass::text
         from pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
-        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
+        where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and a.grantee = 0
       union all select t.oid::regtype::text
         from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c',
           aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) a
-        where t.typnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and a.grantee = 0""",
+        where t.typnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and a.grantee = 0""",
     "private functions and tables are granted to nobody": r"""
       select p.oid::regprocedure::text from pg_proc p, aclexplode(p.proacl) a
-        where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname like '\_%' and a.grantee <> p.proowner
+        where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace = 'ragdb_internal'::regnamespace and a.grantee <> p.proowner
       union all select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
-        where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
+        where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
     "every public function can be called by a group": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proname not like '\_%'
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace <> 'ragdb_internal'::regnamespace
         and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
         and not has_function_privilege('ragdb_admin', p.oid, 'execute')""",
     "no default privileges open what is made later": """
@@ -115,16 +115,16 @@ RULES = {
       where d.defaclrole = 'ragdb_owner'::regrole and a.grantee <> d.defaclrole""",
     "strict is not how an argument is checked": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.proisstrict and p.proname not like '\_%'""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proisstrict and p.pronamespace <> 'ragdb_internal'::regnamespace""",
     "a partitioned parent carries no key, index, foreign key or trigger": """
       select c.relname::text from pg_class c
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind = 'p' and (
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind = 'p' and (
         exists (select from pg_index i where i.indrelid = c.oid)
         or exists (select from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f', 'x'))
         or exists (select from pg_trigger t where t.tgrelid = c.oid))""",
     "constraints are sentences of our own": r"""
       select k.conname::text from pg_constraint k join pg_class c on c.oid = k.conrelid
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
         and k.contype <> 'n' and k.conname ~ '_(pkey|key|fkey|check|excl)\d*$'""",
     "every foreign key begins with the corpus": """
       select k.conname::text from pg_constraint k
@@ -142,18 +142,18 @@ RULES = {
       select c.relname || '.' || a.attname
       from pg_index i join pg_class c on c.oid = i.indrelid
         join pg_attribute a on a.attrelid = c.oid and a.attnum = any ((i.indkey::int2[])[:i.indnkeyatts - 1])
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relname <> 'alembic_version'
         and a.attcollation not in (0, '"C"'::regcollation)""",
     "numbers in float expressions are float8": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is not null
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is not null
         and pg_get_function_sqlbody(p.oid) ~ '\d\.\d+::numeric\)::double'""",
     "no sequence is part of an identity": """
       select c.relname::text from pg_class c
-      where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind = 'S'""",
+      where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind = 'S'""",
     "no plpgsql text names a type or operator of pgvector": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null
         -- texts aside: <-> is a phrase of a tsquery too
         and regexp_replace(p.prosrc, '--[^\n]*|''[^'']*''', '', 'g')
           ~ '<=>|<->|<#>|<\+>|\m(sparsevec|halfvec)\M'""",
@@ -174,10 +174,10 @@ BREACHES = {
     "every object belongs to ragdb_owner": "reset role; create table ragdb.t (x int)",
     "a function's path is pinned or its body bound": "create function ragdb.f() returns int language sql as 'select 1'",
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
-    "no private function is a definer": "create function ragdb._f() returns int language sql security definer return 1",
-    "what sets something, itself or through others, is not parallel safe": "create function ragdb._f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb._f(); end'",
+    "no private function is a definer": "create function ragdb_internal.f() returns int language sql security definer return 1",
+    "what sets something, itself or through others, is not parallel safe": "create function ragdb_internal.f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb_internal.f(); end'",
     "a public function that calls private ones is a definer, for they are granted to nobody": """
-      create function ragdb.broken() returns text language sql return ragdb._quote('x')""",
+      create function ragdb.broken() returns text language sql return ragdb_internal.quote('x')""",
     "what only reads is parallel safe, unless it sets something": "create function ragdb.f() returns int language sql stable return 1",
     "nothing is granted to public": "create function ragdb.f() returns int language sql return 1",
     "private functions and tables are granted to nobody": "grant select on ragdb.chunks to ragdb_reader",
@@ -200,10 +200,10 @@ def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
 
 
 def test_sql_keeps_within_100_columns() -> None:
-    files = sorted(SQL.glob("*.sql"))
+    files = sorted(SQL.glob("*/*.sql"))
     assert files
     too_long = [
-        f"{file.name}:{n}"
+        f"{file.relative_to(SQL)}:{n}"
         for file in files
         for n, line in enumerate(file.read_text().splitlines(), 1)
         if len(line) > 100

@@ -18,26 +18,26 @@ with role (name) as (values ('stranger'), ('reader'), ('writer'), ('admin'), ('b
 right_of (object, role, privilege) as (
   select 'function ' || p.oid::regprocedure, r.name, 'execute'
     from pg_proc p, role r
-    where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and has_function_privilege(r.name, p.oid, 'execute')
+    where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and has_function_privilege(r.name, p.oid, 'execute')
       and has_schema_privilege(r.name, p.pronamespace, 'usage')
   union all
   select 'relation ' || c.oid::regclass, r.name, v.privilege
     from pg_class c, role r, unnest(array['select', 'insert', 'update', 'delete', 'truncate',
       'references', 'trigger']) as v (privilege)
-    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and has_table_privilege(r.name, c.oid, v.privilege)
   union all
   select 'relation ' || c.oid::regclass, r.name, 'columns'
     from pg_class c, role r
-    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and not has_table_privilege(r.name, c.oid, 'select')
       and has_any_column_privilege(r.name, c.oid, 'select, insert, update, references')
 ),
 object (name) as (
-  select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+  select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
   union all
   select 'relation ' || c.oid::regclass from pg_class c
-    where c.relnamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
+    where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')
       and c.relname <> 'alembic_version'
 )
 select o.name || ': ' || coalesce(

@@ -32,7 +32,7 @@ def test_a_fact_that_differs_is_seen(make: Any) -> None:
     for change in (
         "alter table ragdb.chunks alter page set default 1",
         "comment on function ragdb.error_codes() is 'Changed.'",
-        "grant execute on function ragdb._caller() to public",
+        "grant execute on function ragdb_internal.caller() to public",
         "alter table ragdb.edges drop constraint edges_join_two_chunks",
         "drop index ragdb.edges_by_child",
     ):

@@ -27,15 +27,15 @@ def executes(dsn: str, *statements: str) -> None:
         ("view public.mine", "create view mine as select * from ragdb.error_codes()"),
         (
             "default value for public.mine.at",
-            "create table mine (at timestamptz default ragdb._now())",
+            "create table mine (at timestamptz default ragdb_internal.now())",
         ),
         (
             "function public.mine()",
-            "create function mine() returns timestamptz language sql return ragdb._now()",
+            "create function mine() returns timestamptz language sql return ragdb_internal.now()",
         ),
         (
             "table constraint mine_x_check on public.mine",
-            "create table mine (x text check (ragdb._quote(x) <> ''))",
+            "create table mine (x text check (ragdb_internal.quote(x) <> ''))",
         ),
         ("table column public.mine.x", "create table mine (x ragdb.hit)"),
     ],
@@ -63,7 +63,7 @@ def test_an_upgrade_drops_what_left_sql_and_mends_what_was_changed(any_clone: st
         "create view ragdb.left_too as select ragdb.left_sql() as one",
         "create type ragdb.left_also as (a int)",
         "create procedure ragdb.left_last() language sql begin atomic select * from ragdb.left_too; end",
-        "create or replace function ragdb._quote(value text) returns text language sql return 'edited'",
+        "create or replace function ragdb_internal.quote(value text) returns text language sql return 'edited'",
         "grant select on ragdb.chunks to public",
     )
     migrate.migrate(any_clone, force=True)

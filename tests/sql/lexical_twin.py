@@ -51,7 +51,7 @@ def put(db: Connection, corpus: str, documents: Iterable[dict[str, Any]], batch:
 def lexemes(db: Connection, text: str, config: str = "english") -> dict[str, int]:
     return dict(
         db.execute(
-            "select u.lexeme, cardinality(u.positions) from unnest(ragdb._lexemes(%s, %s)) u",
+            "select u.lexeme, cardinality(u.positions) from unnest(ragdb_internal.lexemes(%s, %s)) u",
             (text, config),
         ).fetchall()
     )
@@ -79,8 +79,8 @@ class Collection:
             from ragdb.corpora p
               join ragdb.chunks c using (corpus_id)
               join ragdb.documents d using (corpus_id, doc_no)
-              left join unnest(ragdb._lexemes(
-                ragdb._searched_text(d.title, c.heading, c.text), p.text_config)) u on true
+              left join unnest(ragdb_internal.lexemes(
+                ragdb_internal.searched_text(d.title, c.heading, c.text), p.text_config)) u on true
             where p.name = %s
             """,
             (corpus,),

@@ -88,7 +88,7 @@ def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection) -> N
           array(select format_type(t, null) from unnest(p.proargtypes) with ordinality a (t, n)
             order by n)
         from pg_proc p
-        where p.pronamespace = 'ragdb'::regnamespace and p.prokind = 'f' and p.proname !~ '^_'
+        where p.pronamespace = 'ragdb'::regnamespace and p.prokind = 'f'
           and p.prorettype <> 'trigger'::regtype and p.pronargs > 0
         order by 1
         """

@@ -363,7 +363,7 @@ def test_a_media_type_that_no_reader_knows_is_a_bad_request(
 def test_what_readers_read_is_what_may_be_ingested(docs: Connection) -> None:
     known = {kind for kind, reader in readers._BY_MEDIA_TYPE.items() if reader != "jsonl"}
     for kind in known:
-        assert one(docs, "select ragdb._is_readable(%s, 'x')", kind), kind
+        assert one(docs, "select ragdb_internal.is_readable(%s, 'x')", kind), kind
 
 
 def test_a_corpus_whose_embedder_has_no_provider_is_a_partition(docs: Connection) -> None:
@@ -636,7 +636,7 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
 def test_fields_that_schemas_name_are_those_that_requests_may_have(docs: Connection) -> None:
     for name, schema, params, fields in docs.execute(
         "select s.name, s.request_schema, l.takes_params, l.takes_input"
-        " from ragdb._capability_schemas() s join ragdb._capability_limits() l using (name)"
+        " from ragdb_internal.all_capability_schemas() s join ragdb_internal.capability_limits() l using (name)"
     ):
         properties = schema["properties"]
         assert set(properties["params"].get("properties", {})) == set(params), name

@@ -45,7 +45,7 @@ def in_sql(
 ) -> Sequence[tuple[object, ...]]:
     return db.execute(
         "select ordinal, start_offset, end_offset, token_count, content"
-        " from ragdb._chunk_text(%s, %s, %s, %s, %s)",
+        " from ragdb_internal.chunk_text(%s, %s, %s, %s, %s)",
         (text, strategy, max_tokens, overlap, unit),
     ).fetchall()
 
@@ -108,7 +108,7 @@ def test_an_argument_out_of_range_is_refused(
     db: Connection, arguments: tuple[object, ...], problem: str
 ) -> None:
     with pytest.raises(psycopg.DatabaseError, match=problem) as raised:
-        db.execute("select ragdb._chunk_text(%s, %s, %s, %s, %s)", arguments)
+        db.execute("select ragdb_internal.chunk_text(%s, %s, %s, %s, %s)", arguments)
     assert raised.value.sqlstate == "RG400"
     assert raised.value.diag.message_detail
     assert raised.value.diag.message_hint

@@ -55,7 +55,7 @@ def test_a_parameter_out_of_range_is_refused(db: Connection, argument: str, valu
 
 
 def test_every_configuration_of_snowball_can_be_used(db: Connection) -> None:
-    configs = db.execute("select config from ragdb._text_configs()").fetchall()
+    configs = db.execute("select config from ragdb_internal.text_configs()").fetchall()
     for (config,) in configs:
         db.execute("select ragdb.create_corpus(%s, text_config => %s)", (config, config))
         assert put(db, document("a.md", ["one two"]), corpus=config)[0][2] == 1
@@ -249,7 +249,7 @@ def test_a_grant_needs_a_role_and_a_privilege(
 
 def test_a_uuid_of_version_7_carries_its_time_and_sorts_by_it(db: Connection) -> None:
     rows = db.execute(
-        "select ragdb._uuid7(t), t"
+        "select ragdb_internal.uuid7(t), t"
         " from generate_series('2026-01-02 03:04:05.000001+00'::timestamptz,"
         " '2026-01-02 03:04:05.003+00', '1 microsecond') t"
     ).fetchall()

@@ -335,7 +335,7 @@ def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each
         select edge_type, count(*), min(child_no - parent_no), max(child_no - parent_no)
         from (select array_agg(n order by n) as ns, array_agg(heading order by n) as headings
             from chunk) c,
-          ragdb._document_edges(ns, array_fill(1, array[10000]), ns, headings, '{}')
+          ragdb_internal.document_edges(ns, array_fill(1, array[10000]), ns, headings, '{}')
         group by edge_type order by edge_type"""
     ).fetchall()
     assert found == [("branch", 9000, 1, 9), ("default", 9999, 1, 1)]

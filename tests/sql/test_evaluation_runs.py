@@ -497,8 +497,8 @@ def test_the_statistics_are_those_of_a_twin_and_the_same_everywhere(any_db: Conn
     twin = (1 + sum(abs(total) >= observed for total in totals)) / (1 + resamples)
     means.sort()
     found = any_db.execute(
-        "select ragdb._sign_flip_p(%(d)s::bigint[], 's', %(n)s), b.low, b.high"
-        " from ragdb._bootstrap(%(d)s::bigint[], 's', %(n)s) b",
+        "select ragdb_internal.sign_flip_p(%(d)s::bigint[], 's', %(n)s), b.low, b.high"
+        " from ragdb_internal.bootstrap(%(d)s::bigint[], 's', %(n)s) b",
         {"d": DIFFERENCES, "n": resamples},
     ).fetchone()
     assert found == (twin, means[24] / (1e9 * n), means[974] / (1e9 * n))
@@ -510,7 +510,7 @@ def test_few_pairs_are_tested_exactly(any_db: Connection) -> None:
         abs(sum(s * d for s, d in zip(signs, few, strict=True)))
         for signs in itertools.product((1, -1), repeat=9)
     ]
-    found = any_db.execute("select ragdb._sign_flip_p(%s::bigint[], 's', 100)", (few,)).fetchone()
+    found = any_db.execute("select ragdb_internal.sign_flip_p(%s::bigint[], 's', 100)", (few,)).fetchone()
     assert found == (sum(flip >= abs(sum(few)) for flip in flips) / 512,)
 
 
@@ -518,8 +518,8 @@ def test_few_pairs_are_tested_exactly(any_db: Connection) -> None:
 def test_ten_thousand_resamples_take_a_second(db: Connection) -> None:
     began = time.perf_counter()
     db.execute(
-        "select ragdb._sign_flip_p(%(d)s::bigint[], 's', 10000), b.*"
-        " from ragdb._bootstrap(%(d)s::bigint[], 's', 10000) b",
+        "select ragdb_internal.sign_flip_p(%(d)s::bigint[], 's', 10000), b.*"
+        " from ragdb_internal.bootstrap(%(d)s::bigint[], 's', 10000) b",
         {"d": DIFFERENCES},
     )
     assert time.perf_counter() - began < 1

@@ -46,7 +46,7 @@ def packed(db: Connection, chunks: list[RetrievedChunk], limit: int | None) -> d
         for c in chunks
     ]
     found: dict[str, Any] = scalar(
-        db, "select ragdb._pack_evidence('docs', %s, %s)", json.dumps(items), limit
+        db, "select ragdb_internal.pack_evidence('docs', %s, %s)", json.dumps(items), limit
     )
     return found
 
@@ -63,8 +63,8 @@ def messages() -> list[dict[str, Any]]:
 def test_a_text_is_the_same_evidence_here_and_in_the_database(
     any_db: Connection, text: str
 ) -> None:
-    assert scalar(any_db, "select ragdb._evidence_text(%s)", text) == evidence_text(text)
-    assert scalar(any_db, "select ragdb._evidence_field(%s)", text) == evidence_field(text)
+    assert scalar(any_db, "select ragdb_internal.evidence_text(%s)", text) == evidence_text(text)
+    assert scalar(any_db, "select ragdb_internal.evidence_field(%s)", text) == evidence_field(text)
 
 
 def test_the_canonical_text_is_what_the_manual_says(any_db: Connection) -> None:

@@ -320,7 +320,7 @@ def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
                 db.execute(
                     "select c.source, x.lexeme_count, array(select (l.lexeme, u.positions)::text"
                     "   from unnest(x.lexemes) u join ragdb.lexemes l on l.corpus_id = x.corpus_id"
-                    "     and l.term_id = ragdb._term_id(u.lexeme) order by 1)"
+                    "     and l.term_id = ragdb_internal.term_id(u.lexeme) order by 1)"
                     " from ragdb.chunk_lexemes x join ragdb.chunks c using (corpus_id, chunk_no)"
                     " order by 1"
                 ).fetchall(),

@@ -66,21 +66,21 @@ def everywhere(server18: Server, server16: Server) -> Iterator[dict[tuple[int, s
 
 def lexemes(db: Connection, text: str, config: str = "simple") -> dict[str, list[int]]:
     rows = db.execute(
-        "select lexeme, positions from unnest(ragdb._lexemes(%s, %s))", (text, config)
+        "select lexeme, positions from unnest(ragdb_internal.lexemes(%s, %s))", (text, config)
     ).fetchall()
     return dict(rows)
 
 
 def words(db: Connection, text: str, config: str = "simple") -> dict[str, list[int]]:
     rows = db.execute(
-        "select lexeme, positions from unnest(ragdb._words(%s, %s))", (text, config)
+        "select lexeme, positions from unnest(ragdb_internal.words(%s, %s))", (text, config)
     ).fetchall()
     return dict(rows)
 
 
 def analysed(db: Connection, texts: list[str], config: str) -> list[str]:
     rows = db.execute(
-        "select ragdb._lexemes(u.text, %s)::text"
+        "select ragdb_internal.lexemes(u.text, %s)::text"
         " from unnest(%s::text[]) with ordinality u (text, ordinal) order by u.ordinal",
         (config, texts),
     )
@@ -128,7 +128,7 @@ def test_every_code_point_gives_the_same_lexemes_everywhere(
     everywhere: dict[tuple[int, str], Connection],
 ) -> None:
     query = """
-      select md5(string_agg(ragdb._lexemes(p.text, 'simple')::text, '' order by p.n))
+      select md5(string_agg(ragdb_internal.lexemes(p.text, 'simple')::text, '' order by p.n))
       from (select i / 512 as n, string_agg(chr(i) || ' x' || chr(i) || 'y', ' ' order by i) as text
         from generate_series(1, 131071) i
         where i not between 13312 and 63743 and i not between 65792 and 119807 group by 1) p"""
@@ -212,7 +212,7 @@ def test_the_words_of_a_phrase_stand_in_a_row(db: Connection, text: str, phrase:
 def test_ascii_words_are_those_of_the_configuration(db: Connection, config: str) -> None:
     text = "the running dogs don t stop being generously nationalised in 1999 x2 die Kinder"
     expected = db.execute("select to_tsvector(%s::regconfig, %s)::text", (config, text)).fetchone()
-    found = db.execute("select ragdb._words(%s, %s)::text", (text, config)).fetchone()
+    found = db.execute("select ragdb_internal.words(%s, %s)::text", (text, config)).fetchone()
     assert found == expected
 
 
@@ -304,7 +304,7 @@ def test_curly_quotes_and_dashes_are_those_of_ascii(db: Connection) -> None:
 def test_a_text_without_measure_is_cut_and_not_refused(db: Connection, text: str) -> None:
     row = db.execute(
         "select count(*), max(octet_length(lexeme)), max(cardinality(positions))"
-        " from unnest(ragdb._lexemes(%s, 'english'))",
+        " from unnest(ragdb_internal.lexemes(%s, 'english'))",
         (text,),
     ).fetchone()
     assert row is not None
@@ -336,9 +336,9 @@ def test_no_text_fails_and_a_text_twice_is_the_same(db: Connection, text: str, c
 @given(text=every_text | wordy_text)
 def test_folding_and_plain_text_stay_as_they_are(db: Connection, text: str) -> None:
     row = db.execute(
-        "select p.plain, ragdb._plain(p.plain), f.folded, ragdb._fold(f.folded)"
-        " from (select ragdb._plain(%s) as plain) p,"
-        " lateral (select ragdb._fold(p.plain) as folded) f",
+        "select p.plain, ragdb_internal.plain(p.plain), f.folded, ragdb_internal.fold(f.folded)"
+        " from (select ragdb_internal.plain(%s) as plain) p,"
+        " lateral (select ragdb_internal.fold(p.plain) as folded) f",
         (text,),
     ).fetchone()
     assert row is not None
@@ -365,13 +365,13 @@ def test_letters_marks_and_numbers_are_those_of_unicode(db: Connection) -> None:
     # Python may know a later Unicode or an earlier one: what both know as assigned
     (row,) = db.execute(
         "select array_agg(i order by i) from generate_series(128, 1114111) i"
-        " where i not between 55296 and 57343 and chr(i) ~ ('[' || ragdb._wordly() || ']')"
-        " and chr(i) !~ ('[' || ragdb._unassigned() || ']')"
+        " where i not between 55296 and 57343 and chr(i) ~ ('[' || ragdb_internal.wordly() || ']')"
+        " and chr(i) !~ ('[' || ragdb_internal.unassigned() || ']')"
     ).fetchone() or ([],)
     found = set(row)
     (row,) = db.execute(
         "select array_agg(i order by i) from generate_series(128, 1114111) i"
-        " where i not between 55296 and 57343 and chr(i) !~ ('[' || ragdb._unassigned() || ']')"
+        " where i not between 55296 and 57343 and chr(i) !~ ('[' || ragdb_internal.unassigned() || ']')"
     ).fetchone() or ([],)
     assigned = {i for i in row if unicodedata.category(chr(i)) != "Cn"}
     assert len(assigned) > 280_000
@@ -380,11 +380,11 @@ def test_letters_marks_and_numbers_are_those_of_unicode(db: Connection) -> None:
 
 def test_the_configurations_exist_on_every_version(any_db: Connection) -> None:
     missing = any_db.execute(
-        "select c.config from ragdb._text_configs() c where not exists ("
+        "select c.config from ragdb_internal.text_configs() c where not exists ("
         "  select from pg_ts_config p where p.cfgname = c.config)"
     ).fetchall()
     assert missing == []
-    assert any_db.execute("select count(*) from ragdb._text_configs()").fetchone() == (29,)
+    assert any_db.execute("select count(*) from ragdb_internal.text_configs()").fetchone() == (29,)
 
 
 def test_a_configuration_that_only_some_versions_have_is_refused(db: Connection) -> None:
@@ -396,7 +396,7 @@ def test_a_configuration_that_only_some_versions_have_is_refused(db: Connection)
 def test_each_configuration_has_the_dictionaries_of_postgresql(any_db: Connection) -> None:
     different = any_db.execute("""
       select c.config, t.alias, d.dictname
-      from ragdb._text_configs() c
+      from ragdb_internal.text_configs() c
         join pg_ts_config p on p.cfgname = c.config
         join pg_ts_config_map m on m.mapcfg = p.oid
         join ts_token_type('default') t on t.tokid = m.maptokentype

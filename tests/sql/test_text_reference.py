@@ -41,14 +41,14 @@ def golden(shared: Path) -> Any:
 
 
 def tokens(db: Connection, text: str) -> list[str]:
-    row = db.execute("select ragdb._reference_tokens(%s)", (text,)).fetchone()
+    row = db.execute("select ragdb_internal.reference_tokens(%s)", (text,)).fetchone()
     assert row is not None
     found: list[str] = row[0]
     return found
 
 
 def jaccard(db: Connection, a: list[str], b: list[str]) -> float:
-    row = db.execute("select ragdb._jaccard(%s, %s)", (a, b)).fetchone()
+    row = db.execute("select ragdb_internal.jaccard(%s, %s)", (a, b)).fetchone()
     assert row is not None
     found: float = row[0]
     return found

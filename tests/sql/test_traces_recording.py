@@ -325,7 +325,7 @@ def test_a_refused_retrieval_records_nothing(docs: Connection) -> None:
 @given(st.lists(st.none() | st.binary(max_size=40), max_size=6))
 def test_a_list_of_fields_hashes_as_in_python(server: str, fields: list[bytes | None]) -> None:
     with psycopg.connect(server, dbname="ragdb_template") as db:
-        got = one(db, "select ragdb._fields_hash(variadic %s::bytea[])", fields)
+        got = one(db, "select ragdb_internal.fields_hash(variadic %s::bytea[])", fields)
     assert got == fields_hash(*fields)
 
 

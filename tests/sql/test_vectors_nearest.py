@@ -27,8 +27,8 @@ Connection = psycopg.Connection[Any]
 Vectors = NDArray[np.float32]
 NEAREST = """
   select n.chunk_no, n.score, n.is_exact
-  from ragdb.corpora c, ragdb._nearest(c, ragdb._space(c.corpus_id, 'current'),
-    ragdb._vector(%s), %s, %s) n
+  from ragdb.corpora c, ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
+    ragdb_internal.text_vector(%s), %s, %s) n
   where c.name = 'docs' order by n.score desc, n.chunk_no"""
 
 
@@ -104,7 +104,7 @@ def large(db: Connection) -> tuple[Connection, Vectors]:
     db.execute(
         "insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)"
         " select s.space_id, s.corpus_id, v.n, int4send(v.n), v.embedding"
-        " from ragdb.embedding_spaces s, ragdb._cut(%s, %s) v",
+        " from ragdb.embedding_spaces s, ragdb_internal.cut(%s, %s) v",
         (Reals(vectors), dims),
     )
     assert one(db, "select ragdb.index_space('docs')")

@@ -1,0 +1,112 @@
+-- White space as JavaScript has it, beyond ASCII too.
+create or replace function ragdb_internal.without_space(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(without_space.text,
+  U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", '', 'g');
+comment on function ragdb_internal.without_space(text) is
+  'Returns a text without its white space, Unicode''s included.';
+
+-- Offsets arrive in the unit of whoever made them; here they are code points.
+create or replace function ragdb_internal.code_point_offsets(text text, unit text) returns integer[]
+language sql immutable parallel safe
+return array(
+  select case w.i when 1 then c.n - 1 end
+  from pg_catalog.string_to_table(code_point_offsets.text, null) with ordinality c (c, n)
+    cross join lateral pg_catalog.generate_series(1,
+      case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
+      else pg_catalog.octet_length(c.c) end) w (i)
+  order by c.n, w.i) || pg_catalog.length(code_point_offsets.text);
+comment on function ragdb_internal.code_point_offsets(text, text) is
+  'Returns the code points before each offset, from 0, of a text in the unit utf16 or byte; null '
+  'inside a character.';
+
+create or replace function ragdb_internal.marked(answer text)
+returns table (n bigint, marker text, said text)
+language sql immutable parallel safe
+begin atomic
+  select p.n, p.part[1], p.part[2]
+  from pg_catalog.regexp_matches(marked.answer,
+    '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
+end;
+comment on function ragdb_internal.marked(text) is
+  'Cuts an answer into its [n] markers and what is said between them; of marker and said one is '
+  'null.';
+
+-- Each marker grounds the text since the one before it; markers with nothing but punctuation
+-- between ground the same. The answer is cut up at once: to look for each marker anew is to read
+-- the answer as often as it has markers.
+create or replace function ragdb_internal.markers(answer text)
+returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from integer := 0;
+  v_marker record;
+begin
+  for v_marker in
+    select p.nth, coalesce(string_agg(p.said, '' order by p.n), '') as gap, max(p.marker) as marker,
+      max(p.stop)::integer as stop
+    from (
+      select t.*, sum(length(coalesce(t.marker, t.said))) over (order by t.n) as stop,
+        count(t.marker) over (order by t.n rows between unbounded preceding and 1 preceding) as nth
+      from ragdb_internal.marked(answer) t) p
+    group by p.nth having max(p.marker) is not null order by p.nth
+  loop
+    if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then
+      start_offset := v_from + length(v_marker.gap)
+        - length(regexp_replace(v_marker.gap, '^[[:space:].!?]+', ''));
+      end_offset := v_from + length(regexp_replace(v_marker.gap, '[[:space:]]+$', ''));
+    end if;
+    marker_offset := v_marker.stop - length(v_marker.marker);
+    return query select m.n::integer, markers.start_offset, markers.end_offset,
+      markers.marker_offset
+      from regexp_split_to_table(btrim(v_marker.marker, '[]'), '[ \t]*,[ \t]*') m (n);
+    v_from := v_marker.stop;
+  end loop;
+end $$;
+comment on function ragdb_internal.markers(text) is
+  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds '
+  'and its own place, from 0.';
+
+-- Definer: what it calls is private.
+create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
+language plpgsql immutable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_marker record;
+begin
+  if answer is null or chunk_ids is null or not ragdb_internal.is_list(chunk_ids) then
+    raise exception '%',
+      case when answer is null then 'answer is null' else 'chunk_ids is null or no plain list' end
+      using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1',
+        hint = 'pass the ids in the order in which the chunks were numbered';
+  end if;
+  for v_marker in select m.* from ragdb_internal.markers(answer) m loop
+    if v_marker.n not between 1 and cardinality(chunk_ids) then
+      raise exception 'marker [%] names no chunk', v_marker.n
+        using errcode = 'RG442',
+          detail = format('there are %s chunks, from 1', cardinality(chunk_ids)),
+          hint = 'correct the marker, or pass all chunk ids';
+    elsif v_marker.start_offset >= v_marker.end_offset then
+      raise exception 'marker [%] has no text before it', v_marker.n
+        using errcode = 'RG442', detail = 'a marker grounds the text since the one before',
+          hint = 'put it behind what it proves';
+    end if;
+  end loop;
+  return coalesce((
+    select jsonb_agg(jsonb_build_object('start', s.start_offset, 'end', s.end_offset, 'chunkIds',
+      s.ids, 'required', true)
+      order by s.start_offset)
+    from (
+      select c.start_offset, c.end_offset, jsonb_agg(c.id order by c.first) as ids
+      from (
+        select m.start_offset, m.end_offset, chunk_ids[m.n] as id, min(m.place) as first
+        from (select t.*, row_number() over () as place from ragdb_internal.markers(answer) t) m
+        group by 1, 2, 3) c
+      group by c.start_offset, c.end_offset) s), '[]');
+end $$;
+comment on function ragdb.inline_spans(text, text[]) is
+  'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given '
+  'the ids of the chunks in the order of their numbers. Raises RG400, RG442.';

@@ -1,0 +1,30 @@
+create type ragdb_internal.eval_hit as (
+  case_no integer, rank integer, chunk_id text, source text, text text, citation jsonb,
+  score float8, content_hash text, token_count integer, doc_cid text, start_offset integer,
+  end_offset integer);
+comment on type ragdb_internal.eval_hit is 'A retrieved chunk of a case.';
+
+create type ragdb_internal.eval_case as (
+  case_no integer, fact_id text, query text, elapsed_ms float8, trace_id uuid, error_code text,
+  error text, answer jsonb);
+comment on type ragdb_internal.eval_case is
+  'A case as it was retrieved: its fact id, its trace, what went wrong, and the outcome of an '
+  'answer contract of the same query.';
+
+create type ragdb_internal.eval_assertion as (
+  case_no integer, assert_no integer, kind text, property text, value text, number float8,
+  count bigint, required boolean, negate boolean, quantifier text, expected jsonb);
+comment on type ragdb_internal.eval_assertion is
+  'An assertion of a case; kinds that begin with expected. are its own fields.';
+
+create type ragdb_internal.eval_item as (
+  case_no integer, rank integer, item text, grade integer, label_nos integer[]);
+comment on type ragdb_internal.eval_item is
+  'What stands at a rank for labels: a document or a labelled span, once, with its grade; null '
+  'when nobody judged it.';
+
+create type ragdb_internal.eval_assert_result as (
+  case_no integer, assert_no integer, kind text, required boolean, passed boolean, code text,
+  message text, expected jsonb, actual jsonb);
+comment on type ragdb_internal.eval_assert_result is
+  'The outcome of an assertion: its code, what it expected and what was there.';

@@ -1,0 +1,80 @@
+-- Corpora: who calls, what they may do, and the life of a corpus.
+
+-- The clock. A test may pin it, and only where the owner has allowed that in the settings.
+create or replace function ragdb_internal.now() returns timestamptz
+language sql stable parallel safe
+begin atomic
+  select case
+    when nullif(pg_catalog.current_setting('ragdb.now', true), '') is not null
+      and exists (select from ragdb.settings s where s.key = 'allow_test_clock'
+        and s.value = 'true'::jsonb)
+    then pg_catalog.current_setting('ragdb.now', true)::timestamptz
+    else pg_catalog.clock_timestamp()
+  end;
+end;
+comment on function ragdb_internal.now() is
+  'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
+  'is true.';
+
+-- Inside a definer function current_user is the owner and session_user ignores `set role`; only
+-- `set role`, which checks membership, can move this one.
+create or replace function ragdb_internal.caller() returns text
+language sql stable parallel safe
+return coalesce(nullif(pg_catalog.current_setting('role'), 'none'), session_user);
+comment on function ragdb_internal.caller() is 'Returns the role on whose behalf the statement runs.';
+
+-- Errors quote user text, and never more than 80 characters of it.
+create or replace function ragdb_internal.quote(value text) returns text
+language sql immutable parallel safe
+return case
+  when value is null then 'null'
+  when pg_catalog.length(value) > 80 then '"' || pg_catalog.left(value, 79) || '…"'
+  else '"' || value || '"'
+end;
+comment on function ragdb_internal.quote(text) is
+  'Quotes a value for an error message, shortened to 80 characters.';
+
+-- A list whose parts cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
+create or replace function ragdb_internal.packed(part bytea) returns bytea
+language sql immutable parallel safe
+return pg_catalog.int4send(pg_catalog.octet_length(packed.part)) || packed.part;
+comment on function ragdb_internal.packed(bytea) is
+  'Returns some bytes behind their number, four bytes, most significant first.';
+
+create or replace function ragdb_internal.packed(part text) returns bytea
+language sql stable parallel safe
+return ragdb_internal.packed(pg_catalog.convert_to(packed.part, 'UTF8'));
+comment on function ragdb_internal.packed(text) is
+  'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
+
+-- The canonical form of everything hashed here. A length before each field keeps two lists of
+-- fields from having the same bytes, and the *_send functions give bytes that no setting changes (a
+-- text cast of a float or a time depends on several). Text goes in as UTF-8: textsend follows
+-- client_encoding.
+create or replace function ragdb_internal.fields_hash(variadic fields bytea[]) returns bytea
+language sql immutable parallel safe
+return (
+  select pg_catalog.sha256(coalesce(pg_catalog.string_agg(
+    coalesce(pg_catalog.int4send(pg_catalog.octet_length(f.bytes)) || f.bytes, '\xffffffff'::bytea),
+    ''::bytea order by f.n), ''::bytea))
+  from pg_catalog.unnest(fields) with ordinality as f (bytes, n));
+comment on function ragdb_internal.fields_hash(bytea[]) is
+  'Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being '
+  'length -1.';
+
+create or replace function ragdb_internal.utf8(value text) returns bytea
+language sql stable parallel safe
+return pg_catalog.convert_to(value, 'UTF8');
+comment on function ragdb_internal.utf8(text) is 'Returns the UTF-8 bytes of a text.';
+
+create or replace function ragdb_internal.refuse_change() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
+    using errcode = 'RG414', detail = 'traces are append-only, for their owner too',
+          hint = 'ragdb.drop_traces_before() drops whole months';
+end $$;
+comment on function ragdb_internal.refuse_change() is
+  'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';

@@ -1,0 +1,64 @@
+-- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a
+-- share of nothing.
+create or replace function ragdb_internal.double(value numeric) returns float8
+language sql immutable parallel safe
+return case when abs(double.value) < 1e-300 then 0 else double.value::float8 end;
+comment on function ragdb_internal.double(numeric) is
+  'Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300.';
+
+-- array_position() refuses arrays of arrays with an error of its own
+create or replace function ragdb_internal.is_list(items text[]) returns boolean
+language sql immutable parallel safe
+return case when pg_catalog.array_ndims(items) > 1 then false
+  else pg_catalog.array_position(items, null) is null end;
+comment on function ragdb_internal.is_list(text[]) is
+  'Whether an array, or null, has at most one dimension and no null in it.';
+
+-- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is
+-- known whether one is there
+create or replace function ragdb_internal.single(embedding float8[]) returns real[]
+language plpgsql immutable strict parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if array_ndims(embedding) > 1 then
+    return '{{0}}';
+  end if;
+  if not exists (select from unnest(embedding) n (v) where n.v <> 0
+    and abs(n.v) not between 1e-37 and 3e38) then
+    return embedding::real[];
+  end if;
+  return array(
+    select case when abs(n.v) < 1e-37 then 0 when abs(n.v) > 3e38 then 'nan' else n.v end::real
+    from unnest(embedding) with ordinality n (v, place) order by n.place);
+end $$;
+comment on function ragdb_internal.single(float8[]) is
+  'Returns numbers in the precision of an embedding: below 1e-37 zero, above 3e38 not a number. '
+  'That, and {{0}} for an array of arrays, is refused by ragdb_internal.check_embeddings().';
+
+create or replace function ragdb_internal.list(value text) returns text[]
+language sql immutable parallel safe
+return array(select pg_catalog.btrim(i.item, E' \t')
+  from pg_catalog.unnest(pg_catalog.string_to_array(list.value, ',')) with ordinality i (item, n)
+  where i.item ~ '\S' order by i.n);
+comment on function ragdb_internal.list(text) is
+  'Returns the items of a list separated by commas, trimmed, without empty ones.';
+
+create or replace function ragdb_internal.number(value text, low float8, high float8) returns float8
+language sql immutable parallel safe
+return case when number.value
+  ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?$'
+    and number.value::float8 between coalesce(number.low, '-infinity')
+      and coalesce(number.high, 'infinity')
+  then number.value::float8 end;
+comment on function ragdb_internal.number(text, float8, float8) is
+  'Returns a decimal number in a range; null for any other text.';
+
+create or replace function ragdb_internal.whole(value text, low float8, high float8) returns bigint
+language sql immutable parallel safe
+return case when whole.value ~ '^[+-]?[0-9]{1,15}$'
+    and whole.value::bigint between coalesce(whole.low, '-infinity')
+      and coalesce(whole.high, 'infinity')
+  then whole.value::bigint end;
+comment on function ragdb_internal.whole(text, float8, float8) is
+  'Returns a whole number in a range; null for any other text.';

@@ -1,0 +1,177 @@
+-- By key, and each text put together once, whatever the caller does with it
+create or replace function ragdb_internal.embedding_inputs(
+  corpus_id integer, chunk_nos integer[], prefix text)
+returns table (chunk_no integer, input text)
+language sql stable parallel safe
+begin atomic
+  select n.chunk_no, i.input
+  from pg_catalog.unnest(embedding_inputs.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select embedding_inputs.prefix || ragdb_internal.searched_text(d.title, c.heading, c.text) as input
+      from (select h.doc_no, h.heading, h.text from ragdb.chunks h
+          where h.corpus_id = embedding_inputs.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+        cross join lateral (select o.title from ragdb.documents o
+          where o.corpus_id = embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
+      offset 0) i;
+end;
+comment on function ragdb_internal.embedding_inputs(integer, integer[], text) is
+  'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by '
+  'newlines.';
+
+-- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
+-- the corpus lock or the space's row.
+create or replace function ragdb_internal.queue_chunks(space ragdb.embedding_spaces, chunk_nos integer[])
+  returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_copied integer[];
+begin
+  with inputs as materialized (
+    select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
+    from ragdb.embedders e,
+      ragdb_internal.embedding_inputs(space.corpus_id, queue_chunks.chunk_nos, e.passage_prefix) i
+    where e.embedder_id = space.embedder_id
+  ), copied as (
+    insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+    select space.space_id, space.corpus_id, i.chunk_no, i.hash, k.embedding
+    from inputs i cross join lateral (
+      select c.embedding from ragdb.chunk_embeddings c
+      where c.space_id = space.space_id and c.input_hash = i.hash limit 1) k
+    on conflict do nothing
+    returning chunk_no
+  ), queued as (
+    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at,
+      created_at)
+    select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
+      clock_timestamp(), clock_timestamp()
+    from inputs i
+    where i.chunk_no not in (select c.chunk_no from copied c)
+    group by i.hash order by i.hash
+    on conflict on constraint embedding_jobs_input_is_unique_per_space do update
+      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n
+        order by n)
+  )
+  select array_agg(c.chunk_no) into v_copied from copied c;
+  perform ragdb_internal.derive_embedded_turns(space, v_copied);
+end $$;
+comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[]) is
+  'Gives chunks the embedding of an equal input of their space, or a job.';
+
+-- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
+-- queued_to are new.
+create or replace function ragdb_internal.queue_new_chunks(space_id integer, count integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+  v_chunks integer[];
+  v_last integer;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.space_id = queue_new_chunks.space_id for update;
+  select coalesce(array_agg(n.chunk_no) filter (where not n.is_embedded), '{}'), max(n.chunk_no)
+    into v_chunks, v_last
+    from (
+      select c.chunk_no, exists (select from ragdb.chunk_embeddings e
+        where e.space_id = v_space.space_id
+        and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no) as is_embedded
+      from ragdb.chunks c
+      where c.corpus_id = v_space.corpus_id and c.chunk_no > v_space.queued_to
+      order by c.chunk_no limit count) n;
+  if v_last is null then
+    return 0;
+  end if;
+  perform ragdb_internal.queue_chunks(v_space, v_chunks);
+  update ragdb.embedding_spaces s set queued_to = v_last where s.space_id = v_space.space_id;
+  return cardinality(v_chunks);
+end $$;
+comment on function ragdb_internal.queue_new_chunks(integer, integer) is
+  'Queues the next chunks of a space that were never queued, and returns how many of them had no '
+  'embedding.';
+
+-- A chunk may keep its number and get another heading, text or document: what counts is whether its
+-- input changed.
+create or replace function ragdb_internal.refresh_embeddings(corpus_id integer, chunk_nos integer[])
+  returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+  v_changed integer[];
+begin
+  for v_space in
+    select s.* from ragdb.embedding_spaces s where s.corpus_id = refresh_embeddings.corpus_id
+      order by s.space_id
+  loop
+    with inputs as materialized (
+      select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
+      from ragdb.embedders e,
+        ragdb_internal.embedding_inputs(v_space.corpus_id, chunk_nos, e.passage_prefix) i
+      where e.embedder_id = v_space.embedder_id
+    ), gone as (
+      delete from ragdb.chunk_embeddings e using inputs i
+      where e.space_id = v_space.space_id and e.corpus_id = v_space.corpus_id
+        and e.chunk_no = i.chunk_no and e.input_hash <> i.hash
+      returning e.chunk_no
+    )
+    -- a chunk that still waits has a job under its old input
+    select array_agg(i.chunk_no) into v_changed
+      from inputs i
+      where i.chunk_no <= v_space.queued_to and (
+        i.chunk_no in (select g.chunk_no from gone g)
+        or not exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id
+          and e.corpus_id = v_space.corpus_id and e.chunk_no = i.chunk_no));
+    if v_changed is not null and v_space.state <> 'retired' then
+      perform ragdb_internal.queue_chunks(v_space, v_changed);
+    end if;
+  end loop;
+end $$;
+comment on function ragdb_internal.refresh_embeddings(integer, integer[]) is
+  'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and '
+  'queues them; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.refresh_changed_chunks() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.refresh_embeddings(c.corpus_id, array_agg(c.chunk_no)) from changed c
+    group by c.corpus_id;
+  return null;
+end $$;
+comment on function ragdb_internal.refresh_changed_chunks() is
+  'Trigger of ragdb.chunks: keeps embeddings true to the chunks that an update changed.';
+
+create or replace function ragdb_internal.refresh_retitled_documents() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.refresh_embeddings(c.corpus_id, array_agg(c.chunk_no))
+    from (
+        -- no join: planned once, for whatever number of rows, it may be a loop over all pairs
+        select n.corpus_id, n.doc_no, n.title from changed n
+        except
+        select o.corpus_id, o.doc_no, o.title from before o) d
+      join ragdb.chunks c on c.corpus_id = d.corpus_id and c.doc_no = d.doc_no
+    group by c.corpus_id;
+  return null;
+end $$;
+comment on function ragdb_internal.refresh_retitled_documents() is
+  'Trigger of ragdb.documents: keeps embeddings true to a changed title.';
+
+-- updates only: a trigger on insert would run at restore
+create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
+  referencing new table as changed
+    for each statement execute function ragdb_internal.refresh_changed_chunks();
+
+create or replace trigger embeddings_follow_titles after update on ragdb.documents
+  referencing old table as before new table as changed
+  for each statement execute function ragdb_internal.refresh_retitled_documents();

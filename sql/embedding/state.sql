@@ -1,0 +1,139 @@
+create or replace function ragdb.retry_failed(corpus text default null) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_only integer;
+  v_revived integer;
+begin
+  if corpus is not null then
+    v_only := (ragdb_internal.open_corpus(retry_failed.corpus, 'write')).corpus_id;
+  end if;
+  update ragdb.embedding_jobs j
+    set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
+      due_at = clock_timestamp()
+    from ragdb.corpora c
+    where c.corpus_id = j.corpus_id and j.corpus_id = coalesce(v_only, j.corpus_id)
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+      and j.worker is null and j.failures > 0;
+  get diagnostics v_revived = row_count;
+  perform pg_notify('ragdb_embeddings', '');
+  return v_revived;
+end $$;
+comment on function ragdb.retry_failed(text) is
+  'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the '
+  'caller may write, and returns how many. Raises RG401, RG404.';
+
+-- Everything a claim can miss: rows restored from elsewhere, jobs removed by hand, a space that was
+-- retired.
+create or replace function ragdb.requeue_embeddings(corpus text default null) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_only integer;
+  v_queued integer;
+begin
+  if corpus is not null then
+    v_only := (ragdb_internal.open_corpus(requeue_embeddings.corpus, 'write')).corpus_id;
+  end if;
+  update ragdb.embedding_spaces s set queued_to = 0
+    from ragdb.corpora c
+    where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id)
+      and s.queued_to > 0
+      and s.state <> 'retired' and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2;
+  get diagnostics v_queued = row_count;
+  return v_queued;
+end $$;
+comment on function ragdb.requeue_embeddings(text) is
+  'Has workers look again at every chunk without an embedding, of one corpus or all that the '
+  'caller may write, and returns the number of spaces. Raises RG401, RG404.';
+
+create or replace function ragdb.embedding_status(only_corpus text default null)
+returns table (
+  corpus text, embedder text, model text, provider text, provider_model text, dims integer,
+    metric text,
+  state text, chunks integer, embedded bigint, coverage float8, backlog bigint, in_work bigint,
+    failing bigint,
+  dead bigint, oldest interval, last_error text, is_indexed boolean)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_only integer;
+begin
+  if only_corpus is not null then
+    v_only := (ragdb_internal.open_corpus(only_corpus, 'read')).corpus_id;
+  end if;
+  return query
+    select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
+      c.chunks, n.embedded,
+      case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
+      c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
+        s.is_indexed
+    from ragdb.embedding_spaces s
+      join ragdb.corpora c on c.corpus_id = s.corpus_id
+      join ragdb.embedders e on e.embedder_id = s.embedder_id
+      cross join lateral (select count(*) as embedded from ragdb.chunk_embeddings k
+        where k.space_id = s.space_id) n
+      cross join lateral (select
+          coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
+          count(*) filter (where b.worker is not null and b.due_at > clock_timestamp()) as in_work,
+          count(*) filter (where not b.is_dead and b.failures > 0) as failing,
+          clock_timestamp() - min(b.created_at) filter (where not b.is_dead) as oldest,
+          (array_agg(b.last_error order by b.due_at desc)
+            filter (where b.last_error is not null))[1] as last_error
+        from ragdb.embedding_jobs b
+        where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
+    where s.corpus_id = coalesce(v_only, s.corpus_id)
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 1
+    order by c.name, s.state = 'current' desc, s.space_id;
+end $$;
+comment on function ragdb.embedding_status(text) is
+  'Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks that '
+  'wait, inputs in work, failing and dead, the age of the oldest job and the last error. Raises '
+  'RG401, RG404.';
+
+create or replace view ragdb.embedding_status with (security_invoker = true) as
+select * from ragdb.embedding_status();
+comment on view ragdb.embedding_status is
+  'The spaces of all corpora that the reader may read; see the function of that name.';
+comment on column ragdb.embedding_status.corpus is 'Name of the corpus.';
+comment on column ragdb.embedding_status.embedder is 'Embedder of the space.';
+comment on column ragdb.embedding_status.model is 'Model that the embedder promises.';
+comment on column ragdb.embedding_status.provider is
+  'Provider that it is bound to; null while it is bound to none.';
+comment on column ragdb.embedding_status.provider_model is 'Model as the provider calls it.';
+comment on column ragdb.embedding_status.dims is 'Width of a vector.';
+comment on column ragdb.embedding_status.metric is 'cosine, ip or l2.';
+comment on column ragdb.embedding_status.state is 'building, current or retired.';
+comment on column ragdb.embedding_status.chunks is 'Chunks of the corpus.';
+comment on column ragdb.embedding_status.embedded is 'Chunks that have a vector.';
+comment on column ragdb.embedding_status.coverage is 'Share of the chunks that have one, 0 to 1.';
+comment on column ragdb.embedding_status.backlog is 'Chunks that wait for one.';
+comment on column ragdb.embedding_status.in_work is 'Inputs that a worker has claimed.';
+comment on column ragdb.embedding_status.failing is 'Inputs that failed and will be tried again.';
+comment on column ragdb.embedding_status.dead is 'Inputs that are not tried any more.';
+comment on column ragdb.embedding_status.oldest is 'How long the oldest input has waited.';
+comment on column ragdb.embedding_status.last_error is 'Error of the latest failure.';
+comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an HNSW index.';
+
+create or replace function ragdb.list_failed_embeddings(corpus text)
+returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
+  due_at timestamptz)
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at
+  from ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read') o
+    join ragdb.embedding_jobs j on j.corpus_id = o.corpus_id
+    join ragdb.embedding_spaces s on s.corpus_id = j.corpus_id and s.space_id = j.space_id
+    join ragdb.embedders e on e.embedder_id = s.embedder_id
+    join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
+  where j.last_error is not null
+  order by e.name, c.chunk_id;
+end;
+comment on function ragdb.list_failed_embeddings(text) is
+  'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
+  'tried again. Raises RG400, RG401, RG404.';

@@ -1,0 +1,194 @@
+create or replace function ragdb.embed_corpus(
+  corpus text, embedder text, m integer default 16, ef_construction integer default 128)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(embed_corpus.corpus, 'write');
+  v_space ragdb.embedding_spaces := ragdb_internal.space(v_corpus.corpus_id, 'current');
+begin
+  if v_space.space_id is null then
+    v_corpus := ragdb_internal.lock_corpus(embed_corpus.corpus, 'write');
+    v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
+  end if;
+  if v_space.space_id is null then
+    v_space := ragdb_internal.make_space(v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
+    perform pg_notify('ragdb_embeddings', '');
+  elsif v_space.embedder_id <> v_embedder.embedder_id then
+    raise exception 'corpus % is not embedded by %', ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
+      using errcode = 'RG417',
+            detail = 'it is embedded by ' || (select ragdb_internal.quote(e.name) from ragdb.embedders e
+              where e.embedder_id = v_space.embedder_id),
+            hint = format('ragdb reembed %s --model %s changes the model without downtime', corpus,
+              embedder);
+  end if;
+  return v_space.space_id;
+end $$;
+comment on function ragdb.embed_corpus(text, text, integer, integer) is
+  'Has a corpus embedded by an embedder from now on, and returns its space; once it is, by no '
+  'other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404, RG416, RG417.';
+
+create or replace function ragdb.reembed_corpus(
+  corpus text, embedder text, m integer default 16, ef_construction integer default 128)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(reembed_corpus.corpus, 'admin');
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
+  if found and v_space.state = 'current' then
+    raise exception 'corpus % is embedded by % already', ragdb_internal.quote(corpus),
+      ragdb_internal.quote(embedder)
+      using errcode = 'RG409', detail = 'its space is current', hint = 'name another embedder';
+  elsif found then
+    update ragdb.embedding_spaces s set state = 'building', queued_to = 0
+      where s.space_id = v_space.space_id;
+  else
+    v_space := ragdb_internal.make_space(v_corpus.corpus_id, v_embedder, 'building', m, ef_construction);
+  end if;
+  perform pg_notify('ragdb_embeddings', '');
+  return v_space.space_id;
+end $$;
+comment on function ragdb.reembed_corpus(text, text, integer, integer) is
+  'Starts, or takes up again, a second space of a corpus under another embedder, beside the '
+  'current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409, RG416.';
+
+create or replace function ragdb.cutover_corpus(corpus text, embedder text,
+  force boolean default false)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(cutover_corpus.corpus, 'admin');
+  v_space ragdb.embedding_spaces;
+  v_missing bigint;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id
+      and s.state <> 'current';
+  if not found then
+    raise exception 'corpus % has no second space of embedder %', ragdb_internal.quote(corpus),
+      ragdb_internal.quote(embedder)
+      using errcode = 'RG409', detail = 'the space is current already, or was never started',
+            hint = 'ragdb.reembed_corpus() starts one';
+  end if;
+  v_missing := ragdb_internal.missing_embeddings(v_space);
+  if v_missing > 0 and not coalesce(force, false) then
+    raise exception 'the space of embedder % lacks % of % chunks', ragdb_internal.quote(embedder),
+      v_missing, v_corpus.chunks
+      using errcode = 'RG409', detail = 'after the change those would not be found by meaning',
+            hint = 'let a worker finish, see ragdb.embedding_status(), or pass force => true';
+  end if;
+  update ragdb.embedding_spaces s set state = 'retired'
+    where s.corpus_id = v_corpus.corpus_id and s.state = 'current';
+  update ragdb.embedding_spaces s set state = 'current', current_since = ragdb_internal.now(),
+      queued_to = case when v_missing > 0 then 0 else s.queued_to end
+    where s.space_id = v_space.space_id;
+  -- what follows from the embeddings of turns follows from the current ones
+  perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
+    select distinct t.session_id from ragdb.turns t where t.corpus_id = v_corpus.corpus_id));
+  perform pg_notify('ragdb_embeddings', '');
+  return v_space.space_id;
+end $$;
+comment on function ragdb.cutover_corpus(text, text, boolean) is
+  'Makes the second space of a corpus the current one, in one transaction, and keeps the other for '
+  'a rollback; refused while chunks are missing unless forced. Raises RG401, RG404, RG409, RG416.';
+
+create or replace function ragdb.rollback_corpus(corpus text) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(rollback_corpus.corpus, 'admin');
+  v_space ragdb.embedding_spaces := ragdb_internal.space(v_corpus.corpus_id, 'retired');
+  v_embedder text;
+begin
+  if v_space.space_id is null then
+    raise exception 'corpus % has no retired space', ragdb_internal.quote(corpus)
+      using errcode = 'RG409', detail = 'there is nothing to go back to',
+            hint = 'ragdb.embedding_status() lists the spaces';
+  end if;
+  select e.name into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
+  perform ragdb.cutover_corpus(corpus, v_embedder, force => true);
+  return v_embedder;
+end $$;
+comment on function ragdb.rollback_corpus(text) is
+  'Makes the space that was current before current again, and returns its embedder; chunks that '
+  'came since are queued for it. Raises RG401, RG404, RG409.';
+
+create or replace function ragdb.drop_space(corpus text, embedder text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(drop_space.corpus, 'admin');
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
+  if not found then
+    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus),
+      ragdb_internal.quote(embedder)
+      using errcode = 'RG416', detail = 'it was never embedded by it, or dropped before',
+            hint = 'ragdb.embedding_status() lists the spaces';
+  end if;
+  perform ragdb_internal.drop_space_table(v_space);
+end $$;
+comment on function ragdb.drop_space(text, text) is
+  'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, '
+  'RG416.';
+
+-- Built once the bulk is in: several times faster than growing it row by row.
+create or replace function ragdb.index_space(corpus text, embedder text default null)
+  returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(index_space.corpus, 'write');
+  v_space ragdb.embedding_spaces;
+  v_embedder ragdb.embedders;
+  v_table text;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    join ragdb.embedders e on e.embedder_id = s.embedder_id
+    where s.corpus_id = v_corpus.corpus_id
+      and case when embedder is null then s.state = 'current' else e.name = embedder end
+    for update of s;
+  if not found or v_space.is_indexed or v_corpus.chunks < 20000 then
+    return false;
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
+  v_table := ragdb_internal.space_table(v_space.space_id);
+  -- the graph is built in memory when it fits; up to 4 GB, more where the server allows more
+  perform set_config('maintenance_work_mem', greatest(
+      (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
+      least(4194304, 65536 + v_corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint
+        / 1024))
+    || 'kB', true);
+  execute format('create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
+    ' with (m = %s, ef_construction = %s)', v_table || '_by_nearness', v_table,
+    ragdb_internal.indexed_expression(ragdb_internal.vector_schema(), 'embedding', v_embedder.dims),
+      ragdb_internal.vector_schema(),
+    v_space.m, v_space.ef_construction);
+  execute format('analyze ragdb.%I', v_table);
+  update ragdb.embedding_spaces s
+    set is_indexed = true, ef_search = ragdb_internal.measure_ef_search(v_space, v_embedder)
+    where s.space_id = v_space.space_id;
+  return true;
+end $$;
+comment on function ragdb.index_space(text, text) is
+  'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
+  'it has 20,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404.';

@@ -1,0 +1,82 @@
+-- Reports of runs, from the same rows in every format.
+
+create or replace function ragdb.eval_report(run_id uuid, format text default 'table') returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  case format
+    when 'table' then return ragdb_internal.report_table(v_run);
+    when 'tap' then return ragdb_internal.report_tap(v_run);
+    when 'junit' then return ragdb_internal.report_junit(v_run);
+    when 'md' then return ragdb_internal.report_md(v_run);
+    when 'csv' then return ragdb_internal.report_csv(v_run);
+    when 'json' then return ragdb_internal.report_json(v_run);
+    else
+      raise exception 'format is %', ragdb_internal.quote(format)
+        using errcode = 'RG400', detail = 'a report is written in one of six formats',
+          hint = 'table, tap, junit, md, csv or json';
+  end case;
+end $$;
+comment on function ragdb.eval_report(uuid, text) is
+  'Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises RG400, '
+  'RG443.';
+
+create or replace function ragdb.assert_run_passed(run_id uuid) returns void
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  if v_run.status <> 'passed' then
+    raise exception 'run of % did not pass', ragdb_internal.quote(ragdb_internal.run_title(v_run))
+      using errcode = 'RG444',
+            detail = format('%s of %s cases passed%s', v_run.passed_cases, v_run.cases,
+              coalesce('; ' || nullif(array_to_string(v_run.reasons, '; '), ''), '')),
+            hint = 'ragdb.eval_report() says what was expected';
+  end if;
+end $$;
+comment on function ragdb.assert_run_passed(uuid) is
+  'Does nothing for a run that passed: in a script that stops at errors it is the gate. Raises '
+  'RG443, RG444.';
+
+-- Scores are made of the rank and strictly decrease: evaluators of TREC break ties each in their
+-- own way.
+create or replace function ragdb.export_trec(run_id uuid, what text default 'run')
+  returns setof text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+begin
+  if what is null or what not in ('run', 'qrels') then
+    raise exception 'what is %', ragdb_internal.quote(what)
+      using errcode = 'RG400', detail = 'an export is of what was ranked, or of the labels',
+        hint = 'run or qrels';
+  end if;
+  return query
+    select regexp_replace(c.name, '\s+', '_', 'g') || case what
+      when 'run' then ' Q0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.rank || ' '
+        || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
+      else ' 0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.grade end
+    from ragdb.eval_case_results c
+      cross join lateral (
+        select t.rank, t.item, t.grade from ragdb.eval_items t
+        where what = 'run' and t.corpus_id = c.corpus_id and t.run_id = c.run_id
+          and t.case_no = c.case_no
+        union all
+        select l.label_no, l.source || case when l.start_offset is null then ''
+          else '#' || l.start_offset || '-' || l.end_offset end, l.grade
+        from ragdb.eval_labels l
+        where what = 'qrels' and l.corpus_id = c.corpus_id and l.rag = v_run.rag
+          and l.eval = v_run.eval and l.name = c.name) i
+    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id and c.kind = 'case'
+    order by c.case_no, i.rank;
+end $$;
+comment on function ragdb.export_trec(uuid, text) is
+  'Returns the lines of a TREC run file, or of the qrels of the labels that were imported for its '
+  'eval. Raises RG400, RG443.';

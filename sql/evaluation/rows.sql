@@ -1,0 +1,20 @@
+create type ragdb_internal.eval_label as (
+  case_no integer, label_no integer, source text, start_offset integer, end_offset integer,
+  grade integer, span_hash bytea, doc_no integer, is_stale boolean);
+comment on type ragdb_internal.eval_label is 'A label of a case, and the document that it is of now.';
+
+create type ragdb_internal.eval_setting as (
+  rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes,
+  settings ragdb.retriever_settings, corpus ragdb.corpora, metric text, threshold float8,
+  max_context integer, rerank_scores jsonb);
+comment on type ragdb_internal.eval_setting is
+  'All that a run rests on: nodes of the contract, the retriever''s settings, the corpus, the '
+  'scores of its reranker.';
+
+create type ragdb_internal.eval_retrieval as (
+  outcome ragdb_internal.eval_case, hits ragdb_internal.eval_hit[]);
+comment on type ragdb_internal.eval_retrieval is 'A case with what was retrieved for it.';
+
+create type ragdb_internal.eval_measure as (
+  case_no integer, metric text, value float8);
+comment on type ragdb_internal.eval_measure is 'A metric of a case; case 0 is the run.';

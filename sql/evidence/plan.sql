@@ -1,0 +1,95 @@
+-- Definer: what it calls is private.
+create or replace function ragdb.rag_query_plan(question text) returns jsonb
+language plpgsql immutable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_plain text;
+  v_reason text;
+  v_queries text[];
+begin
+  perform ragdb_internal.check_question(question);
+  v_plain := btrim(regexp_replace(lower(question), '[[:space:][:punct:]]+', ' ', 'g'));
+  v_reason := case
+    when v_plain = '' then 'it has no words'
+    when v_plain ~ '^(hi|hello|hey|thanks|thank you|good '
+                   '(morning|afternoon|evening)|bye|goodbye|ok|okay|yes|no)( '
+                   '(there|all|everyone|very much|so much))?$'
+      then 'it is a greeting'
+    when lower(question)
+      ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$'
+      and question ~ '[0-9]' then 'it is arithmetic'
+    when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
+  end;
+  if v_reason is not null then
+    return jsonb_build_object('needs_retrieval', false, 'queries', '[]'::jsonb, 'reason', v_reason);
+  end if;
+  -- the question itself, its parts, what it quotes, the names in it; each once, in this order
+  v_queries := array(
+    select q.query from (
+      select btrim(p.query) as query, min(p.kind) as kind, min(p.n) as n
+      from (
+        select 1 as kind, 1::bigint as n,
+          regexp_replace(btrim(question), '[[:space:]]+', ' ', 'g') as query
+        union all
+        select 2, s.n, regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
+        from regexp_split_to_table(question,
+          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
+          'where|which|why|how)[[:space:]])')
+          with ordinality s (part, n)
+        union all
+        select 3, m.n, m.phrase[1]
+        from regexp_matches(question,
+          '["\u201c\u201e\u00ab]([^"\u201c\u201d\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]', 'g')
+          with ordinality m (phrase, n)
+        union all
+        -- runs of capitals that do not begin a sentence
+        select 4, m.n, m.entity[1]
+        from regexp_matches(question,
+          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
+          'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
+          with ordinality m (entity, n)) p
+      where p.query ~ '[[:alnum:]]'
+      group by btrim(p.query)) q
+    order by q.kind, q.n limit 16);
+  return jsonb_build_object('needs_retrieval', true, 'queries', to_jsonb(v_queries),
+    'reason', 'it asks for something: ' || cardinality(v_queries) || ' to look up');
+end $$;
+comment on function ragdb.rag_query_plan(text) is
+  'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, '
+  'arithmetic and what has no word to search for), queries (the question, its parts, what it '
+  'quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
+
+-- A model may plan instead; what it says is looked at before anything is looked up.
+create or replace function ragdb.validate_query_plan(plan jsonb) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if plan is null or jsonb_typeof(plan) <> 'object' then
+    return array['plan: no object'];
+  end if;
+  return array(
+    select p.problem from (values
+      (1, case when jsonb_typeof(plan -> 'needs_retrieval') is distinct from 'boolean'
+        then 'needs_retrieval: no boolean' end),
+      (2, case when jsonb_typeof(coalesce(plan -> 'queries', '[]')) <> 'array'
+        then 'queries: no array'
+        when jsonb_path_exists(plan, 'strict $.queries[*] ? (@.type() != "string")', silent => true)
+          then 'queries: one is no text'
+        when exists (select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q
+          (query)
+          where q.query !~ '\S' or length(q.query) > 10000)
+            then 'queries: one is empty or longer than 10000 characters'
+        when jsonb_array_length(coalesce(plan -> 'queries', '[]')) > 16 then 'queries: more than 16'
+        when plan -> 'needs_retrieval' = 'true' and coalesce(plan -> 'queries', '[]') = '[]'
+          then 'queries: none' end),
+      (3, case when plan ? 'reason' and jsonb_typeof(plan -> 'reason') <> 'string'
+        then 'reason: no text' end)
+    ) p (n, problem)
+    where p.problem is not null order by p.n);
+end $$;
+comment on function ragdb.validate_query_plan(jsonb) is
+  'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: '
+  'needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is '
+  'true, reason is a text; nothing for a sound one.';

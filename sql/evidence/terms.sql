@@ -1,0 +1,150 @@
+create or replace function ragdb_internal.check_output(output jsonb, evidence jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if output is null or jsonb_typeof(output) <> 'object' then
+    raise exception 'output is %',
+      coalesce('of type ' || jsonb_typeof(output) || ' and no object', 'null')
+      using errcode = 'RG460',
+        detail = 'it is an object with answer and citations, or insufficient_evidence',
+            hint = 'parse what the model returned as JSON first';
+  end if;
+  perform ragdb_internal.check_evidence(evidence);
+end $$;
+comment on function ragdb_internal.check_output(jsonb, jsonb) is
+  'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
+
+create or replace function ragdb_internal.evidence_of(input jsonb) returns jsonb
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(evidence_of.input -> 'evidence') = 'object'
+  then evidence_of.input -> 'evidence'
+  else evidence_of.input end;
+comment on function ragdb_internal.evidence_of(jsonb) is
+  'Returns the evidence in the input of a task, or what it is given.';
+
+-- A pack of several retrievals has the trace at each chunk.
+create or replace function ragdb_internal.trace_of(named jsonb) returns uuid
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if named ->> 'trace_id' !~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$' then
+    raise exception 'trace_id is %', ragdb_internal.quote(named ->> 'trace_id')
+      using errcode = 'RG460', detail = 'the trace of evidence is named by its UUID',
+            hint = 'pass what ragdb.build_evidence_pack() returns';
+  end if;
+  return (named ->> 'trace_id')::uuid;
+end $$;
+comment on function ragdb_internal.trace_of(jsonb) is
+  'Returns the trace that a pack or a chunk of one names; null for none. Raises RG460.';
+
+create or replace function ragdb_internal.terms_of(letters text) returns text[]
+language sql immutable parallel safe
+return array(
+  select distinct m.term[1]
+  from pg_catalog.regexp_matches(terms_of.letters, '[[:alnum:]]+(?:[_./:-][[:alnum:]]+)*',
+    'g') m (term)
+  where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
+  order by 1);
+comment on function ragdb_internal.terms_of(text) is
+  'Returns the identifiers of a text: words of letters with digits or underscores.';
+
+-- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what
+-- was cut is a beginning also where a mark was cut off. The backslash before what imitates a pack
+-- depends on where the line was cut.
+create or replace function ragdb_internal.begins(said text, text text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
+  normalize(pg_catalog.replace(ragdb_internal.evidence_text(text), '\', ''), nfd),
+  normalize(pg_catalog.replace(ragdb_internal.evidence_text(said), '\', ''), nfd));
+comment on function ragdb_internal.begins(text, text) is
+  'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
+
+-- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not
+-- the key to sign it.
+create or replace function ragdb_internal.cited_hit(
+  trace ragdb.retrieval_traces, chunk_id text, said text,
+  out is_retrieved boolean, out is_changed boolean, out is_said boolean, out is_admissible boolean)
+language sql stable parallel safe
+begin atomic
+  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
+    coalesce(ragdb_internal.begins(cited_hit.said, c.text), false),
+    (cited_hit.trace).is_admissible and exists (select from ragdb.slices s
+      where s.corpus_id = (cited_hit.trace).corpus_id and s.slice_id = (cited_hit.trace).slice_id
+        and cited_hit.chunk_id = any (s.chunk_ids))
+  from (select) u
+    left join ragdb.retrieval_hits h on h.corpus_id = (cited_hit.trace).corpus_id
+      and h.trace_id = (cited_hit.trace).id and h.created_at = (cited_hit.trace).created_at
+        and h.chunk_id = cited_hit.chunk_id
+    left join ragdb.chunks c on c.corpus_id = (cited_hit.trace).corpus_id
+      and c.chunk_id = cited_hit.chunk_id;
+end;
+comment on function ragdb_internal.cited_hit(ragdb.retrieval_traces, text, text) is
+  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, '
+  'whether it says what the evidence has it say, and whether the slice of the trace admits it.';
+
+-- A quote that begins in one chunk and ends in another is in neither.
+create or replace function ragdb_internal.crosses(quote text, chunk_id text, evidence jsonb) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words text[] := string_to_array(btrim((ragdb_internal.quotable(quote)).letters), ' ');
+  v_own text;
+  v_other record;
+  v_head text;
+  v_tail text;
+begin
+  select (ragdb_internal.quotable(c.chunk ->> 'text')).letters into v_own
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      where c.chunk ->> 'chunk_id' = crosses.chunk_id;
+  for v_other in
+    select c.chunk ->> 'chunk_id' as chunk_id,
+      (ragdb_internal.quotable(c.chunk ->> 'text')).letters as letters
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      where c.chunk ->> 'chunk_id' <> crosses.chunk_id
+  loop
+    for v_cut in 2 .. cardinality(v_words) - 2 loop
+      v_head := array_to_string(v_words[:v_cut], ' ');
+      v_tail := array_to_string(v_words[v_cut + 1 :], ' ');
+      exit when strpos(v_own, v_head) = 0 and strpos(v_other.letters, v_head) = 0;
+      if strpos(v_own, v_head) > 0 and strpos(v_other.letters, v_tail) > 0
+          or strpos(v_other.letters, v_head) > 0 and strpos(v_own, v_tail) > 0 then
+        return v_other.chunk_id;
+      end if;
+    end loop;
+  end loop;
+  return null;
+end $$;
+comment on function ragdb_internal.crosses(text, text, jsonb) is
+  'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the '
+  'cited one; null for none.';
+
+create or replace function ragdb_internal.unsupported(said text, texts text[]) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_said text := (ragdb_internal.quotable(said)).letters;
+  v_texts text[];
+begin
+  if v_said !~ '[0-9_]' then
+    return null;
+  end if;
+  v_texts := array(select (ragdb_internal.quotable(t.text)).letters from unnest(texts) t (text));
+  return (
+    select s.term from (
+      select n.numeral as term, 1 as kind, n.n
+      from unnest(ragdb_internal.numerals(v_said)) with ordinality n (numeral, n)
+      where not exists (select from unnest(v_texts) t (text)
+        where n.numeral = any (ragdb_internal.numerals(t.text)))
+      union all
+      select i.term, 2, i.n
+      from unnest(ragdb_internal.terms_of(v_said)) with ordinality i (term, n)
+      where not exists (select from unnest(v_texts) t (text) where strpos(t.text, i.term) > 0)) s
+    order by s.kind, s.n limit 1);
+end $$;
+comment on function ragdb_internal.unsupported(text, text[]) is
+  'Returns a number or an identifier of a text that none of several others has; null when all are '
+  'there.';

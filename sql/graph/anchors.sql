@@ -1,0 +1,53 @@
+create or replace function ragdb.resolve_explicit(corpus text, chunk_id text) returns text
+language sql stable parallel safe security definer -- chunks is granted to nobody
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.chunk_id from ragdb_internal.open_corpus(resolve_explicit.corpus, 'read') o
+    join ragdb.chunks c on c.corpus_id = o.corpus_id
+    where c.chunk_id = resolve_explicit.chunk_id;
+end;
+comment on function ragdb.resolve_explicit(text, text) is
+  'Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404.';
+
+create or replace function ragdb.resolve_from_session(corpus text, session text) returns text
+language sql stable parallel safe security definer -- turns is granted to nobody
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.chunk_id from ragdb_internal.open_corpus(resolve_from_session.corpus, 'read') o
+    join ragdb.turns t on t.corpus_id = o.corpus_id
+    join ragdb.chunks c on c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
+    where t.session_id = resolve_from_session.session
+    order by t.created_at desc, c.chunk_id limit 1;
+end;
+comment on function ragdb.resolve_from_session(text, text) is
+  'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
+
+create or replace function ragdb.resolve_temporal(corpus text, count integer default 1,
+  project text default null)
+returns table (chunk_id text, session_id text, created_at timestamptz)
+language plpgsql stable parallel safe security definer -- turns is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora;
+begin
+  v_corpus := ragdb_internal.open_corpus(resolve_temporal.corpus, 'read');
+  if coalesce(resolve_temporal.count not between 1 and 1000, true) then
+    raise exception 'count is not 1 to 1000'
+      using errcode = 'RG400', detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+            hint = 'ask for fewer turns';
+  end if;
+  return query
+    select c.chunk_id, t.session_id, t.created_at
+      from ragdb.turns t
+        join ragdb.chunks c using (corpus_id, chunk_no)
+        join ragdb.documents d using (corpus_id, doc_no)
+      where t.corpus_id = v_corpus.corpus_id
+        and (resolve_temporal.project is null
+          or d.metadata ->> 'project' = resolve_temporal.project)
+      order by t.created_at desc, c.chunk_id limit resolve_temporal.count;
+end $$;
+comment on function ragdb.resolve_temporal(text, integer, text) is
+  'Returns the 1 to 1000 most recent turns, of conversations whose metadata names the project when '
+  'one is given. Raises RG400, RG404.';

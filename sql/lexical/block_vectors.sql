@@ -1,0 +1,84 @@
+-- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of
+-- 16,000 at most (pgvector has no wider vectors), so that any block is a fair sample and none is
+-- wider than it needs.
+create or replace function ragdb_internal.blocks(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return (blocks.last_chunk_no + 63999) / 64000;
+comment on function ragdb_internal.blocks(integer) is
+  'Returns the number of blocks for the chunks up to a number.';
+
+create or replace function ragdb_internal.block_size(last_chunk_no integer) returns integer
+language sql immutable parallel safe
+return ((block_size.last_chunk_no + 3) / 4 - 1) / ragdb_internal.blocks(block_size.last_chunk_no) + 1;
+comment on function ragdb_internal.block_size(integer) is
+  'Returns the number of groups that a block has for the chunks up to a number.';
+
+create or replace function ragdb_internal.sparse_block(entries text, size integer) returns sparsevec
+language sql immutable parallel safe
+return ('{' || sparse_block.entries || '}/' || sparse_block.size)::sparsevec;
+comment on function ragdb_internal.sparse_block(text, integer) is
+  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any '
+  'order.';
+
+create or replace function ragdb_internal.one_value(value float8, times integer) returns vector
+language sql immutable parallel safe
+return pg_catalog.array_fill(one_value.value::real, array[one_value.times])::vector;
+comment on function ragdb_internal.one_value(float8, integer) is
+  'Returns a vector of one value so many times.';
+
+create or replace function ragdb_internal.joined(a vector, b vector) returns vector
+language sql immutable parallel safe
+return joined.a || joined.b;
+comment on function ragdb_internal.joined(vector, vector) is 'Returns one vector behind another.';
+
+create or replace function ragdb_internal.first(a vector, size integer) returns vector
+language sql immutable parallel safe
+return subvector(first.a, 1, first.size);
+comment on function ragdb_internal.first(vector, integer) is 'Returns the first places of a vector.';
+
+-- doubled: a long array takes ten times as long to become a vector
+create or replace function ragdb_internal.even(value float8, size integer, out even vector)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  even := ragdb_internal.one_value(value, (size + 255) / 256);
+  for v_i in 1..6 loop
+    even := ragdb_internal.joined(even, even);
+  end loop;
+  even := ragdb_internal.first(ragdb_internal.joined(ragdb_internal.joined(even, even), ragdb_internal.joined(even, even)), size);
+end $$;
+comment on function ragdb_internal.even(float8, integer) is
+  'Returns a vector of a size with one value throughout.';
+
+create or replace function ragdb_internal.spread(sums vector) returns float8
+language sql immutable parallel safe
+return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
+  - l1_distance(spread.sums, ragdb_internal.sparse_block('', vector_dims(spread.sums))::vector) ^ 2
+    / vector_dims(spread.sums))
+  / vector_dims(spread.sums)));
+comment on function ragdb_internal.spread(vector) is
+  'Returns the standard deviation of the values of a vector, none of them under 0.';
+
+-- position() looks at every bit; most pieces have none that is set
+create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found integer[] := '{}';
+  v_piece bit varying;
+  v_place integer;
+begin
+  for v_start in 0 .. length(bits) - 1 by 500 loop
+    v_piece := substring(bits from v_start + 1 for 500);
+    for v_i in 1 .. bit_count(v_piece) loop
+      v_place := position(B'1' in v_piece);
+      v_found := v_found || v_start + v_place;
+      v_piece := set_bit(v_piece, v_place - 1, 0);
+    end loop;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb_internal.set_bits(bit varying) is
+  'Returns the places of the ones among some bits, from 1.';

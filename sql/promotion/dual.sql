@@ -1,0 +1,83 @@
+-- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both
+-- planes share one scale.
+create or replace function ragdb_internal.rank_statements(corpus ragdb.corpora, query text)
+returns table (plane text, id uuid, text text, score float8, source_ids text[], slice_id text)
+language sql stable parallel safe
+begin atomic
+  with asked as materialized (
+    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(
+        1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8) / (coalesce(l.df, 0) + 0.5::float8))
+        as weight
+      from (select pg_catalog.string_agg(c.text, ' ') as text
+        from ragdb_internal.query_clauses(rank_statements.query) c where c.kind <> 'not') q
+      cross join pg_catalog.unnest(
+        ragdb_internal.lexemes(coalesce(q.text, ''), (corpus).text_config)) w
+      left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
+  ), statements as (
+    select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,
+        a.source_slice_id as slice_id
+      from ragdb.semantic_atoms a where a.corpus_id = (corpus).corpus_id
+    union all
+    select 'proposal', p.proposal_id, p.text, p.lexemes, p.source_atoms::text[], p.source_slice_id
+      from ragdb.semantic_proposals p
+      where p.corpus_id = (corpus).corpus_id and p.status <> 'rejected'
+  )
+  select s.plane, s.id, s.text, r.score, s.source_ids, s.slice_id
+    from statements s
+    cross join lateral (
+      select (corpus).k1 * (1 - (corpus).b + (corpus).b
+          * pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 / (corpus).pivot) as norm
+        from pg_catalog.unnest(s.lexemes) w) d
+    cross join lateral (
+      select pg_catalog.sum(q.weight * pg_catalog.cardinality(w.positions)
+            / (pg_catalog.cardinality(w.positions) + d.norm) order by q.lexeme collate "C")
+          / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
+        from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
+    where r.score > 0;
+end;
+comment on function ragdb_internal.rank_statements(ragdb.corpora, text) is
+  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the '
+  'query could reach, by the statistics of the corpus.';
+
+create or replace function ragdb.search_dual(
+  corpus text, query text, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
+  fusion text default 'convex', lexical_weight float8 default 0.5)
+returns table (
+  rank integer, plane text, id text, text text, score float8, source_ids text[],
+  source_slice_id text)
+language plpgsql stable parallel restricted security definer -- statements are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(search_dual.corpus, 'read');
+begin
+  if coalesce(search_dual.k not between 1 and 1000, true) then
+    raise exception 'k is %', coalesce(search_dual.k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of results',
+        hint = 'pass k from 1 to 1000';
+  end if;
+  return query
+    with found as (
+      select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,
+          null::text as slice_id
+        from ragdb.search(corpus => search_dual.corpus, query => search_dual.query,
+          k => search_dual.k, mode => search_dual.mode, min_score => search_dual.min_score,
+          filter => search_dual.filter, query_embedding => search_dual.query_embedding,
+          fusion => search_dual.fusion, lexical_weight => search_dual.lexical_weight) h
+      union all
+      select s.plane, s.id::text, s.text, s.score, s.source_ids, s.slice_id
+        from ragdb_internal.rank_statements(v_corpus, search_dual.query) s
+        where s.score >= search_dual.min_score
+    )
+    select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id
+      from (select f.*, row_number() over (
+        order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
+      where f.rank <= search_dual.k order by f.rank;
+end $$;
+comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text,
+  float8) is
+  'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted '
+  'from them (atoms and proposals, by their words), and returns the k best with their plane and '
+  'what they rest on. Raises what ragdb.search raises.';

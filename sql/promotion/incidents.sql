@@ -1,0 +1,34 @@
+create or replace function ragdb_internal.refuse_promotion(corpus_id integer, trace_id uuid, kind text,
+  severity text, reason text)
+returns void
+language sql
+begin atomic
+  insert into ragdb.admissibility_incidents
+    select ragdb_internal.uuid7(n.now), n.now, refuse_promotion.corpus_id, kind, severity, trace_id,
+      ragdb_internal.caller(), reason
+      from (select ragdb_internal.now() as now) n;
+end;
+comment on function ragdb_internal.refuse_promotion(integer, uuid, text, text, text) is
+  'Writes the incident of a refused promotion.';
+
+create or replace function ragdb.list_incidents(corpus text, count integer default 100)
+returns table (incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid,
+  caller text, reason text)
+language plpgsql stable parallel safe security definer -- incidents are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_incidents.corpus, 'write');
+begin
+  if coalesce(list_incidents.count not between 1 and 10000, true) then
+    raise exception 'count is not 1 to 10000' using errcode = 'RG400',
+      detail = 'it is ' || coalesce(list_incidents.count::text, 'null'), hint = 'ask for fewer';
+  end if;
+  return query
+    select i.incident_id, i.created_at, i.kind, i.severity, i.trace_id, i.caller, i.reason
+      from ragdb.admissibility_incidents i where i.corpus_id = v_corpus.corpus_id
+      order by i.created_at desc, i.incident_id limit list_incidents.count;
+end $$;
+comment on function ragdb.list_incidents(text, integer) is
+  'Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404.';

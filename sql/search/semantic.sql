@@ -1,0 +1,121 @@
+-- Ids order what ties, and nothing else needs them here
+create or replace function ragdb_internal.rank_semantic(
+  corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
+  chunk_nos integer[] default null)
+returns setof ragdb_internal.ranked
+language sql stable parallel restricted
+begin atomic
+  select r.chunk_no, r.score, null::float8, r.score, null::integer, r.rank, null::float8,
+    null::float8, r.is_exact
+  from (
+    select t.chunk_no, t.score, t.is_exact,
+      pg_catalog.row_number() over (order by t.score desc, t.chunk_id)::integer as rank
+    from (
+      select n.chunk_no, n.score, n.is_exact,
+        case when count(*) over (partition by n.score) > 1
+          then (select c.chunk_id from ragdb.chunks c
+          where c.corpus_id = (rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no)
+            end as chunk_id
+      from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
+          rank_semantic.k, rank_semantic.chunk_nos) n
+    ) t
+  ) r
+  where r.rank <= rank_semantic.k;
+end;
+comment on function ragdb_internal.rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer,
+  integer[]) is
+  'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
+
+create or replace function ragdb_internal.demanded_chunks(corpus ragdb.corpora, query text,
+  chunk_nos integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_condition text;
+begin
+  if not ragdb_internal.has_clauses(query) then
+    return chunk_nos;
+  end if;
+  v_condition := ragdb_internal.query_condition(corpus, query);
+  if v_condition = '' then
+    return chunk_nos;
+  end if;
+  return array(
+    select x.chunk_no from ragdb.chunk_lexemes x
+    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_condition, 2)::tsquery
+      and (demanded_chunks.chunk_nos is null or x.chunk_no = any (demanded_chunks.chunk_nos)));
+end $$;
+comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[]) is
+  'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '
+  'and phrases of a query; what it was given when the query has none.';
+
+-- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null
+-- without one.
+create or replace function ragdb_internal.query_vector(
+  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
+returns real[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders;
+begin
+  if query_embedding is null then
+    return ragdb_internal.query_embedding(corpus.corpus_id, space.embedder_id, query);
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
+  perform ragdb_internal.check_embeddings(query_embedding, v_embedder.dims, v_embedder.metric,
+    array[format('the query for corpus %s (embedder %s)', ragdb_internal.quote(corpus.name),
+      ragdb_internal.quote(v_embedder.name))]);
+  return query_embedding;
+end $$;
+comment on function ragdb_internal.query_vector(ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
+  'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the '
+  'query, or null. Raises RG418.';
+
+create or replace function ragdb_internal.search_mode(
+  corpora ragdb.corpora[], mode text, query text, query_embedding real[])
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
+begin
+  if mode not in ('lexical', 'reference', 'semantic', 'hybrid') then
+    raise exception 'mode % is unknown', ragdb_internal.quote(mode)
+      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
+            hint = 'leave mode out for the default';
+  elsif mode in ('lexical', 'reference') then
+    return mode;
+  end if;
+  foreach v_corpus in array corpora loop
+    v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
+    if v_space.space_id is null then
+      if mode is null then
+        return 'lexical';
+      end if;
+      v_space := ragdb_internal.current_space(v_corpus);
+    elsif query_embedding is null
+      and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
+    then
+      if mode is null then
+        return 'lexical';
+      end if;
+      raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)
+        using errcode = 'RG415',
+              detail = format('none is given, and none is kept for it in corpus %s',
+                ragdb_internal.quote(v_corpus.name)),
+              hint = 'pass query_embedding, or have a worker make it with call '
+                     'ragdb.embed_query(…)';
+    end if;
+  end loop;
+  return coalesce(mode, 'hybrid');
+end $$;
+comment on function ragdb_internal.search_mode(ragdb.corpora[], text, text, real[]) is
+  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings '
+  'and the query has one, else lexical. Raises RG400, RG415.';

@@ -1,0 +1,73 @@
+create or replace function ragdb_internal.stored_slice(corpus_id integer, slice_id text)
+returns ragdb.slices
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_slice ragdb.slices;
+begin
+  select s.* into v_slice from ragdb.slices s
+    where s.corpus_id = stored_slice.corpus_id and s.slice_id = stored_slice.slice_id;
+  if not found then
+    raise exception 'slice % is not stored', ragdb_internal.quote(stored_slice.slice_id)
+      using errcode = 'RG435', detail = 'build_slice computes without storing',
+            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
+              'or search by anchor and policy';
+  end if;
+  return v_slice;
+end $$;
+comment on function ragdb_internal.stored_slice(integer, text) is
+  'Returns a stored slice. Raises RG435.';
+
+create or replace function ragdb.slice_members(corpus text, slice_id text)
+returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(slice_members.corpus, 'read');
+  v_slice ragdb.slices := ragdb_internal.stored_slice(v_corpus.corpus_id, slice_members.slice_id);
+begin
+  return query
+    select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'),
+        c.content_hash is not distinct from m.content_hash
+      from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
+      join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
+        on m.chunk_id = o.chunk_id
+      left join ragdb.chunks c
+        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+      order by o.place;
+end $$;
+comment on function ragdb.slice_members(text, text) is
+  'Returns the members of a stored slice in the order in which they were chosen, and whether each '
+  'still says what it said. Raises RG400, RG404, RG435.';
+
+create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
+returns text[]
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(filter_admissible.corpus, 'read');
+  v_slice ragdb.slices := ragdb_internal.stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
+begin
+  if filter_admissible.chunk_ids is null then
+    raise exception 'chunk_ids is null'
+      using errcode = 'RG400', detail = 'those that the slice admits are returned',
+            hint = 'pass an array of chunk ids';
+  end if;
+  return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
+    where u.id = any (v_slice.chunk_ids) order by u.n);
+end $$;
+comment on function ragdb.filter_admissible(text, text, text[]) is
+  'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises '
+  'RG400, RG404, RG435.';
+
+create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text)
+returns boolean
+language sql stable parallel safe
+return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
+  array[is_admissible.chunk_id]) <> '{}';
+comment on function ragdb.is_admissible(text, text, text) is
+  'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';

@@ -1,0 +1,62 @@
+-- The reference ranking: sets of words, as KERN's runtime cuts them.
+
+-- Every step leaves a text as it was when done twice. Positions end at 16,383, hence the cut:
+-- 65,536 characters are some 11,000 words of English, and no text of that length overflows a
+-- tsvector.
+create or replace function ragdb_internal.plain(text text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text text := case when octet_length(text) > 65536 then left(text, 65536) else text end;
+begin
+  if octet_length(v_text) = length(v_text) then
+    return v_text;
+  end if;
+  v_text := replace(replace(replace(replace(replace(replace(replace(replace(v_text,
+    '’', ''''), '‘', ''''), 'ʼ', ''''), '“', '"'), '”', '"'), '–', '-'), '‑', '-'), '‐', '-');
+  if octet_length(v_text) = length(v_text) then
+    return v_text;
+  end if;
+  v_text := regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
+  if octet_length(v_text) = length(v_text) then
+    return v_text;
+  end if;
+  if v_text !~ ('[' || ragdb_internal.unstable() || ']') then
+    return v_text;
+  end if;
+  v_text := regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g');
+  v_text := regexp_replace(v_text, '[' || ragdb_internal.invisible() || ']+', '', 'g');
+  -- normalisation makes fraction slashes and stretches of its own
+  v_text := replace(left(normalize(v_text, nfkc), 65536), 'ـ', '');
+  return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
+end $$;
+comment on function ragdb_internal.plain(text) is
+  'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other '
+  'separators past ASCII as spaces, and without characters that a reader does not see.';
+
+create or replace function ragdb_internal.fold(word text) returns text
+language sql immutable parallel safe
+return normalize(
+  pg_catalog.translate(
+    pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
+      pg_catalog.lower(word collate "C"), 'ß', 'ss'), 'ẞ', 'ss'), 'և', 'եւ'), U&'i\0307', 'i'),
+    case when word ~ '[\u0530-\U0010FFFF]' then ragdb_internal.folded() else ragdb_internal.folded_near() end,
+    case when word ~ '[\u0530-\U0010FFFF]' then ragdb_internal.folds() else ragdb_internal.folds_near() end),
+  nfkc);
+comment on function ragdb_internal.fold(text) is
+  'Folds the case of a normalised word by Unicode 15.0, in one way for all languages, and its '
+  'digits to ASCII.';
+
+-- lower() of one context and one expansion: a sigma that ends a word is final, and a dotted capital
+-- I keeps its dot.
+create or replace function ragdb_internal.reference_lower(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(
+  case when pg_catalog.strpos(text, 'Σ') = 0 then text else pg_catalog.regexp_replace(text,
+    '([' || ragdb_internal.cased() || '][' || ragdb_internal.case_ignorable() || ']*)Σ'
+      || '(?![' || ragdb_internal.case_ignorable() || ']*[' || ragdb_internal.cased() || '])', '\1ς', 'g') end,
+  'İ', U&'i\0307');
+comment on function ragdb_internal.reference_lower(text) is
+  'Writes the two letters in lower case whose lower case depends on their place or is two '
+  'characters.';

@@ -1,0 +1,161 @@
+-- A key, an index or a trigger of the parent would be an extension's and its partitions' the
+-- user's; such a dump restores empty. So every partition gets its own, and is attached only when it
+-- is complete.
+create or replace function ragdb_internal.make_partition(parent text, month date) returns text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := ragdb_internal.partition_name(parent, month);
+begin
+  execute format('create table ragdb.%I (like ragdb.%I including all)', v_name, parent);
+  execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
+    v_name || '_ids_are_unique',
+    case when parent in ('retrieval_hits', 'retrieval_reranks') then 'corpus_id, trace_id, rank'
+      when parent = 'answer_citations' then 'corpus_id, answer_id, row_no'
+      else 'corpus_id, id, created_at' end);
+  perform ragdb_internal.index_partition(v_name);
+  perform ragdb_internal.protect_partition(v_name);
+  execute format('comment on table ragdb.%I is %L', v_name,
+    format('The rows of ragdb.%s %s.', parent,
+    coalesce('of ' || to_char(month, 'YYYY-MM') || ' (UTC)', 'whose month has no partition yet')));
+  execute format('alter table ragdb.%I attach partition ragdb.%I ', parent, v_name) || case
+    when month is null then 'default'
+    else format('for values from (%L) to (%L)', to_char(month, 'YYYY-MM-DD') || ' 00:00:00+00',
+      to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00') end;
+  return v_name;
+end $$;
+comment on function ragdb_internal.make_partition(text, date) is
+  'Makes the partition of a month (its first day; null makes the default one) with its key and '
+  'triggers, and returns its name.';
+
+-- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a
+-- long reader holds is waited for briefly and left for the next call: the months made ahead and the
+-- default partition catch what is recorded meanwhile.
+create or replace function ragdb.maintain() returns setof text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '3s'
+as $$
+declare
+  v_parent text;
+  v_default text;
+  v_is_moving boolean := false;
+  v_has_default boolean := not exists (select from unnest(ragdb_internal.partitioned()) p (name)
+    where to_regclass('ragdb.' || ragdb_internal.partition_name(p.name, null)) is null);
+  v_ahead date[] := array(
+    select (date_trunc('month', ragdb_internal.now() at time zone 'UTC') + make_interval(months => i))::date
+    from generate_series(0, 3) i);
+  v_months date[] := '{}';
+  v_found date[];
+  v_month date;
+  v_made text[] := '{}';
+begin
+  perform ragdb_internal.recount_rollups(false);
+  if v_has_default then
+    foreach v_parent in array ragdb_internal.partitioned() loop
+      exit when v_is_moving;
+      execute format('select exists (select from ragdb.%I)', ragdb_internal.partition_name(v_parent, null))
+        into v_is_moving;
+    end loop;
+    if not v_is_moving and not exists (select from unnest(v_ahead) m,
+      unnest(ragdb_internal.partitioned()) p (name)
+      where to_regclass('ragdb.' || ragdb_internal.partition_name(p.name, m)) is null)
+    then
+      return;
+    end if;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  foreach v_parent in array ragdb_internal.partitioned() loop
+    v_default := ragdb_internal.partition_name(v_parent, null);
+    if to_regclass('ragdb.' || v_default) is not null then
+      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at '
+                     'time zone ''UTC'')::date), ''{}'')'
+        ' from ragdb.%I t', v_default) into v_found;
+      v_months := v_months || v_found;
+    end if;
+  end loop;
+  v_is_moving := v_months <> '{}';
+  v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
+  foreach v_parent in array ragdb_internal.partitioned() loop
+    v_default := ragdb_internal.partition_name(v_parent, null);
+    -- its rows may not be deleted, so a default partition with rows is replaced by a new one
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
+      execute format('alter table ragdb.%I detach partition ragdb.%I', v_parent, v_default);
+    end if;
+    foreach v_month in array v_months loop
+      if to_regclass('ragdb.' || ragdb_internal.partition_name(v_parent, v_month)) is null then
+        v_made := v_made || ragdb_internal.make_partition(v_parent, v_month);
+      end if;
+    end loop;
+    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
+      execute format('insert into ragdb.%I select * from ragdb.%I', v_parent, v_default);
+      execute format('drop table ragdb.%I', v_default);
+    end if;
+    if to_regclass('ragdb.' || v_default) is null then
+      v_made := v_made || ragdb_internal.make_partition(v_parent, null);
+    end if;
+  end loop;
+  return query select m from unnest(v_made) m;
+exception when lock_not_available then
+  if not v_has_default then
+    raise;
+  end if;
+  raise warning 'the partitions of traces are in use and are made by the next call of '
+                'ragdb.maintain()';
+end $$;
+comment on function ragdb.maintain() is
+  'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
+  'partition, and an empty default partition; returns the names of the tables made, none when '
+  'nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at '
+  'least monthly, and every few minutes for dashboards.';
+
+create or replace function ragdb.drop_traces_before(before date)
+returns table (month date, traces bigint, hits bigint)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parent text;
+  v_rows bigint;
+begin
+  if before is null or before > (ragdb_internal.now() at time zone 'UTC')::date then
+    raise exception 'before is %', coalesce('in the future', 'null')
+      using errcode = 'RG400', detail = 'only months that ended before that day are dropped',
+            hint = 'give a date up to today, such as current_date - 90';
+  end if;
+  perform ragdb.maintain();
+  perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  -- counts outlive what is counted
+  perform ragdb_internal.recount_rollups(true);
+  for month in
+    select to_date(right(c.relname, 7), 'YYYY_MM')
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'ragdb.retrieval_traces'::regclass
+      and c.relname ~ '^retrieval_traces_\d{4}_\d\d$'
+      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
+    order by 1
+  loop
+    -- the traces last: no hit is ever without its own
+    foreach v_parent in array ragdb_internal.partitioned() loop
+      continue when to_regclass('ragdb.' || ragdb_internal.partition_name(v_parent, month)) is null;
+      if v_parent like 'retrieval\_%' then
+        execute format('select count(*) from ragdb.%I', ragdb_internal.partition_name(v_parent, month))
+          into v_rows;
+        hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
+        traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
+      end if;
+      execute format('drop table ragdb.%I', ragdb_internal.partition_name(v_parent, month));
+    end loop;
+    insert into ragdb.settings as s (key, value)
+      values ('traces_kept_from',
+        to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
+      on conflict on constraint settings_key_is_unique do update
+        set value = greatest(s.value, excluded.value);
+    return next;
+  end loop;
+end $$;
+comment on function ragdb.drop_traces_before(date) is
+  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
+  'rerankings, gates and answers, and returns each month with the number of traces and hits '
+  'dropped. It waits for readers of the tables. Raises RG400.';

@@ -1,0 +1,110 @@
+create or replace function ragdb_internal.partition_name(parent text, month date) returns text
+language sql stable parallel safe
+return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default');
+comment on function ragdb_internal.partition_name(text, date) is
+  'Returns the name of the partition of a month, or of the default partition where the month is '
+  'null.';
+
+-- An insert may claim to be admissible only with a token that this database signed for a slice that
+-- it has stored.
+create or replace function ragdb_internal.check_admissible() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts text[];
+  v_secret bytea;
+begin
+  if new.is_admissible then
+    v_parts := string_to_array(new.admissibility_token, '.');
+    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2]
+      and k.state <> 'revoked';
+    if v_secret is null or cardinality(v_parts) <> 5 or not exists (
+        select from ragdb.slices s join ragdb.slice_policies p using (policy_id, params_hash)
+          where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id
+            and s.anchor_chunk_id = new.anchor_chunk_id
+            and s.policy_id = new.policy_id and s.params_hash = new.policy_params_hash
+            and s.schema_version = new.schema_version
+              and s.graph_snapshot_hash = new.graph_snapshot_hash
+            and sha256(decode(v_parts[5], 'hex')) = sha256(ragdb_internal.hmac_sha256(v_secret,
+              ragdb_internal.token_message(
+              v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256,
+                s.graph_snapshot_hash,
+              s.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))) then
+      raise exception 'a trace may not claim to be admissible'
+        using errcode = 'RG436',
+          detail = 'its token was not issued here for a slice that is stored',
+              hint = 'ragdb.retrieve_slice() records admissible retrievals';
+    end if;
+  end if;
+  return new;
+end $$;
+comment on function ragdb_internal.check_admissible() is
+  'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises '
+  'RG436.';
+
+-- What hangs from a trace stands before it: months are dropped in this order.
+create or replace function ragdb_internal.partitioned() returns text[]
+language sql immutable parallel safe
+return
+  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,'
+  'retrieval_traces}'::text[];
+comment on function ragdb_internal.partitioned() is
+  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
+  'before the traces.';
+
+create or replace function ragdb_internal.protect_partition(partition text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('create or replace trigger rows_are_append_only before update or delete'
+    ' on ragdb.%I for each row execute function ragdb_internal.refuse_change()', partition);
+  execute format('create or replace trigger table_is_append_only before truncate'
+    ' on ragdb.%I for each statement execute function ragdb_internal.refuse_change()', partition);
+  -- always: session_replication_role switches ordinary triggers off
+  execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
+    ' enable always trigger table_is_append_only', partition);
+  if partition like 'retrieval\_traces\_%' then
+    execute format('create or replace trigger admissibility_is_proved before insert'
+      ' on ragdb.%I for each row when (new.is_admissible) execute function '
+      'ragdb_internal.check_admissible()', partition);
+  end if;
+end $$;
+comment on function ragdb_internal.protect_partition(text) is
+  'Puts the triggers on a partition that make it append-only for everyone, and have an admissible '
+  'trace prove itself.';
+
+-- By time, for whoever asks about an hour or about the latest; what went wrong is a small part of
+-- all. Hits and citations lie in the order of time and are many: for them the range of each block
+-- is enough.
+create or replace function ragdb_internal.index_partition(partition text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if partition like 'retrieval\_traces\_%' then
+    execute format('create index if not exists %I on ragdb.%I (created_at)',
+      partition || '_by_time', partition);
+    execute format('create index if not exists %I on ragdb.%I (created_at)'
+      ' where error_code is not null or limit_returned = 0 or admissibility_shortfall',
+        partition || '_by_trouble', partition);
+  elsif partition like 'evidence\_%' then
+    execute format('create index if not exists %I on ragdb.%I (created_at)',
+      partition || '_by_time', partition);
+  else
+    execute format('create index if not exists %I on ragdb.%I using brin (created_at)'
+      ' with (pages_per_range = 32, autosummarize = on)', partition || '_by_time', partition);
+  end if;
+end $$;
+comment on function ragdb_internal.index_partition(text) is
+  'Makes the indexes of a partition besides its key, where they are missing.';
+
+-- an upgrade drops every function, and with _refuse_change these triggers; older partitions lack
+-- newer indexes
+do $$ begin
+  perform ragdb_internal.index_partition(c.relname), ragdb_internal.protect_partition(c.relname)
+  from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+  where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass
+    from unnest(ragdb_internal.partitioned()) p (name)));
+end $$;

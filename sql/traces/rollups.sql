@@ -1,0 +1,163 @@
+-- Rollups: retrievals counted by hour and day. Who records a trace marks its hour; a refresh takes
+-- the marks and counts those hours again from the traces themselves. A trace that is committed late
+-- is marked late, so nothing is missed, and counting an hour twice changes nothing.
+
+create or replace function ragdb_internal.latency_bin(elapsed_ms float8) returns integer
+language sql immutable parallel safe
+return least(80, pg_catalog.floor(4 * pg_catalog.ln(greatest(elapsed_ms, 0.03125::float8))
+  / pg_catalog.ln(2::float8)))::integer;
+comment on function ragdb_internal.latency_bin(float8) is
+  'Returns the bin of a latency: n for 2^(n/4) to 2^((n+1)/4) milliseconds, -20 to 80.';
+
+-- One day at a time: its marked hours from the traces, then the day from all of its hours.
+create or replace function ragdb_internal.roll_up_day(day_at timestamptz, corpora integer[],
+  hours timestamptz[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first timestamptz := (select min(h) from unnest(hours) h);
+  v_end timestamptz := (select max(h) from unnest(hours) h) + interval '1 hour';
+  v_now timestamptz := ragdb_internal.now();
+begin
+  delete from ragdb.retrieval_rollups r using unnest(corpora, hours) h (corpus_id, hour_at)
+    where r.corpus_id = h.corpus_id and r.grain = 'hour' and r.bucket_at = h.hour_at;
+  delete from ragdb.histogram_rollups r using unnest(corpora, hours) h (corpus_id, hour_at)
+    where r.corpus_id = h.corpus_id and r.grain = 'hour' and r.bucket_at = h.hour_at;
+  with trace as materialized (
+    select t.corpus_id, h.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code,
+      t.is_admissible,
+      t.admissibility_shortfall, t.is_exact, t.limit_requested, t.limit_returned, t.elapsed_ms,
+        s.score
+    from unnest(corpora, hours) h (corpus_id, hour_at)
+      join ragdb.retrieval_traces t on t.corpus_id = h.corpus_id
+        and date_trunc('hour', t.created_at, 'UTC') = h.hour_at
+      -- its key finds the one row; a join would read the month
+      left join lateral (select i.score from ragdb.retrieval_hits i
+        where i.corpus_id = t.corpus_id and i.trace_id = t.id and i.rank = 1
+          and i.created_at = t.created_at limit 1) s on true
+    where t.created_at >= v_first and t.created_at < v_end
+  ), counted as (
+    insert into ragdb.retrieval_rollups
+      select t.corpus_id, 'hour', t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id,
+        t.error_code,
+        count(*), count(t.error_code),
+          count(*) filter (where t.error_code is null and t.limit_returned = 0),
+        count(*) filter (where t.is_admissible), count(*) filter (where t.admissibility_shortfall),
+        count(*) filter (where t.is_exact),
+        coalesce(sum(t.limit_requested) filter (where t.error_code is null), 0),
+          sum(t.limit_returned),
+        coalesce(sum(round(1000 * t.elapsed_ms)::bigint) filter (where t.error_code is null), 0),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 10),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 30),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 100),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 300),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 1000),
+        count(*) filter (where t.error_code is null and t.elapsed_ms <= 3000),
+        count(t.score), coalesce(sum(round(1000000 * t.score)::bigint), 0), v_now
+      from trace t
+      group by t.corpus_id, t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code
+  )
+  insert into ragdb.histogram_rollups
+    select t.corpus_id, 'hour', t.hour_at, t.rank_mode, m.measure, m.bin, count(*)
+    from trace t cross join lateral (values
+      ('latency', case when t.error_code is null then ragdb_internal.latency_bin(t.elapsed_ms) end),
+      ('top_score', least(19, floor(20 * t.score))::integer)) m (measure, bin)
+    where m.bin is not null
+    group by t.corpus_id, t.hour_at, t.rank_mode, m.measure, m.bin;
+  delete from ragdb.retrieval_rollups r
+    where r.corpus_id = any (corpora) and r.grain = 'day' and r.bucket_at = roll_up_day.day_at;
+  delete from ragdb.histogram_rollups r
+    where r.corpus_id = any (corpora) and r.grain = 'day' and r.bucket_at = roll_up_day.day_at;
+  insert into ragdb.retrieval_rollups
+    select r.corpus_id, 'day', roll_up_day.day_at, r.retrieval_mode, r.rank_mode, r.policy_id,
+      r.error_code,
+      sum(r.retrievals), sum(r.errors), sum(r.zero_results), sum(r.admissible), sum(r.shortfalls),
+      sum(r.exact_results), sum(r.requested_hits), sum(r.returned_hits), sum(r.elapsed_us),
+        sum(r.within_10ms),
+      sum(r.within_30ms), sum(r.within_100ms), sum(r.within_300ms), sum(r.within_1000ms),
+        sum(r.within_3000ms),
+      sum(r.scored), sum(r.top_scores_ppm), v_now
+    from ragdb.retrieval_rollups r
+    where r.corpus_id = any (corpora) and r.grain = 'hour' and r.bucket_at >= roll_up_day.day_at
+      and r.bucket_at < roll_up_day.day_at + interval '24 hours'
+    group by r.corpus_id, r.retrieval_mode, r.rank_mode, r.policy_id, r.error_code;
+  insert into ragdb.histogram_rollups
+    select r.corpus_id, 'day', roll_up_day.day_at, r.rank_mode, r.measure, r.bin, sum(r.retrievals)
+    from ragdb.histogram_rollups r
+    where r.corpus_id = any (corpora) and r.grain = 'hour' and r.bucket_at >= roll_up_day.day_at
+      and r.bucket_at < roll_up_day.day_at + interval '24 hours'
+    group by r.corpus_id, r.rank_mode, r.measure, r.bin;
+end $$;
+comment on function ragdb_internal.roll_up_day(timestamptz, integer[], timestamptz[]) is
+  'Counts some hours of a day (UTC) again, each of one corpus, and the day of those corpora.';
+
+create or replace function ragdb_internal.traces_kept_from() returns timestamptz
+language sql stable parallel safe
+return coalesce((select (s.value #>> '{}')::timestamptz from ragdb.settings s
+  where s.key = 'traces_kept_from'),
+  '-infinity'::timestamptz);
+comment on function ragdb_internal.traces_kept_from() is
+  'Returns the time before which all traces were dropped; the rollups of earlier hours stay as '
+  'they were.';
+
+-- The marks are taken in one statement and the traces counted in later ones, which see every trace
+-- whose mark was seen.
+create or replace function ragdb_internal.recount_rollups(wait boolean) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_kept_from timestamptz := ragdb_internal.traces_kept_from();
+  v_corpora integer[];
+  v_hours timestamptz[];
+begin
+  if not exists (select from ragdb.trace_marks) then
+    return 0;
+  end if;
+  if wait then
+    perform pg_advisory_xact_lock(hashtextextended('ragdb.rollups', 0));
+  elsif not pg_try_advisory_xact_lock(hashtextextended('ragdb.rollups', 0)) then
+    return 0;
+  end if;
+  with taken as (delete from ragdb.trace_marks m returning m.corpus_id, m.hour_at)
+  select array_agg(h.corpus_id order by h.hour_at, h.corpus_id),
+    array_agg(h.hour_at order by h.hour_at, h.corpus_id)
+    into v_corpora, v_hours
+    from (select distinct t.corpus_id, t.hour_at from taken t where t.hour_at >= v_kept_from) h;
+  perform ragdb_internal.roll_up_day(d.day_at, d.corpora, d.hours)
+    from (select date_trunc('day', h.hour_at, 'UTC') as day_at, array_agg(h.corpus_id) as corpora,
+      array_agg(h.hour_at) as hours
+      from unnest(v_corpora, v_hours) h (corpus_id, hour_at) group by 1 order by 1) d;
+  return coalesce(cardinality(v_hours), 0);
+end $$;
+comment on function ragdb_internal.recount_rollups(boolean) is
+  'Counts again the hours that have new traces, and returns how many, each of one corpus; while '
+  'another refreshes it waits, or returns 0.';
+
+create or replace function ragdb.refresh_rollups(recount boolean default false) returns integer
+language plpgsql security definer -- the tables are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_kept_from timestamptz := ragdb_internal.traces_kept_from();
+begin
+  if recount is null then
+    raise exception 'recount is null'
+      using errcode = 'RG400', detail = 'true counts every trace again',
+        hint = 'leave it out to count what is new';
+  end if;
+  if recount then
+    perform pg_advisory_xact_lock(hashtextextended('ragdb.rollups', 0));
+    delete from ragdb.retrieval_rollups r where r.bucket_at >= v_kept_from;
+    delete from ragdb.histogram_rollups r where r.bucket_at >= v_kept_from;
+    insert into ragdb.trace_marks
+      select distinct t.corpus_id, date_trunc('hour', t.created_at, 'UTC')
+        from ragdb.retrieval_traces t;
+  end if;
+  return ragdb_internal.recount_rollups(true);
+end $$;
+comment on function ragdb.refresh_rollups(boolean) is
+  'Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the number '
+  'of hours counted, each of one corpus: those with new traces, or with recount all whose traces '
+  'are kept. ragdb.maintain does it too. Raises RG400.';

@@ -1,0 +1,93 @@
+create or replace function ragdb_internal.keep_query_embedding(corpus_id integer, embedder_id integer,
+  embedding real[])
+returns bytea
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hash bytea := ragdb_internal.vector_hash(embedding);
+begin
+  insert into ragdb.query_embeddings (corpus_id, embedding_hash, embedder_id, embedding, created_at)
+    values (keep_query_embedding.corpus_id, v_hash, keep_query_embedding.embedder_id,
+      ragdb_internal.pgvector(keep_query_embedding.embedding), ragdb_internal.now())
+    on conflict do nothing;
+  return v_hash;
+end $$;
+comment on function ragdb_internal.keep_query_embedding(integer, integer, real[]) is
+  'Keeps an embedding under its own hash, and returns that.';
+
+create or replace function ragdb_internal.query_embedding(corpus_id integer, embedder_id integer,
+  query text) returns real[]
+language sql stable parallel safe
+return (select ragdb_internal.numbers(v.embedding)
+  from ragdb.embedded_queries q
+    join ragdb.query_embeddings v on v.corpus_id = q.corpus_id and v.embedder_id = q.embedder_id
+      and v.embedding_hash = q.embedding_hash
+  where q.corpus_id = query_embedding.corpus_id and q.embedder_id = query_embedding.embedder_id
+    and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(query_embedding.query, 'UTF8')));
+comment on function ragdb_internal.query_embedding(integer, integer, text) is
+  'Returns the embedding kept for a query; null when there is none.';
+
+-- For writers only: what is kept here answers every reader who asks the same
+create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])
+  returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_query_embedding.corpus, 'write');
+  v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
+  v_numbers constant real[] := ragdb_internal.single(embedding);
+  v_embedder ragdb.embedders;
+  v_hash bytea;
+begin
+  if query is null or query = '' then
+    raise exception 'query is %', case when query is null then 'null' else 'empty' end
+      using errcode = 'RG400', detail = 'an embedding is kept under its query',
+        hint = 'pass the query as it is asked';
+  end if;
+  select e.* into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
+  perform ragdb_internal.check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric,
+    array['the query']);
+  v_hash := ragdb_internal.keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
+  insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
+    values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash,
+      ragdb_internal.now())
+    on conflict on constraint embedded_queries_are_unique_per_embedder do update
+      set embedding_hash = excluded.embedding_hash, query_text = null;
+  return encode(v_hash, 'hex');
+end $$;
+comment on function ragdb.put_query_embedding(text, text, float8[]) is
+  'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '
+  'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
+
+create or replace function ragdb_internal.current_space(corpus ragdb.corpora) returns ragdb.embedding_spaces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+begin
+  if v_space.space_id is null then
+    raise exception 'corpus % has no embeddings', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG415', detail = 'it can be searched by words only',
+            hint = format('ragdb embed %s makes them; or pass mode => ''lexical''', corpus.name);
+  end if;
+  return v_space;
+end $$;
+comment on function ragdb_internal.current_space(ragdb.corpora) is
+  'Returns the current space of a corpus. Raises RG415.';
+
+create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
+language sql stable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.*
+  from ragdb_internal.open_corpus(corpus_embedder.corpus, 'read') c
+    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
+    join ragdb.embedders e on e.embedder_id = s.embedder_id;
+end;
+comment on function ragdb.corpus_embedder(text) is
+  'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises '
+  'RG400, RG404.';

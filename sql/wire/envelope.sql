@@ -1,0 +1,249 @@
+-- Wire capabilities: requests and answers as JSON objects, for HTTP, for other programs, and for
+-- psql.
+--
+-- They answer from what is stored. What a model or a reader of files must do first becomes a job,
+-- and the answer is {"error": "partition", "retry_after_ms", "job_id"}: the caller commits, waits
+-- and asks the same again. Errors are answers too, with the word of ragdb.error_codes(): nothing is
+-- raised but what is no error of the request (a read-only server, a full disk).
+
+create or replace function ragdb_internal.trust() returns text
+language sql stable parallel safe
+return case
+  when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
+    or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_owner', 'usage') then 'anchor'
+  when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_writer', 'usage') then 'trusted'
+  when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_reader', 'usage') then 'member'
+  else 'unknown' end;
+comment on function ragdb_internal.trust() is
+  'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member '
+  '(ragdb_reader) or unknown.';
+
+-- Trust, then shape, then capacity. A slot is an advisory lock of the transaction, of the caller's
+-- own: no caller can take the slots of others, and none outlives its transaction.
+create or replace function ragdb_internal.enter_capability(capability text, request jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_levels constant text[] := array['unknown', 'member', 'trusted', 'anchor'];
+  v_limits record;
+  v_part record;
+  v_field text;
+begin
+  select l.* into strict v_limits from ragdb_internal.capability_limits() l where l.name = capability;
+  if array_position(v_levels, ragdb_internal.trust())
+    < array_position(v_levels, v_limits.trust_required)
+  then
+    raise exception '% takes trust level %', capability, v_limits.trust_required
+      using errcode = 'RG401',
+            detail = format('role %s is %s', ragdb_internal.quote(ragdb_internal.caller()), ragdb_internal.trust()),
+            hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor '
+                   '(ragdb_admin)';
+  end if;
+  if request is null or jsonb_typeof(request) <> 'object' then
+    raise exception 'a request is a JSON object, not %', coalesce(jsonb_typeof(request), 'null')
+      using errcode = 'RG400', detail = 'its fields are params and input',
+            hint = 'ragdb.capabilities() has the schema of each request';
+  end if;
+  for v_part in
+    select * from (values
+      ('the request', request, '{}'::text[], array['params', 'input']),
+      ('params', request -> 'params', v_limits.needs_params, v_limits.takes_params),
+      ('input', request -> 'input', v_limits.needs_input, v_limits.takes_input)
+    ) as p (part, fields, needs, takes)
+  loop
+    if jsonb_typeof(v_part.fields) <> 'object' then
+      raise exception '% is no object', v_part.part
+        using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_part.fields),
+              hint = 'ragdb.capabilities() has the schema of each request';
+    end if;
+    select n into v_field from unnest(v_part.needs) n
+      where not coalesce(v_part.fields, '{}') ? n limit 1;
+    if found then
+      raise exception '% lacks %', v_part.part, v_field
+        using errcode = 'RG400', detail = 'it must have ' || array_to_string(v_part.needs, ', '),
+              hint = 'ragdb.capabilities() has the schema of each request';
+    end if;
+    select k into v_field from jsonb_object_keys(coalesce(v_part.fields, '{}')) k
+      where k <> all (v_part.takes) limit 1;
+    if found then
+      raise exception '% has no field %', v_part.part, ragdb_internal.quote(v_field)
+        using errcode = 'RG400',
+          detail = 'a field that nothing obeys would promise what does not happen',
+              hint = case when v_part.takes = '{}' then v_part.part || ' has no fields'
+                else 'fields are ' || array_to_string(v_part.takes, ', ') end;
+    end if;
+  end loop;
+  for i in 1..v_limits.max_concurrent loop
+    if pg_try_advisory_xact_lock(hashtextextended(
+      format('ragdb %s %s %s', capability, i, ragdb_internal.caller()), 0))
+    then
+      return;
+    end if;
+  end loop;
+  raise exception 'all % slots of % are in use', v_limits.max_concurrent, capability
+    using errcode = 'RG450',
+          detail = format('role %s has that many calls in transactions that are open',
+            ragdb_internal.quote(ragdb_internal.caller())),
+          hint = 'try again in a moment';
+end $$;
+comment on function ragdb_internal.enter_capability(text, jsonb) is
+  'Refuses a caller without the trust that a capability takes, a request of another shape, and one '
+  'call too many at a time. Raises RG400, RG401, RG450.';
+
+create or replace function ragdb_internal.wire_error(
+  error text, message text, hint text default null, retry_after_ms integer default null,
+  job_id uuid default null, sqlstate text default null)
+returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+  'error', error, 'message', message, 'hint', hint, 'retry_after_ms', retry_after_ms,
+  'job_id', job_id, 'sqlstate', sqlstate));
+comment on function ragdb_internal.wire_error(text, text, text, integer, uuid, text) is
+  'Returns an error as a capability answers it.';
+
+create or replace function ragdb_internal.wire_error_of(sqlstate text, message text, detail text, hint text)
+returns jsonb
+language sql stable parallel safe
+return (
+  select ragdb_internal.wire_error(c.wire_word, wire_error_of.message || coalesce(': '
+      || nullif(wire_error_of.detail, ''), ''), nullif(wire_error_of.hint, ''),
+    case c.http_status when 429 then 200 end, null, c.sqlstate)
+  from ragdb.error_codes() c where c.sqlstate = wire_error_of.sqlstate);
+comment on function ragdb_internal.wire_error_of(text, text, text, text) is
+  'Returns an error of class RG as a capability answers it; null for a code that is not ours.';
+
+create or replace function ragdb_internal.wait_for_worker(
+  embedder ragdb.embedders, waits text, last_error text, retry_after_ms integer, job_id uuid)
+returns jsonb
+language sql stable parallel safe
+return case when (embedder).name is not null and (embedder).provider is null
+  then ragdb_internal.wire_error('partition',
+    pg_catalog.format('embedder %s is bound to no provider', ragdb_internal.quote((embedder).name)),
+    'ragdb embedder bind names what runs it; then ask again', 30000, wait_for_worker.job_id)
+  else ragdb_internal.wire_error('partition',
+    wait_for_worker.waits || coalesce('; the last attempt failed: ' || wait_for_worker.last_error,
+      ''),
+    'ask again after retry_after_ms; ragdb worker must run', wait_for_worker.retry_after_ms,
+      wait_for_worker.job_id) end;
+comment on function ragdb_internal.wait_for_worker(ragdb.embedders, text, text, integer, uuid) is
+  'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
+  'embedder (null: none is needed) were bound.';
+
+create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
+language sql stable parallel safe
+return pg_catalog.round(
+  (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
+comment on function ragdb_internal.ms_since(timestamptz) is
+  'Returns the milliseconds since a time, to a microsecond.';
+
+create or replace function ragdb_internal.wire_text(fields jsonb, field text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(fields -> field) not in ('string', 'null') then
+    raise exception '% is no text', field
+      using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(fields -> field),
+            hint = 'ragdb.capabilities() has the schema of each request';
+  end if;
+  return fields ->> field;
+end $$;
+comment on function ragdb_internal.wire_text(jsonb, text) is
+  'Returns a field of a request that is a text; null when it is null or missing. Raises RG400.';
+
+-- `personal` is nobody's to route to, not even its owner's.
+create or replace function ragdb_internal.routable_corpus(corpus text, privilege text)
+returns ragdb.corpora
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus = 'personal' then
+    raise exception 'corpus "personal" does not exist'
+      using errcode = 'RG404', detail = 'a personal corpus is served by no capability',
+            hint = 'its owner searches it with ragdb.search()';
+  end if;
+  return ragdb_internal.open_corpus(corpus, privilege);
+end $$;
+comment on function ragdb_internal.routable_corpus(text, text) is
+  'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb_internal.wire_filter(filter jsonb) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bounds text[];
+  v_bound text;
+  v_operator text;
+  v_field text;
+  v_beside jsonb;
+  v_filter jsonb := nullif(filter, 'null');
+begin
+  if jsonb_typeof(v_filter) <> 'object' then
+    return v_filter;  -- ragdb.search refuses it
+  end if;
+  v_bounds := array(select f.key from jsonb_each(filter) f
+    where f.key ~ '^(min|max)_.' and jsonb_typeof(f.value) = 'number' order by f.key collate "C");
+  v_filter := v_filter - v_bounds;
+  foreach v_bound in array v_bounds loop
+    v_field := substr(v_bound, 5);
+    v_operator := case left(v_bound, 4) when 'min_' then 'gte' else 'lte' end;
+    v_beside := v_filter -> v_field;
+    v_beside := case coalesce(jsonb_typeof(v_beside), 'none') when 'none' then '{}'
+      when 'object' then v_beside
+      when 'array' then jsonb_build_object('all', v_beside)
+        else jsonb_build_object('eq', v_beside) end;
+    if v_beside ? v_operator then
+      raise exception 'filter bounds % twice', ragdb_internal.quote(v_field)
+        using errcode = 'RG410',
+          detail = format('by %s and by %s', ragdb_internal.quote(v_bound), v_operator),
+              hint = 'leave one of them out';
+    end if;
+    v_filter := v_filter || jsonb_build_object(v_field,
+      v_beside || jsonb_build_object(v_operator, filter -> v_bound));
+  end loop;
+  return v_filter;
+end $$;
+comment on function ragdb_internal.wire_filter(jsonb) is
+  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, '
+  'bound the field year, beside what it says of year itself. Raises RG410.';
+
+create or replace function ragdb.event_envelopes(after uuid default null, count integer default 100)
+returns setof jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'it is the number of events to read',
+        hint = 'the default is 100';
+  end if;
+  return query
+    with routable as materialized (
+      select c.corpus_id from ragdb.corpora c
+      where c.personal_of is null and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    )
+    select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
+      'wall_clock', ragdb_internal.wire_time(e.created_at), 'community_id', current_database(),
+      'author', e.author, 'event_type', e.kind, 'data', jsonb_build_object('corpus', e.corpus,
+        'doc_cid', e.doc_cid, 'title', e.title, 'language', e.language, 'chunks', e.chunks))
+    from ragdb.events e
+    where e.corpus_id in (select r.corpus_id from routable r)
+      and e.event_id > coalesce(event_envelopes.after, '00000000-0000-0000-0000-000000000000')
+    order by e.event_id limit event_envelopes.count;
+end $$;
+comment on function ragdb.event_envelopes(uuid, integer) is
+  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
+  'to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", '
+  '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '
+  '{"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises '
+  'RG400.';
+
+create or replace function ragdb_internal.wire_time(at timestamptz) returns text
+language sql stable parallel safe
+return pg_catalog.to_char(wire_time.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+comment on function ragdb_internal.wire_time(timestamptz) is
+  'Returns a time in UTC as RFC 3339 has it, to the millisecond.';
