@@ -34,7 +34,11 @@ right_of (object, role, privilege) as (
       and has_any_column_privilege(r.name, c.oid, 'select, insert, update, references')
 ),
 object (name) as (
-  select 'function ' || p.oid::regprocedure from pg_proc p where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
+  -- of the private functions, only those that somebody could call after all
+  select 'function ' || p.oid::regprocedure from pg_proc p
+    where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace)
+      or p.pronamespace = 'ragdb_internal'::regnamespace
+        and 'function ' || p.oid::regprocedure in (select object from right_of)
   union all
   select 'relation ' || c.oid::regclass from pg_class c
     where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm')

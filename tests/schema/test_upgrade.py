@@ -109,6 +109,7 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             "grant ragdb_owner to stranger with inherit false, set true;",
             "create extension vector schema public;",
             "create schema ragdb authorization ragdb_owner;",
+            "create schema ragdb_internal authorization ragdb_owner;",
             "create schema bi authorization ragdb_owner;",
         ]
         with psycopg.connect(dsn) as connection:
