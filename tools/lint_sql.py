@@ -1,0 +1,198 @@
+"""Checks the house rules of sql/ that PostgreSQL does not: `python -m tools.lint_sql`.
+
+It reads the files with PostgreSQL's own parser and scanner (pglast). A name in a PL/pgSQL body or in
+dynamic SQL counts as a call, although PostgreSQL binds it only when it runs.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pglast import ast, parser
+
+SQL = Path(__file__).resolve().parent.parent / "sql"
+SCHEMAS = ("ragdb", "ragdb_internal", "bi")
+WIDTH = 100
+FILE_LINES = 250
+BODY_LINES = 40
+
+# The order of the folders. A room calls only what stands above it.
+FLOORS = (
+    "core text filter lexical documents vectors graph embedding search policies traces corpora"
+    " slices promotion contracts evaluation evidence wire portable bi access"
+).split()
+
+# What is longer than the limits, and why.
+LONG_FILES = {
+    "text/unicode.sql": "data: classes of code points, written by tools/unicode_classes.py",
+}
+LONG_BODIES: dict[str, str] = {}
+
+Name = tuple[str, str]  # schema and name
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a file: what it defines and what it names."""
+
+    file: str
+    line: int
+    text: str
+    defines: Name | None
+    kind: str
+
+    @cached_property
+    def names(self) -> set[Name]:
+        """What it names of our schemas; a comment on an object names nothing."""
+        return set() if self.kind == "comment" else set(_names(self.text))
+
+    @cached_property
+    def body_lines(self) -> int:
+        """Lines of a function's body."""
+        if self.kind != "function":
+            return 0
+        quoted = re.search(r"\$(\w*)\$(.*)\$\1\$", self.text, re.S)
+        if quoted:
+            return quoted[2].strip("\n").count("\n") + 1
+        bound = re.search(r"^(begin atomic|return\b(?!s))(.*)", self.text, re.S | re.M)
+        return bound[0].rstrip().count("\n") + 1 if bound else 1
+
+
+def _names(text: str) -> Iterator[Name]:
+    tokens = [
+        (token.name, text[token.start : token.end + 1])
+        for token in parser.scan(text)
+        if token.name not in ("SQL_COMMENT", "C_COMMENT")
+    ]
+    for place, (kind, word) in enumerate(tokens):
+        if kind == "SCONST" and word.startswith("$"):
+            tag = word[: word.index("$", 1) + 1]
+            yield from _names(word.removeprefix(tag).removesuffix(tag))
+        elif kind == "SCONST":
+            # a text may be dynamic SQL; a hint names public functions, and calls none
+            for name in re.findall(r"\bragdb_internal\.(\w+)", word):
+                yield "ragdb_internal", name
+        elif word in SCHEMAS and [t for _, t in tokens[place + 1 : place + 2]] == ["."]:
+            yield word, tokens[place + 2][1]
+
+
+def _defined(node: object, text: str) -> tuple[Name | None, str]:
+    """What a statement defines, and what kind of statement it is."""
+    name: Name | None = None
+    kind = "other"
+    match node:
+        case ast.CreateFunctionStmt():
+            schema, function = (part.sval for part in node.funcname)
+            name, kind = (schema, function), "function"
+        case ast.ViewStmt():
+            name, kind = (node.view.schemaname, node.view.relname), "view"
+        case ast.CompositeTypeStmt():
+            name, kind = (node.typevar.schemaname, node.typevar.relname), "type"
+        case ast.CommentStmt():
+            kind = "comment"
+    return name, kind
+
+
+def order(folder: Path = SQL) -> dict[str, str]:
+    """The files of sql/ in loading order, each with its sentence."""
+    lines = (folder / "ORDER").read_text("utf-8").splitlines()
+    words = (line.split(maxsplit=1) for line in lines if ".sql" in line.split(maxsplit=1)[:1][0])
+    return {w[0]: w[1] if len(w) > 1 else "" for w in words}
+
+
+def statements(file: str, text: str) -> Iterator[Statement]:
+    for part in parser.split(text, only_slices=True):
+        statement = text[part]
+        code = re.sub(r"\A(\s|--[^\n]*\n)+", "", statement)
+        line = text[: part.stop].count("\n") - code.rstrip().count("\n") + 1
+        node = parser.parse_sql(statement)[0].stmt
+        name, kind = _defined(node, statement)
+        yield Statement(file, line, code, name, kind)
+
+
+def problems(folder: Path = SQL) -> Iterator[str]:
+    """Every breach of a rule, as `file:line: what`."""
+    listed = order(folder)
+    found = {str(f.relative_to(folder)): f.read_text("utf-8") for f in folder.glob("*/*.sql")}
+    for file in sorted(set(found) ^ set(listed)):
+        yield f"sql/ORDER: {file} is listed and does not exist, or exists and is not listed"
+    all_of_it = [s for f in listed if f in found for s in statements(f, found[f])]
+    for file, sentence in listed.items():
+        if not re.fullmatch(r"[A-Z].*[.]", sentence):
+            yield f"sql/ORDER: {file} has no sentence"
+    floors = [FLOORS.index(file.split("/")[0]) for file in listed if file.split("/")[0] in FLOORS]
+    for upper, lower, file in zip(floors, floors[1:], list(listed)[1:], strict=False):
+        if lower < upper:
+            yield f"sql/ORDER: {file} stands below its floor"
+    for file, text in found.items():
+        yield from _measures(file, text)
+    yield from _calls(all_of_it, list(listed))
+    yield from _bodies(all_of_it)
+
+
+def _measures(file: str, text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    if len(lines) > FILE_LINES and file not in LONG_FILES:
+        yield f"{file}: {len(lines)} lines, over {FILE_LINES}"
+    for n, line in enumerate(lines, 1):
+        if len(line) > WIDTH:
+            yield f"{file}:{n}: {len(line)} columns, over {WIDTH}"
+        if line != line.rstrip() or "\t" in line:
+            yield f"{file}:{n}: a tab, or white space at the end"
+    if not text.startswith("--"):
+        yield f"{file}: no comment at its head says what it holds"
+
+
+def _calls(all_of_it: list[Statement], listed: list[str]) -> Iterator[str]:
+    home = {s.defines: s.file for s in all_of_it if s.defines}
+    for s in all_of_it:
+        for name in sorted(s.names & home.keys()):
+            if listed.index(home[name]) > listed.index(s.file):
+                yield f"{s.file}:{s.line}: {'.'.join(name)} stands below, in {home[name]}"
+        for name in sorted(s.names - home.keys()):
+            if name[0] == "ragdb_internal":
+                yield f"{s.file}:{s.line}: {'.'.join(name)} is defined nowhere"
+    used = {name for s in all_of_it for name in s.names if name != s.defines}
+    for s in all_of_it:
+        if s.defines and s.defines[0] == "ragdb_internal" and s.defines not in used:
+            yield f"{s.file}:{s.line}: {'.'.join(s.defines)} is called nowhere"
+
+
+def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
+    for s in all_of_it:
+        if s.defines is None:
+            continue
+        name = ".".join(s.defines)
+        if s.body_lines > BODY_LINES and name not in LONG_BODIES:
+            yield f"{s.file}:{s.line}: {name} has {s.body_lines} lines, over {BODY_LINES}"
+        if s.body_lines <= BODY_LINES and name in LONG_BODIES:
+            yield f"tools/lint_sql.py: {name} is on the list of long bodies and is not long"
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", s.defines[1]):
+            yield f"{s.file}:{s.line}: {name} is not a name in lower case"
+        if "language plpgsql" in s.text:
+            yield from _locals(s, name)
+
+
+def _locals(s: Statement, name: str) -> Iterator[str]:
+    """A local is v_x, so that it cannot be taken for a column or an argument."""
+    declared = re.search(r"\$(\w*)\$\s*declare\b(.*?)^begin\b", s.text, re.S | re.M)
+    for local in re.findall(r"^  (\w+) ", declared[2] if declared else "", re.M):
+        if not local.startswith("v_"):
+            yield f"{s.file}:{s.line}: {name} has a local {local}, not v_{local}"
+
+
+def main() -> None:
+    found = list(problems())
+    for problem in found:
+        print(problem)
+    print(f"sql/: {len(order())} files, {len(found)} problems")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
