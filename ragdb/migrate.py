@@ -156,7 +156,11 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     from sqlalchemy.pool import NullPool
 
     if environment.is_offline_mode():
-        raise NotReady("a script for the server is extension/ragdb--X.sql; --sql makes none", [])
+        raise NotReady(
+            "a migration looks at the database first, so --sql cannot write it as a script;"
+            " the extension is a script: `create extension ragdb`",
+            [],
+        )
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
     )
