@@ -58,8 +58,9 @@ def script() -> str:
         "  end if;"
     )
     parts = [HEAD.format(roles="\n".join(roles))]
-    parts += [f"\n---- migrations/versions/{n}.sql\n\n{t}" for n, t in migrate.revisions().items()]
-    parts += [f"\n---- sql/{name}\n\n{text}" for name, text in migrate.chapters().items()]
+    folders = {f"migrations/versions/{name}": texts for name, texts in migrate.revisions().items()}
+    for folder, texts in (folders | {"sql": migrate.chapters()}).items():
+        parts += [f"\n---- {folder}/{name}\n\n{text}" for name, text in texts.items()]
     parts += [f"\ncomment on schema ragdb is '{migrate.stamp()}';\n", TAIL]
     return "".join(parts)
 

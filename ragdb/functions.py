@@ -462,6 +462,7 @@ class EvalRuns:
     top_k: int
     min_score: float
     embedding_model: str | None
+    reranker: str | None
     ranking_hash: str
     semantics_version: int
     label: str | None
@@ -478,7 +479,6 @@ class EvalRuns:
     reasons: list[str]
     elapsed_ms: float
     caller: str
-    reranker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -992,9 +992,9 @@ class RetrievalTraces:
     caller: str
     otel_trace_id: str | None
     otel_span_id: str | None
+    ranking: Any
     trace_hash: bytes
     trace_mac: bytes | None
-    ranking: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -18,6 +17,8 @@ from psycopg import sql
 import ragdb
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from alembic.runtime.environment import EnvironmentContext
 
 Connection = psycopg.Connection[Any]
@@ -80,18 +81,25 @@ def chapters() -> dict[str, str]:
 
 
 @cache
-def revisions() -> dict[str, str]:
-    """The text of every revision of migrations/, in order."""
-    found = [f for f in files("ragdb.migrations.versions").iterdir() if f.name.endswith(".sql")]
-    return {f.name[:-4]: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
+def revisions() -> dict[str, dict[str, str]]:
+    """The files of every revision of migrations/ and their text, in loading order."""
+    found = [f for f in files("ragdb.migrations.versions").iterdir() if f.is_dir()]
+    scripts = {f.name: _scripts(f) for f in sorted(found, key=lambda f: f.name)}
+    return {name: texts for name, texts in scripts.items() if texts}
+
+
+def _scripts(folder: Traversable) -> dict[str, str]:
+    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    return {f.name: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
 
 
 @cache
 def stamp() -> str:
     """The comment on schema ragdb: the version, and a hash of all that was loaded."""
     loaded = hashlib.sha256()
-    for name, text in [*revisions().items(), *chapters().items()]:
-        loaded.update(f"{name}\0{text}\0".encode())
+    for texts in [*revisions().values(), chapters()]:
+        for name, text in texts.items():
+            loaded.update(f"{name}\0{text}\0".encode())
     return (
         f"RAG database: corpora, retrieval, slices, traces, contracts."
         f" ragdb {ragdb.__version__}, source {loaded.hexdigest()[:16]}"
@@ -151,7 +159,11 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     from sqlalchemy.pool import NullPool
 
     if environment.is_offline_mode():
-        raise NotReady("a script for the server is extension/ragdb--X.sql; --sql makes none", [])
+        raise NotReady(
+            "a migration looks at the database first, so --sql cannot write it as a script;"
+            " the extension is a script: `create extension ragdb`",
+            [],
+        )
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
     )
@@ -179,12 +191,12 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         load_code(connection)
 
 
-def run_script(file: str) -> None:
-    """Run the .sql file beside a revision."""
+def run_script(revision: str) -> None:
+    """Run every file in the folder of a revision."""
     from alembic import op
 
     connection: Any = op.get_bind().connection.driver_connection
-    connection.execute(Path(file).with_suffix(".sql").read_text("utf-8"))
+    _run(connection, f"migrations/versions/{revision}", revisions()[revision])
 
 
 # ---- the steps ----------------------------------------------------------------------------------
@@ -220,13 +232,17 @@ def rights(connection: Connection) -> tuple[str, str | None]:
 
 def load_code(connection: Connection) -> None:
     """Run every file of sql/ and stamp the schema."""
-    for name, text in chapters().items():
+    _run(connection, "sql", chapters())
+    connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
+
+
+def _run(connection: Connection, folder: str, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
         try:
             connection.execute(text)
         except psycopg.Error as error:
-            error.add_note(f"while loading sql/{name}")
+            error.add_note(f"while loading {folder}/{name}")
             raise
-    connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 
 # What sql/ owns: functions, views, composite types and triggers.

@@ -124,18 +124,18 @@ corpora = Table(
     Column("record_query_text", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("version_xid", XID8),
+    Column("import_xid", XID8),
     Column("documents", Integer, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("lexeme_count", BigInteger, nullable=False),
     Column("token_count", BigInteger, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
+    Column("languages", JSONB, nullable=False),
     Column("next_doc_no", Integer, nullable=False),
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
-    Column("import_xid", XID8),
-    Column("languages", JSONB, nullable=False),
     UniqueConstraint(
         "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
     ),
@@ -178,6 +178,7 @@ eval_runs = Table(
     Column("top_k", Integer, nullable=False),
     Column("min_score", Double, nullable=False),
     Column("embedding_model", Text),
+    Column("reranker", Text),
     Column("ranking_hash", Text, nullable=False),
     Column("semantics_version", Integer, nullable=False),
     Column("label", Text),
@@ -194,7 +195,6 @@ eval_runs = Table(
     Column("reasons", ARRAY(Text), nullable=False),
     Column("elapsed_ms", Double, nullable=False),
     Column("caller", Text, nullable=False),
-    Column("reranker", Text),
 )
 
 event_clock = Table(
@@ -437,9 +437,9 @@ retrieval_traces = Table(
     Column("caller", Text, nullable=False),
     Column("otel_trace_id", Text),
     Column("otel_span_id", Text),
+    Column("ranking", JSONB),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
-    Column("ranking", JSONB),
 )
 
 settings = Table(
@@ -603,11 +603,11 @@ embedding_spaces = Table(
     Column("state", Text, nullable=False),
     Column("m", Integer, nullable=False),
     Column("ef_construction", Integer, nullable=False),
+    Column("ef_search", Integer, nullable=False),
     Column("is_indexed", Boolean, nullable=False),
     Column("queued_to", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("current_since", DateTime(timezone=True)),
-    Column("ef_search", Integer, nullable=False),
     UniqueConstraint(
         "corpus_id", "embedder_id", name="embedding_spaces_embedder_is_unique_per_corpus"
     ),

@@ -44,8 +44,8 @@ same arguments in the same order.
 TABLES_INTRO = """
 ## Tables
 
-Tables are granted to nobody: functions read and write them. They are described here for those who
-own the database.
+Tables are granted to nobody: functions read and write them. The description of a table names the
+functions and views through which others read it.
 """
 
 VIEWS_INTRO = """

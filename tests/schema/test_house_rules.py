@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Connection
 
-SQL = Path(__file__).resolve().parents[2] / "sql"
+ROOT = Path(__file__).resolve().parents[2]
+SQL = ROOT / "sql"
+RELEASE = ROOT / "migrations/versions/0001_first_release"
 
 
 def broken_by(db: Connection, rule: str) -> str:
@@ -52,6 +55,25 @@ RULES = {
           and d.description !~ '^[A-Z].*[.]$'
         or d.objoid in (select oid from pg_class where relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace))
           and d.description !~ '[.]$'""",
+    "what a table says it is read through is there and can be read": """
+      select c.relname || ': ' || r.name
+      from pg_class c cross join lateral regexp_matches(
+          substring(obj_description(c.oid, 'pg_class') from ' through (.*)[.]$'),
+          '(?:ragdb|bi)[.][a-z0-9_]+', 'g') m (names)
+        cross join lateral unnest(m.names) r (name)
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')
+        and not exists (select from pg_proc p
+          where p.pronamespace = split_part(r.name, '.', 1)::regnamespace and p.proname = split_part(r.name, '.', 2)
+            and has_function_privilege('ragdb_admin', p.oid, 'execute'))
+        and not coalesce(has_table_privilege('ragdb_admin', to_regclass(r.name), 'select'), false)""",
+    "a table that a view of bi shows says so": """
+      select distinct c.relname || ': ' || v.oid::regclass
+      from pg_class v join pg_rewrite w on w.ev_class = v.oid
+        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+        join pg_class c on c.oid = d.refobjid
+      where v.relnamespace = 'bi'::regnamespace and v.relkind = 'v' and c.relkind in ('r', 'p')
+        and c.relnamespace = 'ragdb'::regnamespace
+        and obj_description(c.oid, 'pg_class') !~ ' through .*[.]$'""",
     "every object belongs to ragdb_owner": """
       select p.oid::regprocedure::text from pg_proc p
         where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proowner <> 'ragdb_owner'::regrole
@@ -171,6 +193,8 @@ BREACHES = {
     "every table, view and type has a comment": "create table ragdb.t (x int)",
     "every column of a table or view has a comment": "create table ragdb.t (x int)",
     "a comment ends as a sentence, a function's begins as one": "comment on table ragdb.chunks is 'no capital, no full stop'",
+    "what a table says it is read through is there and can be read": "comment on table ragdb.chunks is 'Text. Read it through ragdb.get_chunk and ragdb.no_such.'",
+    "a table that a view of bi shows says so": "comment on table ragdb.evidence_gates is 'Verdicts.'",
     "every object belongs to ragdb_owner": "reset role; create table ragdb.t (x int)",
     "a function's path is pinned or its body bound": "create function ragdb.f() returns int language sql as 'select 1'",
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
@@ -199,11 +223,58 @@ def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
     assert broken_by(any_db, rule) != ""
 
 
+def statements() -> list[tuple[str, str, str]]:
+    """Of the first release, in order: the file, the first words, and the table that it is about."""
+    found = []
+    for file in sorted(RELEASE.glob("*.sql")):
+        text = re.sub(r"^ *--.*\n", "", file.read_text(), flags=re.M)
+        for statement in re.split(r";\n\s*", text.strip() + "\n")[:-1]:
+            about = re.search(r"ragdb\.(\w+)", statement)
+            found.append((file.name, " ".join(statement.split()[:2]), about[1] if about else ""))
+    return found
+
+
+def test_a_table_is_read_in_one_place() -> None:
+    """It is made, and right below it have their place its settings, indexes and comments."""
+    place: list[tuple[str, str]] = []
+    for file, kind, table in statements():
+        if kind == "create table":
+            place.append((file, table))
+        assert place[-1:] == [(file, table)], f"{file}: {kind} {table}"
+    assert len(place) == len({table for _, table in place}) > 50
+
+
+def test_only_the_migration_describes_tables(any_db: Connection) -> None:
+    made = {table for _, kind, table in statements() if kind == "create table"}
+    found = any_db.execute(
+        "select relname from pg_class where relnamespace = 'ragdb'::regnamespace"
+        " and relkind in ('r', 'p') and not relispartition and relname <> 'alembic_version'"
+    )
+    assert made == {name for (name,) in found}
+    described = {
+        f"{file.name}: {table}"
+        for file in SQL.rglob("*.sql")
+        for table in re.findall(
+            r"^ *(?:comment on (?:table|column)|create table|alter table) ragdb\.(\w+)(?!.*trigger)",
+            file.read_text(),
+            re.M,
+        )
+        if table in made
+    }
+    assert described == set()
+
+
+def test_a_file_of_tables_has_at_most_250_lines() -> None:
+    files = sorted(RELEASE.glob("*.sql"))
+    assert files
+    assert {f.name: n for f in files if (n := len(f.read_text().splitlines())) > 250} == {}
+
+
 def test_sql_keeps_within_100_columns() -> None:
-    files = sorted(SQL.glob("*/*.sql"))
+    files = [*sorted(SQL.glob("*/*.sql")), *sorted(RELEASE.glob("*.sql"))]
     assert files
     too_long = [
-        f"{file.relative_to(SQL)}:{n}"
+        f"{file.parent.name}/{file.name}:{n}"
         for file in files
         for n, line in enumerate(file.read_text().splitlines(), 1)
         if len(line) > 100

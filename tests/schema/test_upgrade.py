@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from ragdb import migrate
 from tests.conftest import Login, Server
+from tests.schema.conftest import ROOT
 from tests.schema.facts import facts
 
 MIGRATE = "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])"
@@ -76,6 +82,112 @@ def test_rows_survive_an_upgrade(any_clone: str) -> None:
     migrate.migrate(any_clone, force=True)
     with psycopg.connect(any_clone) as connection:
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
+
+
+CACHED = (migrate.revisions, migrate.stamp)
+NEXT = """
+from ragdb.migrate import run_script
+
+revision = "0002_next"
+down_revision = "0001_first_release"
+
+
+def upgrade() -> None:
+    run_script(revision)
+"""
+
+
+@pytest.fixture
+def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a second revision, which the package has from now on."""
+    root = Path(str(files("ragdb.migrations")))
+    copy = Path(shutil.copytree(root, tmp_path / "migrations"))
+    folder = copy / "versions/0002_next"
+    folder.mkdir()
+    folder.with_suffix(".py").write_text(NEXT)
+    found = {"ragdb.migrations": copy, "ragdb.migrations.versions": copy / "versions"}
+    monkeypatch.setattr(migrate, "files", lambda package: found.get(package) or files(package))
+    for cached in CACHED:
+        cached.cache_clear()
+    yield folder
+    for cached in CACHED:
+        cached.cache_clear()
+
+
+def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are(
+    any_clone: str, next_release: Path
+) -> None:
+    # bound bodies read the column: they are dropped first and loaded after
+    (next_release / "10_one.sql").write_text("alter table ragdb.chunks alter page type bigint;")
+    (next_release / "20_two.sql").write_text(
+        "create table ragdb.runs as select name from ragdb.corpora;"
+    )
+    executes(any_clone, "select ragdb.create_corpus('docs')")
+    assert migrate.migrate(any_clone)
+    assert not migrate.migrate(any_clone)
+    assert migrate.migrate(any_clone, force=True)  # the table would be there twice
+    with psycopg.connect(any_clone) as connection:
+        assert connection.execute("select name from ragdb.runs").fetchall() == [("docs",)]
+        assert connection.execute("select version_num from ragdb.alembic_version").fetchall() == [
+            ("0002_next",)
+        ]
+        assert migrate.is_current(connection)
+        assert migrate.unknown_revision(connection) is None
+
+
+def test_a_revision_that_fails_names_its_file_and_changes_nothing(
+    any_clone: str, next_release: Path
+) -> None:
+    (next_release / "10_one.sql").write_text("create table ragdb.runs (x int);")
+    (next_release / "20_two.sql").write_text("alter table ragdb.none add x int;")
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+    with pytest.raises(psycopg.errors.UndefinedTable) as failed:
+        migrate.migrate(any_clone)
+    assert failed.value.__notes__ == ["while loading migrations/versions/0002_next/20_two.sql"]
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(any_clone: str) -> None:
+    executes(any_clone, "update ragdb.alembic_version set version_num = '0002_next'")
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+        assert migrate.unknown_revision(connection) == "0002_next"
+    with pytest.raises(migrate.NotReady, match="does not know its revision 0002_next"):
+        migrate.migrate(any_clone, force=True)
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("downgrade -1", "ragdb only goes up; to go back, restore a backup"),
+        ("downgrade head:base --sql", "ragdb only goes up; to go back, restore a backup"),
+        ("check", "which alembic cannot compare with a database; `ragdb doctor` checks a database"),
+        ("upgrade head --sql", "--sql cannot write it as a script; the extension is a script"),
+        ("upgrade head", "functions and views of ragdb, and these depend on them"),
+    ],
+)
+def test_alembic_answers_what_ragdb_does_not_do_with_a_sentence(
+    clone: str, arguments: str, sentence: str
+) -> None:
+    executes(clone, "create view mine as select * from ragdb.error_codes()")
+    with psycopg.connect(clone) as connection:
+        before = facts(connection)
+    done = subprocess.run(
+        [sys.executable, "-m", "alembic", *arguments.split()],
+        cwd=ROOT,
+        env=os.environ | {"RAGDB_DATABASE_URL": clone},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert sentence in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr
+    with psycopg.connect(clone) as connection:
+        assert facts(connection) == before
 
 
 def test_a_plain_login_that_may_be_the_owner_migrates(any_version: Server, login: Login) -> None:

@@ -1,0 +1,86 @@
+-- Corpora, and who may do what with them.
+
+create table ragdb.corpora (
+  corpus_id integer constraint corpora_id_is_unique primary key,
+  name text collate "C" not null
+    constraint corpora_name_is_a_slug check (name ~ '^[a-z0-9-]{1,64}$'),
+  personal_of text collate "C",
+  title text,
+  text_config text collate "C" not null,
+  k1 float8 not null constraint corpora_k1_is_in_range check (k1 between 0 and 10),
+  b float8 not null constraint corpora_b_is_in_range check (b between 0 and 1),
+  pivot float8 not null constraint corpora_pivot_is_positive check (pivot > 0),
+  record_query_text text not null default 'full'
+    constraint corpora_record_query_text_is_known
+      check (record_query_text in ('full', 'hash', 'none')),
+  version bigint not null default 0,
+  version_xid xid8,
+  import_xid xid8,
+  documents integer not null default 0,
+  chunks integer not null default 0,
+  lexeme_count bigint not null default 0,
+  token_count bigint not null default 0,
+  size_bytes bigint not null default 0,
+  languages jsonb not null default '{}'
+    constraint corpora_languages_are_counts check (jsonb_typeof(languages) = 'object'),
+  next_doc_no integer not null default 1,
+  next_chunk_no integer not null default 1,
+  next_term_id integer not null default 1,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint corpora_name_is_unique unique nulls not distinct (name, personal_of),
+  constraint corpora_personal_has_a_role check ((name = 'personal') = (personal_of is not null))
+);
+comment on table ragdb.corpora is
+  'Named sets of documents, how each is searched, and their exact counters. Whoever writes to a '
+  'corpus locks its row. Read it through ragdb.list_corpora, ragdb.corpus_info and bi.dim_corpus.';
+comment on column ragdb.corpora.corpus_id is
+  'Number of the corpus. It is never given out again, so old traces stay with their corpus.';
+comment on column ragdb.corpora.name is 'Name: 1 to 64 of a-z, 0-9 and -.';
+comment on column ragdb.corpora.personal_of is
+  'Role that the corpus "personal" belongs to; null for a corpus that roles may share.';
+comment on column ragdb.corpora.title is 'Title for people.';
+comment on column ragdb.corpora.text_config is
+  'Text configuration of pg_catalog that turns its texts and queries into lexemes.';
+comment on column ragdb.corpora.k1 is 'BM25 saturation of term frequency, 0 to 10.';
+comment on column ragdb.corpora.b is 'BM25 weight of length, 0 to 1.';
+comment on column ragdb.corpora.pivot is
+  'Length in lexemes at which BM25 neither rewards nor punishes. It stays until '
+  'ragdb.optimize_corpus.';
+comment on column ragdb.corpora.record_query_text is
+  'What traces keep of a query: full, hash or none.';
+comment on column ragdb.corpora.version is
+  'Number that every transaction that writes to the corpus raises once.';
+comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
+comment on column ragdb.corpora.import_xid is
+  'Transaction that is importing the corpus; null when none is.';
+comment on column ragdb.corpora.documents is 'Number of documents of the corpus.';
+comment on column ragdb.corpora.chunks is 'Number of chunks of the corpus: N of BM25.';
+comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
+comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
+comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
+comment on column ragdb.corpora.languages is
+  'Number of documents by language, an object of counts over 0. Documents without a language are '
+  'not counted.';
+comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
+comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
+comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
+comment on column ragdb.corpora.created_at is 'When the corpus was created.';
+comment on column ragdb.corpora.updated_at is
+  'Start of the transaction that wrote to the corpus last.';
+
+create table ragdb.corpus_grants (
+  corpus_id integer not null
+    constraint corpus_grants_corpus_exists references ragdb.corpora on delete cascade,
+  role text collate "C" not null,
+  privilege text not null
+    constraint corpus_grants_privilege_is_known check (privilege in ('read', 'write', 'admin')),
+  constraint corpus_grants_role_is_unique_per_corpus primary key (corpus_id, role)
+);
+comment on table ragdb.corpus_grants is
+  'Rights of roles to a corpus. A corpus without a row here is open to ragdb_reader and '
+  'ragdb_writer. The caller reads its own right through ragdb.corpus_info.';
+comment on column ragdb.corpus_grants.corpus_id is 'The corpus.';
+comment on column ragdb.corpus_grants.role is 'Database role. Its members have the right too.';
+comment on column ragdb.corpus_grants.privilege is
+  'The right: read, write (may read too) or admin (may write too).';

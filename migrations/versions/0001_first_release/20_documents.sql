@@ -1,0 +1,196 @@
+-- Documents, their bytes and sources, their chunks, and the events that tell of them.
+
+create table ragdb.blobs (
+  cid text collate "C" constraint blobs_cid_is_unique primary key,
+  -- file bytes are mostly compressed already: out of line and untouched
+  bytes bytea storage external not null,
+  media_type text not null,
+  size bigint not null
+);
+comment on table ragdb.blobs is
+  'Original bytes of documents, kept once for all corpora. Read it through ragdb.get_blob.';
+comment on column ragdb.blobs.cid is
+  'sha256: and the SHA-256 of the bytes in hex. It equals the doc_cid of the document.';
+comment on column ragdb.blobs.bytes is 'The bytes.';
+comment on column ragdb.blobs.media_type is 'Media type of the bytes.';
+comment on column ragdb.blobs.size is 'Number of bytes.';
+
+create table ragdb.documents (
+  corpus_id integer not null
+    constraint documents_corpus_exists references ragdb.corpora on delete cascade,
+  doc_no integer not null,
+  doc_cid text collate "C" not null
+    constraint documents_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
+  title text,
+  language text,
+  media_type text not null,
+  metadata jsonb not null default '{}'
+    constraint documents_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
+  chunking jsonb not null,
+  external_id text collate "C",
+  source_name text collate "C" not null,
+  source text collate "C" not null,
+  size_bytes bigint not null,
+  pages integer,
+  chunks integer not null,
+  tokens bigint not null,
+  event_id uuid not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint documents_number_is_unique_per_corpus primary key (corpus_id, doc_no),
+  constraint documents_cid_is_unique_per_corpus unique (corpus_id, doc_cid)
+);
+-- Statistics of a corpus that is new since the last analyze say that it has no rows. Then any
+-- index that begins with corpus_id looks as good as the right one: 10,000 lookups scanned the
+-- corpus each. Without statistics of that column the planner takes a corpus for a two-hundredth of
+-- the table, and a unique key for one row.
+alter table ragdb.documents alter corpus_id set statistics 0;
+create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_path_ops);
+create index documents_by_source on ragdb.documents (corpus_id, source);
+comment on table ragdb.documents is
+  'One file, page or record of a corpus, however many places it is found at. Read it through '
+  'ragdb.list_documents, ragdb.get_document and bi.dim_source.';
+comment on column ragdb.documents.corpus_id is 'The corpus.';
+comment on column ragdb.documents.doc_no is 'Number of the document in its corpus.';
+comment on column ragdb.documents.doc_cid is
+  'Identity: sha256: and the SHA-256 of its bytes in hex.';
+comment on column ragdb.documents.title is
+  'Title of the document. It is searched with every chunk.';
+comment on column ragdb.documents.language is
+  'Language code. Without one, the language of the corpus''s text configuration.';
+comment on column ragdb.documents.media_type is 'Media type of the bytes.';
+comment on column ragdb.documents.metadata is 'Metadata that filters test.';
+comment on column ragdb.documents.chunking is
+  'How the text was cut: {"chunker", "strategy", "max_tokens", "overlap", "unit"}.';
+comment on column ragdb.documents.external_id is
+  'Id that the caller gave: "id" in front matter, "_id" in JSONL. Chunks are named after it.';
+comment on column ragdb.documents.source_name is
+  'Source of the contract that the first source of the document came from; empty without one.';
+comment on column ragdb.documents.source is
+  'First of its sources in byte order. Without an external id, chunks are named after it.';
+comment on column ragdb.documents.size_bytes is 'Number of bytes of the original.';
+comment on column ragdb.documents.pages is 'Number of pages; null for a document without pages.';
+comment on column ragdb.documents.chunks is 'Number of chunks of the document.';
+comment on column ragdb.documents.tokens is 'Tokens of its chunks.';
+comment on column ragdb.documents.event_id is 'Event of its last change.';
+comment on column ragdb.documents.created_at is 'When the document was put first.';
+comment on column ragdb.documents.updated_at is 'When the document was changed last.';
+
+create table ragdb.document_sources (
+  corpus_id integer not null,
+  uri text collate "C" not null,
+  doc_no integer not null,
+  source_name text collate "C" not null default '',
+  etag text,
+  seen_at timestamptz not null,
+  constraint document_sources_uri_is_unique_per_corpus primary key (corpus_id, uri),
+  constraint document_sources_document_exists foreign key (corpus_id, doc_no)
+    references ragdb.documents on delete cascade
+);
+-- as for ragdb.documents
+alter table ragdb.document_sources alter corpus_id set statistics 0;
+create index document_sources_by_document on ragdb.document_sources (corpus_id, doc_no);
+comment on table ragdb.document_sources is
+  'Where documents were found. A document is deleted with its last source. Read it through '
+  'ragdb.get_source and ragdb.list_documents.';
+comment on column ragdb.document_sources.corpus_id is 'The corpus.';
+comment on column ragdb.document_sources.uri is
+  'Path, URL, or file and record ("corpus.jsonl#17").';
+comment on column ragdb.document_sources.doc_no is 'The document found there.';
+comment on column ragdb.document_sources.source_name is
+  'Name of the contract''s source; empty without one.';
+comment on column ragdb.document_sources.etag is 'Version that the store gave the object.';
+comment on column ragdb.document_sources.seen_at is 'When this document was first found there.';
+
+create table ragdb.chunks (
+  corpus_id integer not null,
+  chunk_no integer not null,
+  doc_no integer not null,
+  ordinal integer not null,
+  chunk_id text collate "C" not null,
+  source text collate "C" not null,
+  heading text[] not null default '{}',
+  page integer,
+  start_offset integer not null,
+  end_offset integer not null,
+  token_count integer not null,
+  content_hash bytea not null,
+  citation jsonb,
+  text text not null,
+  -- includes the id: of every neighbour a slice reads the id and nothing else
+  constraint chunks_number_is_unique_per_corpus
+    primary key (corpus_id, chunk_no) include (chunk_id),
+  constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
+  constraint chunks_ordinal_is_unique_per_document
+    unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
+  constraint chunks_document_exists foreign key (corpus_id, doc_no)
+    references ragdb.documents on delete cascade,
+  constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset)
+);
+-- as for ragdb.documents
+alter table ragdb.chunks alter corpus_id set statistics 0;
+comment on table ragdb.chunks is
+  'The unit of retrieval: a range of a document''s text. Read it through ragdb.document_chunks and '
+  'ragdb.get_chunk.';
+comment on column ragdb.chunks.corpus_id is 'The corpus.';
+comment on column ragdb.chunks.chunk_no is
+  'Number of the chunk in its corpus. The chunk keeps it when chunks around it change.';
+comment on column ragdb.chunks.doc_no is 'The document.';
+comment on column ragdb.chunks.ordinal is 'Position in the document, from 0.';
+comment on column ragdb.chunks.chunk_id is
+  'Identity. The same text at the same source has the same id in every database.';
+comment on column ragdb.chunks.source is 'Source of the document, for display.';
+comment on column ragdb.chunks.heading is
+  'Headings above the start of the chunk, outermost first. They are searched with it.';
+comment on column ragdb.chunks.page is 'Page on which the chunk starts, from 1.';
+comment on column ragdb.chunks.start_offset is 'First character in the document''s text, from 0.';
+comment on column ragdb.chunks.end_offset is 'Character after its last.';
+comment on column ragdb.chunks.token_count is 'Tokens of its text.';
+comment on column ragdb.chunks.content_hash is
+  'SHA-256 of its text in UTF-8, with CRLF and CR as LF and outer white space trimmed.';
+comment on column ragdb.chunks.citation is
+  'What a citation of the chunk contains; null means {"uri": source}.';
+comment on column ragdb.chunks.text is 'Text of the chunk.';
+
+create table ragdb.event_clock (
+  id boolean constraint event_clock_has_one_row primary key
+    constraint event_clock_row_is_true check (id),
+  lamport bigint not null,
+  at timestamptz not null
+);
+comment on table ragdb.event_clock is
+  'The clock of events, a single row. Whoever writes an event locks it, so events are seen in '
+  'order.';
+comment on column ragdb.event_clock.id is 'Always true.';
+comment on column ragdb.event_clock.lamport is 'Tick of the last event.';
+comment on column ragdb.event_clock.at is
+  'Time in the last event''s id. It never goes back, even when the machine''s clock does.';
+
+create table ragdb.events (
+  lamport bigint constraint events_lamport_is_unique primary key,
+  event_id uuid not null constraint events_id_is_unique unique,
+  kind text not null,
+  created_at timestamptz not null,
+  author text not null,
+  corpus_id integer not null,
+  corpus text not null,
+  doc_cid text not null,
+  title text,
+  language text,
+  chunks integer not null
+);
+comment on table ragdb.events is
+  'What happened to documents, for consumers that poll. Read it through ragdb.events_after and '
+  'ragdb.event_envelopes.';
+comment on column ragdb.events.lamport is
+  'Tick. A reader who has seen one tick has seen all ticks before it.';
+comment on column ragdb.events.event_id is 'UUID of version 7, in the order of the ticks.';
+comment on column ragdb.events.kind is 'Kind of event: rag.document.ingested.';
+comment on column ragdb.events.created_at is 'Time of the wall clock.';
+comment on column ragdb.events.author is 'Role that made the change.';
+comment on column ragdb.events.corpus_id is 'The corpus.';
+comment on column ragdb.events.corpus is 'Name of the corpus.';
+comment on column ragdb.events.doc_cid is 'The document.';
+comment on column ragdb.events.title is 'Title of the document at that time.';
+comment on column ragdb.events.language is 'Language of the document at that time.';
+comment on column ragdb.events.chunks is 'Number of chunks of the document at that time.';

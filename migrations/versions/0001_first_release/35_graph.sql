@@ -1,0 +1,95 @@
+-- The graph between chunks: edges, links as written, and turns of conversations.
+
+create table ragdb.edges (
+  corpus_id integer not null,
+  parent_no integer not null,
+  child_no integer not null,
+  edge_type text collate "C" not null
+    constraint edges_type_is_known check (edge_type in ('reply', 'branch', 'reference', 'default')),
+  -- kept here so that the best children of a hub are one index range
+  child_salience real not null default 0.5,
+  constraint edges_are_unique primary key (corpus_id, parent_no, child_no, edge_type),
+  constraint edges_join_two_chunks check (parent_no <> child_no),
+  constraint edges_parent_exists foreign key (corpus_id, parent_no)
+    references ragdb.chunks on delete cascade,
+  constraint edges_child_exists foreign key (corpus_id, child_no)
+    references ragdb.chunks on delete cascade
+);
+-- as for ragdb.documents
+alter table ragdb.edges alter corpus_id set statistics 0;
+create index edges_by_salience on ragdb.edges (corpus_id, parent_no, child_salience desc, child_no);
+create index edges_by_child on ragdb.edges (corpus_id, child_no, parent_no);
+comment on table ragdb.edges is 'Typed links between chunks.';
+comment on column ragdb.edges.corpus_id is 'The corpus.';
+comment on column ragdb.edges.parent_no is 'Chunk that the edge leaves.';
+comment on column ragdb.edges.child_no is 'Chunk that the edge points to.';
+comment on column ragdb.edges.edge_type is
+  'default: next chunk; branch: chunk of the section, or head of a section below; reference: '
+  'hyperlink; reply: answer in a conversation.';
+comment on column ragdb.edges.child_salience is 'Salience of the child, 0 to 1.';
+
+create table ragdb.document_links (
+  corpus_id integer not null,
+  chunk_no integer not null,
+  target text collate "C" not null,
+  constraint document_links_are_unique primary key (corpus_id, chunk_no, target),
+  constraint document_links_chunk_exists foreign key (corpus_id, chunk_no)
+    references ragdb.chunks on delete cascade
+);
+-- as for ragdb.documents
+alter table ragdb.document_links alter corpus_id set statistics 0;
+create index document_links_by_target on ragdb.document_links (corpus_id, target);
+comment on table ragdb.document_links is
+  'Hyperlinks of chunks, as written. A link whose target is in the corpus is an edge too.';
+comment on column ragdb.document_links.corpus_id is 'The corpus.';
+comment on column ragdb.document_links.chunk_no is 'Chunk that contains the link.';
+comment on column ragdb.document_links.target is
+  'Path or URL that the link leads to, without fragment.';
+
+create table ragdb.turns (
+  corpus_id integer not null,
+  chunk_no integer not null,
+  session_id text collate "C" not null,
+  role text not null
+    constraint turns_role_is_known check (role in ('user', 'assistant', 'system', 'tool')),
+  phase text not null constraint turns_phase_is_known
+    check (phase in ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis')),
+  salience real not null constraint turns_salience_is_a_share check (salience between 0 and 1),
+  depth integer not null constraint turns_depth_is_not_negative check (depth >= 0),
+  sibling_order integer not null
+    constraint turns_sibling_order_is_not_negative check (sibling_order >= 0),
+  homogeneity real not null
+    constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
+  temporal real not null constraint turns_temporal_is_a_share check (temporal between 0 and 1),
+  complexity real not null constraint turns_complexity_is_not_negative check (complexity >= 0),
+  given jsonb not null default '{}',
+  created_at timestamptz not null,
+  constraint turns_are_unique primary key (corpus_id, chunk_no) include (phase, salience),
+  constraint turns_chunk_exists foreign key (corpus_id, chunk_no)
+    references ragdb.chunks on delete cascade
+);
+create index turns_by_session on ragdb.turns (corpus_id, session_id, created_at);
+create index turns_by_time on ragdb.turns (corpus_id, created_at);
+comment on table ragdb.turns is
+  'What a chunk that is one message of a conversation has besides its text. Read it through '
+  'ragdb.get_turn.';
+comment on column ragdb.turns.corpus_id is 'The corpus.';
+comment on column ragdb.turns.chunk_no is 'The chunk. Its id is the message''s UUID.';
+comment on column ragdb.turns.session_id is 'The conversation.';
+comment on column ragdb.turns.role is 'Who speaks: user, assistant, system or tool.';
+comment on column ragdb.turns.phase is
+  'exploration, debugging, planning, consolidation or synthesis; derived unless given.';
+comment on column ragdb.turns.salience is
+  'How much the turn matters, 0 to 1; derived unless given.';
+comment on column ragdb.turns.depth is
+  'Steps from the root of its tree along replies and branches.';
+comment on column ragdb.turns.sibling_order is
+  'Position among the answers to the same turn by time, from 0.';
+comment on column ragdb.turns.homogeneity is
+  'Cosine similarity to the parent, 0 to 1; 1 at a root, 0.5 until embedded.';
+comment on column ragdb.turns.temporal is 'Position in the time span of the session, 0 to 1.';
+comment on column ragdb.turns.complexity is 'Number of parts: the text, code blocks and images.';
+comment on column ragdb.turns.given is
+  'What the conversation gave of phase, salience and feedback.';
+comment on column ragdb.turns.created_at is
+  'When it was said. Turns without a time count seconds of 1970 in the order of the file.';

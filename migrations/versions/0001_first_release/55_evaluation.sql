@@ -1,0 +1,58 @@
+-- What evals ask, and what they should find.
+
+create table ragdb.eval_cases (
+  corpus_id integer not null
+    constraint eval_cases_corpus_exists references ragdb.corpora on delete cascade,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  name text collate "C" not null,
+  ordinal integer not null,
+  query text not null constraint eval_cases_query_has_words check (query ~ '\S'),
+  tags text[] not null,
+  constraint eval_cases_name_is_unique_per_eval primary key (corpus_id, rag, eval, name)
+);
+comment on table ragdb.eval_cases is
+  'Cases of an eval that were imported from files, beside those that its contract declares.';
+comment on column ragdb.eval_cases.corpus_id is 'Corpus of the rag.';
+comment on column ragdb.eval_cases.rag is 'The rag.';
+comment on column ragdb.eval_cases.eval is 'The eval.';
+comment on column ragdb.eval_cases.name is 'Name of the case: the id of its query.';
+comment on column ragdb.eval_cases.ordinal is 'Place in the file, from 1.';
+comment on column ragdb.eval_cases.query is 'The query.';
+comment on column ragdb.eval_cases.tags is 'Tags by which a run can select the case.';
+
+create table ragdb.eval_labels (
+  corpus_id integer not null,
+  rag text collate "C" not null,
+  eval text collate "C" not null,
+  name text collate "C" not null,
+  label_no integer not null,
+  source text collate "C" not null,
+  start_offset integer,
+  end_offset integer,
+  grade integer not null,
+  span_hash bytea,
+  constraint eval_labels_are_unique_per_case primary key (corpus_id, rag, eval, name, label_no),
+  constraint eval_labels_case_exists foreign key (corpus_id, rag, eval, name)
+    references ragdb.eval_cases on delete cascade,
+  constraint eval_labels_span_is_a_range
+    check ((start_offset is null) = (end_offset is null)
+      and 0 <= start_offset and start_offset < end_offset),
+  constraint eval_labels_span_has_a_hash check ((start_offset is null) = (span_hash is null))
+);
+comment on table ragdb.eval_labels is
+  'What a case should find: a document, or a span of one. A label stays valid when the document is '
+  'cut into other chunks.';
+comment on column ragdb.eval_labels.corpus_id is 'Corpus of the case.';
+comment on column ragdb.eval_labels.rag is 'Rag of the case.';
+comment on column ragdb.eval_labels.eval is 'Eval of the case.';
+comment on column ragdb.eval_labels.name is 'The case.';
+comment on column ragdb.eval_labels.label_no is 'Number of the label in its case, from 1.';
+comment on column ragdb.eval_labels.source is 'URI or external id of the document.';
+comment on column ragdb.eval_labels.start_offset is
+  'First character of the span, from 0; null for the whole document.';
+comment on column ragdb.eval_labels.end_offset is 'Character after the span.';
+comment on column ragdb.eval_labels.grade is
+  'How relevant the document or span is. A grade of 0 or less means: judged, and not relevant.';
+comment on column ragdb.eval_labels.span_hash is
+  'SHA-256 of the characters of the span at the time of labelling, without white space.';

@@ -1,0 +1,149 @@
+-- Verdicts on evidence, and answers with their citations.
+-- Append-only, partitioned by month like the traces that they are about, and dropped with them.
+
+create table ragdb.evidence_gates (
+  corpus_id integer not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  trace_id uuid,
+  query_hash text,
+  pack_hash text not null,
+  is_enough boolean not null,
+  chunks integer not null,
+  min_chunks integer not null,
+  best_score float8,
+  min_score float8 not null,
+  terms integer not null,
+  coverage float8 not null,
+  min_coverage float8 not null,
+  missing_terms text[],
+  client text,
+  caller text not null
+) partition by range (created_at);
+comment on table ragdb.evidence_gates is
+  'One row for each weighing of evidence that ragdb.record_gate recorded: what decided it, and the '
+  'verdict. Append-only, in the same months as retrieval_traces. Read it through bi.fact_gate.';
+comment on column ragdb.evidence_gates.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.evidence_gates.id is 'UUID of version 7.';
+comment on column ragdb.evidence_gates.created_at is
+  'When the verdict was recorded: the millisecond in the id.';
+comment on column ragdb.evidence_gates.trace_id is
+  'Trace that retrieved the evidence, or the first of its chunks that any trace retrieved; null '
+  'where none did.';
+comment on column ragdb.evidence_gates.query_hash is
+  'SHA-256 (hex) of the question in UTF-8; null where corpora.record_query_text is none.';
+comment on column ragdb.evidence_gates.pack_hash is
+  'SHA-256 (hex) of the canonical text of the evidence.';
+comment on column ragdb.evidence_gates.is_enough is
+  'The verdict: chunks, best_score and coverage all reach their thresholds.';
+comment on column ragdb.evidence_gates.chunks is 'Number of chunks of the evidence.';
+comment on column ragdb.evidence_gates.min_chunks is 'Threshold of chunks, 0 to 1000.';
+comment on column ragdb.evidence_gates.best_score is
+  'Best score of a chunk, 0 to 1; null where no chunk has a score.';
+comment on column ragdb.evidence_gates.min_score is 'Threshold of best_score, 0 to 1.';
+comment on column ragdb.evidence_gates.terms is 'Number of different terms of the question.';
+comment on column ragdb.evidence_gates.coverage is
+  'Share of the terms that the evidence has, 0 to 1.';
+comment on column ragdb.evidence_gates.min_coverage is 'Threshold of coverage, 0 to 1.';
+comment on column ragdb.evidence_gates.missing_terms is
+  'Terms that the evidence lacks; null unless corpora.record_query_text is full.';
+comment on column ragdb.evidence_gates.client is 'Name that the asking program gave itself.';
+comment on column ragdb.evidence_gates.caller is 'Database role that asked.';
+
+create table ragdb.evidence_answers (
+  corpus_id integer not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  trace_id uuid,
+  pack_hash text not null,
+  answer_hash text,
+  is_insufficient boolean not null,
+  is_verified boolean not null,
+  citations integer not null,
+  problems integer not null,
+  task text,
+  model text,
+  attempt integer not null,
+  client text,
+  caller text not null,
+  constraint evidence_answers_are_verified_without_problems check (is_verified = (problems = 0))
+) partition by range (created_at);
+comment on table ragdb.evidence_answers is
+  'One row for each answer, or attempt at one, that ragdb.record_answer recorded: whether its '
+  'citations hold. Append-only, in the same months as retrieval_traces. Read it through '
+  'bi.fact_answer.';
+comment on column ragdb.evidence_answers.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.evidence_answers.id is 'UUID of version 7.';
+comment on column ragdb.evidence_answers.created_at is
+  'When the answer was recorded: the millisecond in the id.';
+comment on column ragdb.evidence_answers.trace_id is
+  'Trace that retrieved the evidence, or the first of its chunks that any trace retrieved; null '
+  'where none did.';
+comment on column ragdb.evidence_answers.pack_hash is
+  'SHA-256 (hex) of the canonical text of the evidence.';
+comment on column ragdb.evidence_answers.answer_hash is
+  'SHA-256 (hex) of the answer in UTF-8; null without an answer, and where '
+  'corpora.record_query_text is none.';
+comment on column ragdb.evidence_answers.is_insufficient is
+  'Whether the answer says that the evidence is not enough.';
+comment on column ragdb.evidence_answers.is_verified is
+  'Whether no problem was found with its citations. Advice is not a problem.';
+comment on column ragdb.evidence_answers.citations is
+  'Number of citations of the answer, its [n] markers counted.';
+comment on column ragdb.evidence_answers.problems is
+  'Rows of answer_citations with a code that is not advice.';
+comment on column ragdb.evidence_answers.task is
+  'Name that the task gave itself; null without a task.';
+comment on column ragdb.evidence_answers.model is
+  'Name that the answering model gave itself; null for an answer in the evidence''s own words.';
+comment on column ragdb.evidence_answers.attempt is 'Number of the attempt at the answer, from 1.';
+comment on column ragdb.evidence_answers.client is 'Name that the asking program gave itself.';
+comment on column ragdb.evidence_answers.caller is 'Database role that asked.';
+
+create table ragdb.answer_citations (
+  corpus_id integer not null,
+  answer_id uuid not null,
+  created_at timestamptz not null,
+  row_no integer not null,
+  citation integer,
+  code text,
+  is_advisory boolean not null,
+  source_id text,
+  chunk_id text collate "C",
+  method text
+    constraint answer_citations_method_is_known
+      check (method in ('exact', 'normalised', 'approximate')),
+  start_offset integer,
+  end_offset integer,
+  unit text not null
+    constraint answer_citations_unit_is_known check (unit in ('codepoint', 'utf16', 'byte')),
+  similarity float8,
+  constraint answer_citations_place_is_a_range check (start_offset < end_offset)
+) partition by range (created_at);
+comment on table ragdb.answer_citations is
+  'What ragdb.check_citations found in a recorded answer: a row for each citation that holds, and '
+  'a row for each problem. Append-only, in the same months as retrieval_traces. Read it through '
+  'bi.fact_citation.';
+comment on column ragdb.answer_citations.corpus_id is 'Corpus of the evidence.';
+comment on column ragdb.answer_citations.answer_id is 'The answer.';
+comment on column ragdb.answer_citations.created_at is 'The answer''s created_at.';
+comment on column ragdb.answer_citations.row_no is 'Place among the rows of the answer, from 1.';
+comment on column ragdb.answer_citations.citation is
+  'Number of the citation, from 0; null for a problem of the answer as a whole.';
+comment on column ragdb.answer_citations.code is
+  'What is wrong (see ragdb.check_citations); null for a citation that holds.';
+comment on column ragdb.answer_citations.is_advisory is 'Whether the code is only advice.';
+comment on column ragdb.answer_citations.source_id is
+  'Source of the cited chunk; null where the evidence does not contain such a chunk.';
+comment on column ragdb.answer_citations.chunk_id is
+  'The cited chunk; null where the evidence does not contain such a chunk.';
+comment on column ragdb.answer_citations.method is
+  'How its quote was found: exact, normalised or approximate; null without a quote.';
+comment on column ragdb.answer_citations.start_offset is
+  'Where the quote or the cited range begins in the chunk''s text, from 0.';
+comment on column ragdb.answer_citations.end_offset is
+  'Where the quote or the cited range ends: after its last character.';
+comment on column ragdb.answer_citations.unit is
+  'What start_offset and end_offset count: codepoint, utf16 or byte.';
+comment on column ragdb.answer_citations.similarity is
+  'Share of the quote''s letters that the chunk has, 0.85 to 1; null without a quote.';
