@@ -99,6 +99,25 @@ create or replace view ragdb.embedding_status with (security_invoker = true) as
 select * from ragdb.embedding_status();
 comment on view ragdb.embedding_status is
   'The spaces of all corpora that the reader may read; see the function of that name.';
+comment on column ragdb.embedding_status.corpus is 'Name of the corpus.';
+comment on column ragdb.embedding_status.embedder is 'Embedder of the space.';
+comment on column ragdb.embedding_status.model is 'Model that the embedder promises.';
+comment on column ragdb.embedding_status.provider is
+  'Provider that it is bound to; null while it is bound to none.';
+comment on column ragdb.embedding_status.provider_model is 'Model as the provider calls it.';
+comment on column ragdb.embedding_status.dims is 'Width of a vector.';
+comment on column ragdb.embedding_status.metric is 'cosine, ip or l2.';
+comment on column ragdb.embedding_status.state is 'building, current or retired.';
+comment on column ragdb.embedding_status.chunks is 'Chunks of the corpus.';
+comment on column ragdb.embedding_status.embedded is 'Chunks that have a vector.';
+comment on column ragdb.embedding_status.coverage is 'Share of the chunks that have one, 0 to 1.';
+comment on column ragdb.embedding_status.backlog is 'Chunks that wait for one.';
+comment on column ragdb.embedding_status.in_work is 'Inputs that a worker has claimed.';
+comment on column ragdb.embedding_status.failing is 'Inputs that failed and will be tried again.';
+comment on column ragdb.embedding_status.dead is 'Inputs that are not tried any more.';
+comment on column ragdb.embedding_status.oldest is 'How long the oldest input has waited.';
+comment on column ragdb.embedding_status.last_error is 'Error of the latest failure.';
+comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an HNSW index.';
 
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
