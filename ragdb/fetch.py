@@ -49,7 +49,7 @@ def fetch(
     seconds: float = _SECONDS,
     allow_private: bool = False,
 ) -> Fetched:
-    """GET an http(s) URL, or read any other scheme by fsspec (the extra `ragdb[remote]`).
+    """GET an http(s) URL, or read any other scheme by fsspec (the extra `ragdb-postgres[remote]`).
 
     The whole fetch, redirects included, may take so many seconds. Raises ReadError:
     `forbidden_address` for a host that is not on the public internet (unless allowed), `bad_url`,
@@ -222,7 +222,9 @@ def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
         import fsspec  # type: ignore[import-untyped]
     except ImportError:
         raise ReadError(
-            "missing_extra", f'"{scheme[:80]}" URLs need fsspec', "pip install 'ragdb[remote]'"
+            "missing_extra",
+            f'"{scheme[:80]}" URLs need fsspec',
+            "pip install 'ragdb-postgres[remote]'",
         ) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
@@ -235,7 +237,9 @@ def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
     except ReadError:
         raise
     except ImportError as error:
-        raise ReadError("missing_extra", str(error)[:200], "pip install 'ragdb[remote]'") from None
+        raise ReadError(
+            "missing_extra", str(error)[:200], "pip install 'ragdb-postgres[remote]'"
+        ) from None
     except Exception as error:
         # each file system of fsspec raises its own
         raise ReadError(

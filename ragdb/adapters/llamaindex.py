@@ -1,4 +1,4 @@
-"""A retriever for LlamaIndex (the extra `ragdb[llamaindex]`)."""
+"""A retriever for LlamaIndex (the extra `ragdb-postgres[llamaindex]`)."""
 
 from __future__ import annotations
 

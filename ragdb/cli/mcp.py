@@ -43,7 +43,7 @@ def mcp(
     if transport not in ("stdio", "http"):
         raise Failure(f"--transport {transport!r} is neither stdio nor http")
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
-        raise Failure("the package mcp is not installed", hint="pip install 'ragdb[mcp]'")
+        raise Failure("the package mcp is not installed", hint="pip install 'ragdb-postgres[mcp]'")
     from ragdb import mcp as served
 
     if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):

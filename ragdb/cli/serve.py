@@ -59,7 +59,9 @@ def serve(
     """
     if any(find_spec(name) is None for name in ("fastapi", "psycopg_pool", "uvicorn")):
         raise Failure(
-            "the HTTP server is not installed", code=DATABASE, hint="pip install 'ragdb[http]'"
+            "the HTTP server is not installed",
+            code=DATABASE,
+            hint="pip install 'ragdb-postgres[http]'",
         )
     import uvicorn
 

@@ -214,7 +214,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
         newer = None if current else migrate.unknown_revision(db.connection)
         if newer:
             found = f"of a newer ragdb than this, whose revision {newer} is not known here"
-            check("schema", False, found, "pip install --upgrade ragdb")
+            check("schema", False, found, "pip install --upgrade ragdb-postgres")
             return
         if not check(
             "schema",

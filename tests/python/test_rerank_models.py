@@ -169,7 +169,9 @@ def test_without_the_package_the_extra_is_named(
     hits = db.search("docs", "near")
     rerank._load.cache_clear()
     monkeypatch.setattr(embed, "find_spec", lambda _: None)
-    with pytest.raises(RerankerNotFound, match=r"pip install torch 'ragdb\[embed\]'") as error:
+    with pytest.raises(
+        RerankerNotFound, match=r"pip install torch 'ragdb-postgres\[embed\]'"
+    ) as error:
         db.rerank("near", hits, "tiny")
     assert error.value.sqlstate == "RG421"
 
