@@ -74,6 +74,13 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_of_the_source_that_a_page_names_exists(page: Path) -> None:
+    rooms = "sql|ragdb|migrations|extension|tools|tests|bench|reports|examples"
+    for name in re.findall(rf"`((?:{rooms})/[\w./-]*)`", page.read_text()):
+        assert (ROOT / name).exists(), name
+
+
 def verbs() -> set[str]:
     found = set()
     for name, command in typer.main.get_group(app).commands.items():
