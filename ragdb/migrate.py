@@ -62,7 +62,8 @@ class InUse(Exception):
     def __init__(self, objects: list[str]) -> None:
         super().__init__(
             "an upgrade drops and reloads the functions and views of ragdb, and these depend on"
-            " them (drop them and make them again after):\n" + "\n".join(f"  {o}" for o in objects)
+            " them (drop them and create them again afterwards):\n"
+            + "\n".join(f"  {o}" for o in objects)
         )
         self.objects = objects
 
@@ -149,7 +150,9 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     from sqlalchemy.pool import NullPool
 
     if environment.is_offline_mode():
-        raise NotReady("a script for the server is extension/ragdb--X.sql; --sql makes none", [])
+        raise NotReady(
+            "--sql is not supported; the script for the server is extension/ragdb--X.sql", []
+        )
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
     )
@@ -322,8 +325,8 @@ def prepare(connection: Connection) -> None:
             steps.append((f"alter schema {schema} owner to {OWNER}", False))
     if not all(allowed for _, allowed in steps):
         raise NotReady(
-            f"role {me} may not make all that database {facts['database']!r} lacks;"
-            " a DBA runs there:",
+            f"role {me} may not create all that database {facts['database']!r} lacks;"
+            " a DBA must run there:",
             [f"{statement};" for statement, _ in steps],
         )
     for statement, _ in steps:
@@ -451,7 +454,7 @@ def _update_extension(connection: Connection) -> bool:
         return False
     if not mine:
         raise NotReady(
-            "the extension ragdb belongs to another role; its owner runs:",
+            "the extension ragdb belongs to another role, which must run:",
             ["alter extension ragdb update;"],
         )
     connection.execute("alter extension ragdb update")

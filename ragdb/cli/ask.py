@@ -185,7 +185,7 @@ def _contract(path: str | None) -> TaskContract | None:
     try:
         return TaskContract.load(path)
     except ContractError as error:
-        raise Failure(f"{path} is no contract", detail="; ".join(error.problems)) from None
+        raise Failure(f"{path} is not a contract", detail="; ".join(error.problems)) from None
 
 
 def _model(name: str | None, endpoint: str | None) -> Task | None:
@@ -193,7 +193,9 @@ def _model(name: str | None, endpoint: str | None) -> Task | None:
 
     if name is None:
         if endpoint is not None:
-            raise Failure("--endpoint without --model", hint="--model names what is to answer")
+            raise Failure(
+                "--endpoint without --model", hint="name the model that answers with --model"
+            )
         return None
     try:
         return OpenAIModel(name, endpoint)

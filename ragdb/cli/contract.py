@@ -99,7 +99,7 @@ def export(
     elif session.format == "table":
         print(contracts.write(found["nodes"]), end="")
     else:
-        raise Failure("a contract is written in its own syntax or as JSON")
+        raise Failure("a contract is printed in the contract syntax or as JSON")
     return OK
 
 
@@ -118,8 +118,8 @@ def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[J
             continue
         for node in contracts.missing_prompts(found):
             raise Failure(
-                f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is no file",
-                hint="it is looked for beside the contract",
+                f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is not a file",
+                hint="the path is relative to the contract",
             )
         read.append((file, (found, text)))
     return read, failed

@@ -30,7 +30,7 @@ def export(
     there = [name for name in files if (folder / name).exists()]
     if there and not force:
         raise Failure(
-            f"{folder / there[0]} exists", hint="give --force to write over it, or another folder"
+            f"{folder / there[0]} exists", hint="give --force to overwrite it, or another folder"
         )
     for name, text in files.items():
         path = folder / name

@@ -62,7 +62,7 @@ def embed(
 
     with session.connect() as db:
         if model is not None and corpus is None:
-            raise Failure("--model belongs to one corpus", hint="ragdb embed CORPUS --model NAME")
+            raise Failure("--model needs one corpus", hint="ragdb embed CORPUS --model NAME")
         if corpus is not None:
             current = models.current(db.connection, corpus)
             if model is None:
@@ -236,7 +236,7 @@ def embedder_bind(
     with session.connect() as db:
         if name not in models.embedders(db.connection):
             if dims is None:
-                raise Failure(f"embedder {name} is new", hint="give its width: --dims N")
+                raise Failure(f"embedder {name} is new", hint="give its dimensions: --dims N")
             db.create_embedder(
                 name,
                 dims,

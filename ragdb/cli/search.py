@@ -86,7 +86,7 @@ def search(
     with session.connect() as db:
         names = corpus or _readable(db)
         if trace and len(names) != 1:
-            raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
+            raise Failure("--trace works with one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
             how["k"] = db.rerank_depth(k)
         if not explain:

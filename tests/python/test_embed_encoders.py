@@ -225,7 +225,9 @@ def test_a_backend_that_is_not_there_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed, "find_spec", lambda _: None)
-    with pytest.raises(EmbedderNotFound, match="none of torch" if name == "gpu" else "pip install"):
+    with pytest.raises(
+        EmbedderNotFound, match="not one of torch" if name == "gpu" else "pip install"
+    ):
         embed.backend_named(name)
 
 

@@ -278,10 +278,10 @@ def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
     [
         (b'{"text": "x"', "not JSON"),
         (b"[1]", "no object"),
-        (b'{"text": 5}', '"text" is no string'),
-        (b'{"text": "x", "n": NaN}', "NaN is no JSON"),
+        (b'{"text": 5}', '"text" is not a string'),
+        (b'{"text": "x", "n": NaN}', "NaN is not JSON"),
         (b'{"text": "\xff"}', "not UTF-8"),
-        (b'{"text": "x", "metadata": [1]}', "metadata is no object"),
+        (b'{"text": "x", "metadata": [1]}', "metadata is not an object"),
         (b'{"_id": "ok", "text": "other"}', 'the id "ok" has been used'),
         (b'{"text":' + b"[" * 100_000, "not JSON"),
         (b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", "nests deeper"),

@@ -150,7 +150,7 @@ def test_what_scores_no_pairs_is_no_reranker(tiny: Path, tmp_path: Path) -> None
         rerank.CrossEncoderReranker("two", str(two), None, digest(two), LENGTH)
     with pytest.raises(RerankerMismatch, match="reads 48 tokens, and 49 were bound"):
         rerank.CrossEncoderReranker("tiny", str(tiny), None, digest(tiny), LENGTH + 1)
-    with pytest.raises(RerankerNotFound, match="no reranker is packaged"):
+    with pytest.raises(RerankerNotFound, match="contains no reranker"):
         rerank.describe(embed.PACKAGED)
     encoder = tmp_path / "encoder"
     shutil.copytree(tiny, encoder)
@@ -332,7 +332,7 @@ def test_bind_finds_the_digest_and_the_length(run: Run, db: ragdb.Database, tiny
     wrong = run("reranker", "bind", "more", "--source", tiny, "--weights-sha256", "0" * 64)
     assert (wrong.exit_code, "tampered" in wrong.stderr) == (3, True)
     missing = run("reranker", "bind", "more", "--source", "no/such/model")
-    assert (missing.exit_code, "no folder here" in missing.stderr) == (2, True)
+    assert (missing.exit_code, "not a folder here" in missing.stderr) == (2, True)
 
 
 def test_search_prints_both_scores(run: Run, db: ragdb.Database, tiny: Path) -> None:
