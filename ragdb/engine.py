@@ -434,7 +434,7 @@ def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
     except UnicodeEncodeError:
         return None, "output: half of a surrogate pair"
     except (ValueError, TypeError, RecursionError):
-        return None, "output: no JSON"
+        return None, "output: not JSON"
     if not isinstance(made, dict):
         return None, "output: no object"
     if len(text) > MOST:
