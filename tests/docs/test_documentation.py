@@ -1,4 +1,4 @@
-"""The documentation runs: its commands, its Python, its links, every verb that it names."""
+"""The documentation is true: its commands, Python, links, verbs and file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model behind an endpoint may lie, refuse, stall or break; nothing of it reaches an answer."""
+"""A model behind an endpoint may lie, refuse, stall or break; an answer never shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragdb export` and `ragdb import`: what comes back is what went out, or nothing comes."""
+"""`ragdb import` restores exactly what `ragdb export` wrote, or nothing."""
 
 from __future__ import annotations
 

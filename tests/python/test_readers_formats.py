@@ -1,4 +1,4 @@
-"""Each format, by a small file of tests/data whose contents are known."""
+"""Each format is read from a small file in tests/data with known contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CrossEncoder puts hits in its own order: from Python, the command line, contracts and evals.
+"""A CrossEncoder reorders hits from Python, the command line, contracts and evals.
 
 Its oracle is sentence-transformers itself, asked for the same pairs. The model is real but small:
 two layers over the words of the texts, with weights made here.

@@ -1,4 +1,4 @@
-"""What each mode of retrieval does, and what a task that lies is told."""
+"""What each mode of retrieval does, and how the output of a lying task is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching a URL: what may be reached, and how much and how long."""
+"""Fetching a URL: allowed addresses, and limits of size and time."""
 
 from __future__ import annotations
 

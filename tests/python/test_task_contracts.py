@@ -1,4 +1,4 @@
-"""A contract.json is read whole, refused with everything that is wrong, and its policies act."""
+"""A contract.json is refused with all its errors, and its policies take effect."""
 
 from __future__ import annotations
 
