@@ -226,7 +226,7 @@ def check_weights(folder: Path, sha256: str) -> None:
     if found != sha256:
         raise EmbedderMismatch(
             f"the weights of model {folder.name!r} have sha256 {found[:12]}…, not {sha256[:12]}…: "
-            "it is another model, or the weights were changed"
+            "it is another model, or was tampered with"
         )
 
 

@@ -178,7 +178,7 @@ def test_no_key_is_shown_or_sent_on(fake: Fake, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ModelRefused):
         asked({"question": "q"})
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(ValueError, match="the endpoint is not known"):
+    with pytest.raises(ValueError, match="the endpoint is unknown"):
         OpenAIModel("m")
 
 

@@ -463,7 +463,7 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
                 "bytes": "eA==",
             }
         ),
-        "no document",
+        "not belong to a document",
     ),
     "bytes that are none": (lambda x: first(x, "blob").update(bytes="*"), "base64"),
     "a line of no kind": (lambda x: x.append({"grant": "all"}), "of an unknown kind"),

@@ -277,7 +277,7 @@ def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
     ("line", "reason"),
     [
         (b'{"text": "x"', "not JSON"),
-        (b"[1]", "no object"),
+        (b"[1]", "is not an object"),
         (b'{"text": 5}', '"text" is not a string'),
         (b'{"text": "x", "n": NaN}', "NaN is not JSON"),
         (b'{"text": "\xff"}', "not UTF-8"),
