@@ -1,4 +1,4 @@
-# Everything runs in .venv, which `make venv` keeps in step with pyproject.toml.
+# Everything runs in .venv. `make venv` keeps it up to date with pyproject.toml.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -7,7 +7,7 @@ BIN := .venv/bin
 demo: venv
 	$(BIN)/ragdb demo
 
-# files side by side, each process with servers of its own
+# files run in parallel; each process starts its own servers
 test: venv
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
@@ -16,30 +16,31 @@ lint: venv
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# the extension's script, out of migrations/ and sql/
+# write the extension's script from migrations/ and sql/
 extension: venv
 	$(BIN)/python -m ragdb.extension
 
-# the tables for SQLAlchemy, out of a migrated database
+# write the tables for SQLAlchemy from a migrated database
 tables: venv
 	$(BIN)/python -m tools.generate_tables
 
-# the Python client and its errors, and the generated pages of docs/, out of the database's catalogue
+# write the Python client and its errors from the database's catalogue
 client: venv
 	$(BIN)/python -m tools.generate_client
 
+# write the generated pages of docs/ from the catalogue and the command line
 docs: venv
 	$(BIN)/python -m tools.generate_docs
 
-# the dashboards of Grafana and the sources of dbt, out of reports/ and the views of schema bi
+# write the dashboards of Grafana and the sources of dbt from reports/ and the views of schema bi
 dashboards: venv
 	$(BIN)/python -m tools.generate_dashboards
 
-# what takes minutes: kills of the server, long random runs
+# tests that take minutes: the server is killed, long random runs
 nightly: venv
 	$(BIN)/pytest -m nightly
 
-# each prints machine, versions, command and the peer's figure, and appends to bench/results.md
+# each prints the machine, the versions, the command and the peer's figure, and updates bench/results.md
 bench: venv
 	for run in bench/*/run.py; do $(BIN)/python -m $$(dirname $$run | tr / .).run || exit 1; done
 

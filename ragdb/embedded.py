@@ -113,7 +113,7 @@ def start(folder: Path | None = None, version: int = 18) -> str:
                 _launch(folder, version)
                 running = status(folder, version)
     if running is None:
-        raise EmbeddedError(f"the server in {folder} started and does not answer")
+        raise EmbeddedError(f"the server in {folder} started but does not answer")
     return running.superuser
 
 
@@ -187,7 +187,7 @@ def _initialise(folder: Path, version: int) -> None:
         "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
     )  # fmt: skip
     if done.returncode:
-        raise EmbeddedError(f"no data folder can be made in {folder}: {done.stderr.strip()}")
+        raise EmbeddedError(f"a data folder cannot be created in {folder}: {done.stderr.strip()}")
     draft.rename(folder)
 
 

@@ -117,7 +117,7 @@ class Engine:
     ) -> None:
         attempts = max_attempts or (contract.max_attempts if contract else 2)
         if not 1 <= attempts <= MAX_ATTEMPTS or max_attempts == 0:
-            raise ValueError(f"max_attempts is {max_attempts} and not 1 to {MAX_ATTEMPTS}")
+            raise ValueError(f"max_attempts is {max_attempts}, not 1 to {MAX_ATTEMPTS}")
         self.db, self.retriever, self.task, self.planner = db, retriever, task, planner
         self.contract = contract
         self.policy = policy or (contract.policy if contract else RagPolicy())
@@ -150,7 +150,7 @@ class Engine:
             return policy
         if policy.mode == "off":
             if not has_evidence:
-                raise ValueError("the task contract requires evidence, and there is none")
+                raise ValueError("the task contract requires evidence, but there is none")
             return policy
         return replace(policy, mode="required")
 
@@ -434,7 +434,7 @@ def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
     except UnicodeEncodeError:
         return None, "output: half of a surrogate pair"
     except (ValueError, TypeError, RecursionError):
-        return None, "output: no JSON"
+        return None, "output: not JSON"
     if not isinstance(made, dict):
         return None, "output: no object"
     if len(text) > MOST:

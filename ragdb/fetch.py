@@ -49,7 +49,7 @@ def fetch(
     seconds: float = _SECONDS,
     allow_private: bool = False,
 ) -> Fetched:
-    """GET an http(s) URL, or read any other scheme by fsspec (the extra `ragdb[remote]`).
+    """GET an http(s) URL, or read any other scheme by fsspec (the extra `ragdb-postgres[remote]`).
 
     The whole fetch, redirects included, may take so many seconds. Raises ReadError:
     `forbidden_address` for a host that is not on the public internet (unless allowed), `bad_url`,
@@ -78,9 +78,9 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ReadError("bad_url", "it is no URL", "check the URL") from None
+        raise ReadError("bad_url", "it is not a URL", "check the URL") from None
     if parts.scheme not in _PORTS or not parts.hostname or port == 0:
-        raise ReadError("bad_url", "it is no http or https URL", "check the URL")
+        raise ReadError("bad_url", "it is not an http or https URL", "check the URL")
     if parts.username is not None or parts.password is not None:
         raise secret_in_url()
     if any(c.isspace() or not c.isprintable() for c in url):
@@ -201,7 +201,7 @@ def _answer(response: http.client.HTTPResponse, url: str, max_bytes: int) -> Fet
         raise too_large(response.length or 0, max_bytes)
     packing = (response.getheader("Content-Encoding") or "identity").lower()
     if packing not in ("identity", "gzip"):
-        raise ReadError("unreachable", f'it is packed by "{packing[:80]}"', "check the server")
+        raise ReadError("unreachable", f'it is compressed by "{packing[:80]}"', "check the server")
     inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing == "gzip" else None
     data = bytearray()
     while block := response.read1(_BLOCK):
@@ -222,7 +222,9 @@ def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
         import fsspec  # type: ignore[import-untyped]
     except ImportError:
         raise ReadError(
-            "missing_extra", f'"{scheme[:80]}" URLs need fsspec', "pip install 'ragdb[remote]'"
+            "missing_extra",
+            f'"{scheme[:80]}" URLs need fsspec',
+            "pip install 'ragdb-postgres[remote]'",
         ) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
@@ -235,7 +237,9 @@ def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
     except ReadError:
         raise
     except ImportError as error:
-        raise ReadError("missing_extra", str(error)[:200], "pip install 'ragdb[remote]'") from None
+        raise ReadError(
+            "missing_extra", str(error)[:200], "pip install 'ragdb-postgres[remote]'"
+        ) from None
     except Exception as error:
         # each file system of fsspec raises its own
         raise ReadError(

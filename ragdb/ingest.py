@@ -256,7 +256,7 @@ def look(
     """What `paths` mean. Raises IngestError for options that cannot be meant."""
     unknown = options.keys() - Options.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{min(unknown)!r} is no option of ingest")
+        raise TypeError(f"{min(unknown)!r} is not an option of ingest")
     try:
         chunker.check(**{name: options.get(name, value) for name, value in CHUNKING.items()})
         return sources.find(

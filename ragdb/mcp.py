@@ -333,7 +333,7 @@ class Tools:
         policy, slice_id = arguments.get("policy"), arguments.get("slice_id")
         anchor = arguments.get("anchor")
         if slice_id is not None and (anchor is not None or policy is not None):
-            raise ToolError("slice_id names a stored slice: leave anchor and policy out")
+            raise ToolError("slice_id names a stored slice: omit anchor and policy")
         with self.database() as db:
             if slice_id is None and anchor is None:
                 rows = db.resolve_anchor(

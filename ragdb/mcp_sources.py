@@ -111,7 +111,7 @@ async def _contents(client: Client, uri: str, max_bytes: int) -> tuple[bytes, st
         try:
             data = base64.b64decode(part.blob, validate=True)
         except binascii.Error:
-            raise ReadError("unreadable", "its bytes are no base64", "check the server") from None
+            raise ReadError("unreadable", "its bytes are not base64", "check the server") from None
     else:
         data = part.text.encode("utf-8", "surrogatepass")
     if len(data) > max_bytes:

@@ -63,7 +63,8 @@ class InUse(Exception):
     def __init__(self, objects: list[str]) -> None:
         super().__init__(
             "an upgrade drops and reloads the functions and views of ragdb, and these depend on"
-            " them (drop them and make them again after):\n" + "\n".join(f"  {o}" for o in objects)
+            " them (drop them and create them again afterwards):\n"
+            + "\n".join(f"  {o}" for o in objects)
         )
         self.objects = objects
 
@@ -340,8 +341,8 @@ def prepare(connection: Connection) -> None:
             steps.append((f"alter schema {schema} owner to {OWNER}", False))
     if not all(allowed for _, allowed in steps):
         raise NotReady(
-            f"role {me} may not make all that database {facts['database']!r} lacks;"
-            " a DBA runs there:",
+            f"role {me} may not create all that database {facts['database']!r} lacks;"
+            " a DBA must run there:",
             [f"{statement};" for statement, _ in steps],
         )
     for statement, _ in steps:
@@ -471,7 +472,7 @@ def _update_extension(connection: Connection) -> bool:
         return False
     if not mine:
         raise NotReady(
-            "the extension ragdb belongs to another role; its owner runs:",
+            "the extension ragdb belongs to another role, which must run:",
             ["alter extension ragdb update;"],
         )
     connection.execute("alter extension ragdb update")

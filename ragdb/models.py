@@ -69,7 +69,7 @@ class OpenAIModel:
         base = base_url or os.environ.get("OPENAI_BASE_URL", "")
         if not base.startswith(("http://", "https://")):
             raise ValueError(
-                "the endpoint is not known: give base_url or set OPENAI_BASE_URL, such as"
+                "the endpoint is unknown: give base_url or set OPENAI_BASE_URL, such as"
                 " https://host/v1"
             )
         if timeout <= 0 or tries < 1 or max_tokens < 1:
@@ -112,11 +112,11 @@ class OpenAIModel:
             message, why = choice["message"], choice.get("finish_reason")
             text = message.get("content")
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise ModelError("what it sent is no chat completion") from None
+            raise ModelError("its answer is not a chat completion") from None
         if why == "content_filter" or message.get("refusal"):
             raise ModelRefused("it refused")
         if why == "length":
-            raise ModelError(f"its answer is cut after {self.max_tokens} tokens")
+            raise ModelError(f"its answer was cut after {self.max_tokens} tokens")
         if not isinstance(text, str) or not text.strip():
             raise ModelError("its answer is empty")
         return text
@@ -162,7 +162,7 @@ class OpenAIModel:
         except TimeoutError:
             raise ModelError(slow) from None
         except (ValueError, RecursionError):
-            raise ModelError("what it sent is no chat completion") from None
+            raise ModelError("its answer is not a chat completion") from None
         except (OSError, http.client.HTTPException) as error:
             if isinstance(getattr(error, "reason", None), TimeoutError):
                 raise ModelError(slow) from None

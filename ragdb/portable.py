@@ -121,8 +121,8 @@ def _snapshot(db: Database) -> Iterator[None]:
         (level,) = connection.execute("show transaction_isolation").fetchone() or ("",)
         if level not in ("repeatable read", "serializable"):
             raise ExportError(
-                f"the transaction is {level}: an export would be of many moments",
-                "export outside a transaction, or in one of isolation level repeatable read",
+                f"the transaction is {level}: an export would mix several states",
+                "export outside a transaction, or in one with isolation level repeatable read",
             )
         yield
 
@@ -172,7 +172,7 @@ def _write(
 def _original(blob: Blob) -> bytes:
     if blob.size > ORIGINAL:
         raise ExportError(
-            f"the original {blob.cid} has {blob.size} bytes, and a file takes {ORIGINAL}",
+            f"the original {blob.cid} has {blob.size} bytes, but a file takes at most {ORIGINAL}",
             "export without originals: --no-blobs",
         )
     data = base64.b64encode(blob.bytes or b"").decode()
@@ -278,7 +278,7 @@ def _read(db: Database, source: Path, name: str, progress: Progress | None) -> N
                     has_space = True
                 done += _read_embeddings(db, source, name, record)
             elif record.get("originals") != originals:
-                raise _strange(source, "a line of it is of no known kind")
+                raise _strange(source, "one of its lines is of an unknown kind")
         if progress:
             progress(done, total)
     if embedder and not has_space:
@@ -293,11 +293,11 @@ def _read_original(db: Database, source: Path, name: str, record: Json) -> None:
         record["media_type"],
     )
     if cid != "sha256:" + hashlib.sha256(data).hexdigest() or not isinstance(media_type, str):
-        raise _strange(source, f"an original is not what its hash says: {cid!r:.80}")
+        raise _strange(source, f"an original does not match its hash: {cid!r:.80}")
     try:
         db.get_document(name, cid)
     except DocumentNotFound as error:
-        raise _strange(source, f"an original belongs to no document: {cid}") from error
+        raise _strange(source, f"an original does not belong to a document: {cid}") from error
     db.put_blob(data, media_type)
 
 
@@ -312,7 +312,7 @@ def _read_embeddings(db: Database, source: Path, name: str, record: Json) -> int
         or not all(isinstance(cid, str) for cid in of[0])
         or not all(type(ordinal) is int for ordinal in of[1])
     ):
-        raise _strange(source, "embeddings are not numbers, or of no chunks")
+        raise _strange(source, "embeddings are not numbers, or do not belong to chunks")
     values: Any = Reals(np.frombuffer(data, ">f4").astype(np.float32))
     return db.import_embeddings(name, of[0], of[1], values)
 
@@ -354,7 +354,7 @@ def _header(source: Path, line: bytes) -> Json:
     header = _record(source, line)
     form = header.get("format")
     if not isinstance(form, str) or not form.startswith(FAMILY):
-        raise _strange(source, "it does not begin as one")
+        raise _strange(source, "it does not begin like one")
     if form != f"{FAMILY}{VERSION}":
         raise ExportError(
             f"{source} has the format {form:.40}, and this ragdb reads {FAMILY}{VERSION}",
@@ -372,7 +372,7 @@ def _header(source: Path, line: bytes) -> Json:
         or not (embedder is None or isinstance(embedder, dict))
         or any(name not in (embedder or EMBEDDER) for name in EMBEDDER)
     ):
-        raise _strange(source, "its first line lacks something")
+        raise _strange(source, "its first line is incomplete")
     return header
 
 
@@ -380,9 +380,9 @@ def _record(source: Path, line: bytes) -> Json:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _strange(source, "a line of it is no JSON") from error
+        raise _strange(source, "one of its lines is not JSON") from error
     if not isinstance(record, dict):
-        raise _strange(source, "a line of it is no JSON object")
+        raise _strange(source, "one of its lines is not a JSON object")
     return record
 
 
@@ -390,7 +390,7 @@ def _bytes(source: Path, text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError) as error:
-        raise _strange(source, "bytes are not in base64") from error
+        raise _strange(source, "bytes are not base64") from error
 
 
 def _damaged(source: Path) -> ExportError:
@@ -401,5 +401,6 @@ def _damaged(source: Path) -> ExportError:
 
 def _strange(source: Path, why: str) -> ExportError:
     return ExportError(
-        f"{source} is no export of a corpus: {why}", "`ragdb export` makes one; nothing was kept"
+        f"{source} is not an export of a corpus: {why}",
+        "create one with `ragdb export`; nothing was imported",
     )

@@ -97,7 +97,7 @@ class CrossEncoderReranker:
         self.model = CrossEncoder(str(folder), local_files_only=True, max_length=max_tokens)
         if self.model.num_labels != 1:
             raise RerankerMismatch(
-                f"model {folder.name!r} gives a pair {self.model.num_labels} numbers, not one"
+                f"model {folder.name!r} gives each pair {self.model.num_labels} numbers, not one"
             )
 
     def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
@@ -108,7 +108,7 @@ class CrossEncoderReranker:
 
 def _folder(source: str, revision: str | None) -> Path:
     if source == embed.PACKAGED:
-        raise RerankerNotFound("no reranker is packaged: bind a folder or a name on the hub")
+        raise RerankerNotFound("ragdb contains no reranker: bind a folder or a name on the hub")
     try:
         return embed.model_folder(source, revision)
     except EmbedderNotFound as error:
@@ -124,7 +124,7 @@ def _limit(folder: Path) -> int:
         raise RerankerMismatch(f"model {folder.name!r} has no config.json") from None
     if not str(kinds[0]).endswith(CLASSES):
         raise RerankerMismatch(
-            f"model {folder.name!r} is a {kinds[0]}, which scores no pairs of query and passage"
+            f"model {folder.name!r} is a {kinds[0]}, which cannot score a query with a passage"
         )
     return int(config.get("max_position_embeddings") or LONGEST)
 
@@ -172,7 +172,7 @@ def named(rows: Sequence[Rerankers], name: str) -> Rerankers:
     known = ", ".join(row.name for row in rows) or "none"
     raise RerankerNotFound(
         f"reranker {name!r} does not exist (there is {known}):"
-        f" ragdb reranker bind {name} --source FOLDER makes it"
+        f" create it with ragdb reranker bind {name} --source FOLDER"
     )
 
 
@@ -240,10 +240,10 @@ async def arerank(
 def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
     """The one trace of some hits; None where they were not recorded."""
     if k is not None and k < 1:
-        raise ValueError(f"k is {k} and not 1 or more")
+        raise ValueError(f"k is {k}, not 1 or more")
     traces = {None if isinstance(hit, Hit) else hit.trace_id for hit in hits}
     if len(traces) > 1:
-        raise ValueError("the hits are of several retrievals")
+        raise ValueError("the hits come from several retrievals")
     return next(iter(traces), None)
 
 

@@ -58,7 +58,7 @@ class RetrievalQuery:
 
     def __post_init__(self) -> None:
         if self.top_k < 1:
-            raise ValueError(f"top_k is {self.top_k} and not 1 or more")
+            raise ValueError(f"top_k is {self.top_k}, not 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +263,10 @@ class KeywordContextRetriever:
 
     def __init__(self, repo_path: str | PathLike[str], budget_chars: int = 8000) -> None:
         if budget_chars < 1:
-            raise ValueError(f"budget_chars is {budget_chars} and not 1 or more")
+            raise ValueError(f"budget_chars is {budget_chars}, not 1 or more")
         self.root = Path(repo_path).resolve()
         if not self.root.is_dir():
-            raise NotADirectoryError(f"{self.root} is no folder")
+            raise NotADirectoryError(f"{self.root} is not a folder")
         self.budget = budget_chars
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:

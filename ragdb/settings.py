@@ -49,7 +49,7 @@ def connection(dsn: str | None = None) -> Connection:
                 # libpq quotes what it cannot read, which may be a part of the password
                 why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
                 raise psycopg.ProgrammingError(
-                    f"{origin} is no connection string: {why};"
+                    f"{origin} is not a connection string: {why};"
                     " give postgresql://user@host/db, or key=value"
                 ) from None
     named = [name for name in LIBPQ if os.environ.get(name)]

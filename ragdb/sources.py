@@ -66,7 +66,7 @@ class Source:
     def open(self) -> BinaryIO:
         """Open a file for reading; raises ReadError `unreadable` or `not_a_file`."""
         if self.root is None:
-            raise ValueError(f"{self.uri} is no file")
+            raise ValueError(f"{self.uri} is not a file")
         return _open_below(self.root, self.below)
 
     def read(self, max_bytes: int = MAX_BYTES) -> bytes:
@@ -226,7 +226,7 @@ def _expand(
         return
     if not argument:
         # which pathlib takes for the folder that one is in
-        raise ReadError("unreadable", "it is an empty path", "give . for the folder you are in")
+        raise ReadError("unreadable", "it is an empty path", "give . for the current folder")
     try:
         root = Path(argument).resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -235,7 +235,7 @@ def _expand(
         yield from _walk(root, glob, recursive)
         return
     if _is_secret(root.name):
-        raise ReadError("secret", "its name is that of a secret", "rename it if it is none")
+        raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
     prefix = f"{root.name}#" if readers.is_jsonl(root.name) else ""
     size = root.stat().st_size
     yield Source(_uri(root.name), root.parent, root.name, size, prefix)
@@ -274,7 +274,7 @@ def _entry(
     shown = prefix + _shown(below)
     try:
         if _is_secret(entry.name):
-            return Skipped(shown, "its name is that of a secret")
+            return Skipped(shown, "its name suggests a secret")
         uri = prefix + _uri(below)
         if entry.is_symlink():
             return _link(root, below, uri, prefix)
@@ -284,7 +284,7 @@ def _entry(
     except OSError as error:
         return Unread(shown, _unreadable(error))
     if not stat.S_ISREG(status.st_mode):
-        return Skipped(uri, "it is no regular file")
+        return Skipped(uri, "it is not a regular file")
     return Source(uri, root, below, status.st_size, prefix)
 
 
@@ -323,7 +323,7 @@ def _open_below(root: Path, below: str) -> BinaryIO:
         raise _unreadable(error) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ReadError("not_a_file", "it is no regular file", "give a file or a folder")
+        raise ReadError("not_a_file", "it is not a regular file", "give a file or a folder")
     return BufferedReader(os.fdopen(descriptor, "rb", buffering=0))
 
 

@@ -47,11 +47,11 @@ class RagPolicy:
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
-            raise ValueError(f"mode is {self.mode!r} and none of {', '.join(get_args(Mode))}")
+            raise ValueError(f"mode is {self.mode!r}, not one of {', '.join(get_args(Mode))}")
         if not 1 <= self.top_k <= 1000:
-            raise ValueError(f"top_k is {self.top_k} and not 1 to 1000")
+            raise ValueError(f"top_k is {self.top_k}, not 1 to 1000")
         if self.max_context is not None and self.max_context < 1:
-            raise ValueError(f"max_context is {self.max_context} and not 1 or more")
+            raise ValueError(f"max_context is {self.max_context}, not 1 or more")
 
     @property
     def gate(self) -> Gate | None:
@@ -82,7 +82,7 @@ class TaskContract:
         try:
             data = json.loads(Path(path).read_text("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise ContractError(f"no JSON: {error}") from None
+            raise ContractError(f"not JSON: {error}") from None
         return cls.read(data)
 
     @classmethod
@@ -129,7 +129,7 @@ class TaskContract:
             try:
                 Draft202012Validator.check_schema(data.get(name, {}))
             except SchemaError as error:
-                problems.append(f"{name} is no JSON Schema: {error.message[:200]}")
+                problems.append(f"{name} is not a JSON Schema: {error.message[:200]}")
         if problems:
             raise ContractError(*problems)
         gate = rag.get("enough_context_gate", False)

@@ -1,4 +1,4 @@
--- Answers: share whose citations hold, and share that say the evidence is not enough.
+-- Answers: share with valid citations, and share that report insufficient evidence.
 --   psql -f reports/admissibility_answers.sql
 \ir arguments.psql
 select date_trunc(:'grain', created_at, 'UTC') as "time", avg(case when is_verified then 1 else 0 end)::float8 as verified_ratio,

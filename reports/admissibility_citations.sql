@@ -1,4 +1,4 @@
--- Citations: what they came to.
+-- Citations: results of their checks.
 --   psql -f reports/admissibility_citations.sql
 \ir arguments.psql
 select coalesce(code, 'sound') as outcome, is_advisory, count(*) as citations, count(distinct answer_id) as answers,

@@ -1,4 +1,4 @@
--- Incidents: promotions of evidence that were refused.
+-- Incidents: refused promotions of evidence.
 --   psql -f reports/admissibility_incidents.sql
 \ir arguments.psql
 select created_at, corpus, kind, severity, reason, caller, trace_id

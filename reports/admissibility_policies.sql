@@ -1,4 +1,4 @@
--- Policies: how each does.
+-- Policies: figures by policy.
 --   psql -f reports/admissibility_policies.sql
 \ir arguments.psql
 select policy_id, sum(retrievals) as retrievals, sum(admissible)::float8 / nullif(sum(retrievals), 0) as admissible_ratio,

@@ -1,4 +1,4 @@
--- Latest shortfalls: the 50 last retrievals that could not look at every admitted chunk.
+-- Latest shortfalls: the last 50 retrievals that could not search every admitted chunk.
 --   psql -f reports/admissibility_shortfalls.sql
 \ir arguments.psql
 with days as (

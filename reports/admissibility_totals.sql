@@ -1,4 +1,4 @@
--- Totals: retrievals under a slice, and how many of them may serve as evidence.
+-- Totals: retrievals within a slice, and how many of them are admissible as evidence.
 --   psql -f reports/admissibility_totals.sql
 \ir arguments.psql
 with counted as (

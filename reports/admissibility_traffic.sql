@@ -1,4 +1,4 @@
--- Evidence: retrievals under a slice that are admissible, and that fell short.
+-- Evidence: retrievals within a slice that are admissible, and those with a shortfall.
 --   psql -f reports/admissibility_traffic.sql
 \ir arguments.psql
 select bucket_at as "time", sum(admissible) as admissible, sum(shortfalls) as shortfalls,

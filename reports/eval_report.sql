@@ -1,6 +1,6 @@
--- The report of a new run of an eval, and an exit status of 3 when it did not pass:
+-- Runs an eval and prints its report. Exits with 3 if the run failed:
 --   psql -v rag=AnswerDocs -f reports/eval_report.sql
--- Also: -v eval=NAME, where the rag has several; -v format=table|tap|junit|md|csv|json; -v label=TEXT
+-- Options: -v eval=NAME, if the rag has several; -v format=table|tap|junit|md|csv|json; -v label=TEXT
 \set QUIET on
 \set ON_ERROR_STOP on
 \pset pager off

@@ -1,4 +1,4 @@
--- Failures: what failed in the last run of each evaluation.
+-- Failures: failed assertions in the last run of each evaluation.
 --   psql -f reports/evaluations_failures.sql
 \ir arguments.psql
 select a.created_at, a.rag || '/' || a.eval as eval, a.case_name, a.assertion_kind, a.is_required, a.code, a.message,

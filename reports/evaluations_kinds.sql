@@ -1,4 +1,4 @@
--- Assertions: how many of each kind passed.
+-- Assertions: share passed, by kind.
 --   psql -f reports/evaluations_kinds.sql
 \ir arguments.psql
 select assertion_kind, count(*) as assertions, avg(case when is_passed then 1 else 0 end)::float8 as passed_assertions_ratio,

@@ -1,4 +1,4 @@
--- Metrics: those of whole runs.
+-- Metrics: values for whole runs.
 --   psql -f reports/evaluations_metrics.sql
 \ir arguments.psql
 select created_at as "time", rag || '/' || eval || ' ' || metric as metric, value

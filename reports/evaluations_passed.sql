@@ -1,4 +1,4 @@
--- Cases: share of the cases of each run that passed.
+-- Cases: share of passed cases in each run.
 --   psql -f reports/evaluations_passed.sql
 \ir arguments.psql
 select created_at as "time", rag || '/' || eval as metric, passed_cases_ratio

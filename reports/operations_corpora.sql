@@ -1,4 +1,4 @@
--- Corpora: what they hold, and what was asked of them.
+-- Corpora: their contents and their retrievals.
 --   psql -f reports/operations_corpora.sql
 \ir arguments.psql
 with counted as (

@@ -1,4 +1,4 @@
--- Errors: what retrievals failed with.
+-- Errors: failed retrievals by error code.
 --   psql -f reports/operations_errors.sql
 \ir arguments.psql
 select error_code, sum(retrievals) as retrievals, count(distinct corpus) as corpora, max(bucket_at) as last_at

@@ -1,4 +1,4 @@
--- Latest failures: the 50 last retrievals that failed.
+-- Latest failures: the last 50 failed retrievals.
 --   psql -f reports/operations_failures.sql
 \ir arguments.psql
 with days as (

@@ -1,4 +1,4 @@
--- Latency: percentiles of the retrievals that returned, interpolated in bins that are 19 % wide.
+-- Latency: percentiles of successful retrievals, interpolated within bins 19 % wide.
 --   psql -f reports/operations_latency.sql
 \ir arguments.psql
 with bins as (

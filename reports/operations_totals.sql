@@ -1,4 +1,4 @@
--- Totals: retrievals, and how many failed, found nothing or took long.
+-- Totals: retrievals, and how many failed, found nothing or were slow.
 --   psql -f reports/operations_totals.sql
 \ir arguments.psql
 with counted as (

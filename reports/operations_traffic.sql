@@ -1,4 +1,4 @@
--- Traffic: retrievals that found something, that found nothing, and that failed.
+-- Traffic: retrievals that found something, found nothing or failed.
 --   psql -f reports/operations_traffic.sql
 \ir arguments.psql
 select bucket_at as "time", sum(retrievals - errors - zero_results) as found, sum(zero_results) as nothing_found,

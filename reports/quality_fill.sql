@@ -1,4 +1,4 @@
--- Completeness: hits returned of those asked for, and retrievals in which nothing was skipped.
+-- Completeness: returned hits per requested hit, and retrievals that skipped nothing.
 --   psql -f reports/quality_fill.sql
 \ir arguments.psql
 select bucket_at as "time", sum(returned_hits)::float8 / nullif(sum(requested_hits), 0) as fill_ratio,

@@ -1,4 +1,4 @@
--- Modes: how each way of retrieving does.
+-- Modes: figures by mode of retrieval.
 --   psql -f reports/quality_modes.sql
 \ir arguments.psql
 select retrieval_mode, rank_mode, sum(retrievals) as retrievals,

@@ -1,4 +1,4 @@
--- Scores: how the scores of first hits are distributed.
+-- Scores: distribution of the scores of first hits.
 --   psql -f reports/quality_scores.sql
 \ir arguments.psql
 select to_char(lower_score, 'FM0.00') as score, sum(retrievals) as retrievals

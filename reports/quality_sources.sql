@@ -1,4 +1,4 @@
--- Sources: what the last 1,000 retrievals found, most often first.
+-- Sources: sources found by the last 1,000 retrievals, most frequent first.
 --   psql -f reports/quality_sources.sql
 \ir arguments.psql
 with days as (

@@ -1,4 +1,4 @@
--- First hits: mean score by rank mode. Scores of two modes do not compare.
+-- First hits: mean score by rank mode. Scores of different modes are not comparable.
 --   psql -f reports/quality_top_score.sql
 \ir arguments.psql
 select bucket_at as "time", rank_mode as metric, sum(top_scores) / nullif(sum(scored), 0) as mean_top_score

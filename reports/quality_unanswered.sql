@@ -1,4 +1,4 @@
--- Unanswered: what the last 1,000 retrievals without a hit asked for, most often first.
+-- Unanswered: queries of the last 1,000 retrievals without a hit, most frequent first.
 --   psql -f reports/quality_unanswered.sql
 \ir arguments.psql
 with days as (

@@ -1,4 +1,4 @@
--- Nothing found: share of the retrievals that returned which had no hit.
+-- Nothing found: share of successful retrievals without a hit.
 --   psql -f reports/quality_zero_results.sql
 \ir arguments.psql
 select bucket_at as "time", sum(zero_results)::float8 / nullif(sum(retrievals) - sum(errors), 0) as zero_result_ratio

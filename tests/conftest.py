@@ -1,4 +1,4 @@
-"""Fixtures: one embedded server a run and version, a template database, clones of it, logins.
+"""Fixtures: one embedded server per run and version, a template database, its clones, logins.
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
 `any_db` and `any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
@@ -24,7 +24,7 @@ from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb import embedded, migrate
 
-# no test is timed: a machine with other work to do is no fault
+# no test is timed, because the machine may be busy with other work
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 

@@ -1,4 +1,4 @@
-"""What tests of vectors share: a corpus of one-chunk documents, and embedding it at once."""
+"""Shared by tests of vectors: a corpus of one-chunk documents that is embedded at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of reranking share: a small CrossEncoder on disk, real but for its size."""
+"""Shared by tests of reranking: a small but real CrossEncoder on disk."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ BARS = {"xField": "score", "legend": {"showLegend": False}}
 DASHBOARDS: dict[str, tuple[str, str, list[Panel]]] = {
     "operations": (
         "Operations",
-        "What is asked of ragdb, how long it takes and what fails.",
+        "Traffic of ragdb: its volume, latency and failures.",
         [
             Panel("operations_totals", "stat", 24, 4, options=TOTALS),
             Panel("operations_traffic", "timeseries", stacked=True),
@@ -70,7 +70,7 @@ DASHBOARDS: dict[str, tuple[str, str, list[Panel]]] = {
     ),
     "quality": (
         "Retrieval quality",
-        "Whether retrievals find something, how well it matches, and where it comes from.",
+        "Whether retrievals find something, how well it matches, and from which sources.",
         [
             Panel("quality_zero_results", "timeseries", unit="percentunit", highest=1),
             Panel("quality_unanswered", "table"),
@@ -83,7 +83,7 @@ DASHBOARDS: dict[str, tuple[str, str, list[Panel]]] = {
     ),
     "evaluations": (
         "Evaluations",
-        "What the evaluations of contracts say, run by run.",
+        "Results of the evaluations of contracts, run by run.",
         [
             Panel("evaluations_latest", "table", 24, 8),
             Panel("evaluations_passed", "timeseries", unit="percentunit", highest=1),
@@ -95,7 +95,7 @@ DASHBOARDS: dict[str, tuple[str, str, list[Panel]]] = {
     ),
     "admissibility": (
         "Admissibility",
-        "How much of what is retrieved may serve as evidence, and what keeps the rest from it.",
+        "How many retrievals are admissible as evidence, and why the others are not.",
         [
             Panel("admissibility_totals", "stat", 24, 4, options=TOTALS),
             Panel("admissibility_traffic", "timeseries", stacked=True),

@@ -44,7 +44,7 @@ same arguments in the same order.
 TABLES_INTRO = """
 ## Tables
 
-Tables are granted to nobody: functions read and write them. The description of a table names the
+No role may read the tables directly; functions read and write them. The description of a table names the
 functions and views through which others read it.
 """
 
@@ -70,9 +70,9 @@ except CorpusNotFound as error:
     print(error.sqlstate, error.diag.message_primary, error.diag.message_hint)
 ```
 
-`RagdbError`, a `psycopg.DatabaseError`, is the base of all. Through PostgREST each has status 400
-and its SQLSTATE, message, detail and hint in the body. The command line prints them and exits
-with 2 when what was asked for is wrong, with 3 when the database, the schema or a right is.
+`RagdbError`, a `psycopg.DatabaseError`, is the base class. Through PostgREST each error has
+status 400 and its SQLSTATE, message, detail and hint in the body. The command line prints them. It
+exits with 2 if the request is wrong, and with 3 if the database, the schema or a right is wrong.
 
 | SQLSTATE | class in `ragdb.errors` | wire word | HTTP | raised when |
 |---|---|---|---|---|
@@ -82,23 +82,23 @@ CLI = f"""# Command line
 
 {NOTE}
 
-Data goes to stdout, progress and the log to stderr, so a pipe gets data alone. A pipe never gets
-colours, and `NO_COLOR` is honoured. Control characters in the text of documents never reach a
-terminal. `ragdb VERB --help` says what is written here.
+Data goes to stdout; progress and messages go to stderr. So a pipe receives only data, and never
+colours. `NO_COLOR` is respected. Control characters in documents never reach a terminal.
+`ragdb VERB --help` prints what is written here.
 
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | a negative verdict: `doctor` found a corpus in disorder, or a question was answered with no |
+| 1 | a negative result: `doctor` found a wrong corpus, a run failed, or there is no answer |
 | 2 | the command, a file name or an argument is wrong |
-| 3 | the database cannot be reached or is not migrated; a right is lacking; a model is another |
+| 3 | the database cannot be reached or is not migrated; a right is missing; the model is wrong |
 | 4 | some documents failed; the others are stored |
 | 5 | nothing ran: no file was found, or no case of an eval |
 | 130 | interrupted; whole documents stay |
 
 ## Flags of every verb
 
-They may stand before the verb or after it.
+Put them before or after the verb.
 
 """
 

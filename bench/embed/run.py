@@ -1,4 +1,4 @@
-"""What `ragdb embed` costs beside plain `model.encode` on the same texts, in one run, in turns.
+"""Cost of `ragdb embed` compared with plain `model.encode` on the same texts, taken in turns.
 
 Plain is one call of sentence-transformers on all texts, which sorts them by length. Ours claims,
 encodes and stores them. Memory is the process's own after each.

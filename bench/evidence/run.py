@@ -1,4 +1,4 @@
-"""How often the answer in the evidence's own words is right, and how often it is known to be wrong.
+"""How often the extractive answer is right, and how often a wrong one is noticed.
 
 squad_v1_dev: 500 questions drawn by seed, asked as `ragdb ask` asks, once of all paragraphs and
 once with the gold paragraph deleted. Counted: a citation contains a gold answer; the answer is

@@ -1,4 +1,4 @@
-"""Latency of lexical, semantic and hybrid search, and what a filter leaves, beside its peers.
+"""Latency of lexical, semantic and hybrid search, and completeness under filters, with peers.
 
 Chunks of scale_tech_docs with vectors of the hashing embedder (384), which are made beforehand for
 everybody, stored by the worker; queries are the collection's headings, and embedded beforehand too.

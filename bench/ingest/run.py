@@ -1,4 +1,4 @@
-"""How fast put_documents is beside what PostgreSQL needs at least for the same text.
+"""Speed of put_documents compared with the least that PostgreSQL needs for the same text.
 
 Bare is the same text in the same server with nothing of ours: COPY, to_tsvector and a GIN index
 that is there from the first row, in the same batches; and, as the fastest that PostgreSQL can, COPY

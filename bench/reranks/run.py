@@ -1,4 +1,4 @@
-"""What reranking costs beyond the model: `Database.rerank` beside `CrossEncoder.predict`, sorted.
+"""Cost of reranking beyond the model: `Database.rerank` against `CrossEncoder.predict`, sorted.
 
 The model has the size of ms-marco-MiniLM-L6 (the packaged MiniLM with a head of random numbers), so
 its time is real and its order is not. Both ways take turns on the hits of each query; what the

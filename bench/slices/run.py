@@ -1,4 +1,4 @@
-"""What a slice costs: building, searching, verifying and recording, in small graphs and large ones.
+"""Cost of building, searching, verifying and recording slices, in small and large graphs.
 
 Each figure is the median over anchors of the best of three calls. The same slice is built in a tree
 of a million edges and in a corpus of its own that holds the 10,000 chunks around its anchor, in

@@ -1,4 +1,4 @@
-"""What recording a retrieval costs: `retrieve` minus `search`, interleaved, query by query.
+"""Cost of recording a retrieval: `retrieve` minus `search`, interleaved, query by query.
 
 The peer is what an application does without us: the same search, then its own insert of the query
 and the hits, as one jsonb, into a plain table. Once each call waits until its commit is on the

@@ -1,4 +1,4 @@
-"""Recall and latency of the nearest chunks beside plain pgvector, and how many a filter leaves.
+"""Recall and latency of the nearest chunks, and completeness under filters, with plain pgvector.
 
 The vectors are made: 200 topics, 4,000 subtopics around them and noise in 64 dimensions, projected
 at random into 384 with a tenth of noise there, scaled to length 1: like a text model's, they fill

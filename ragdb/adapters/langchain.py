@@ -1,4 +1,4 @@
-"""A retriever for LangChain (the extra `ragdb[langchain]`)."""
+"""A retriever for LangChain (the extra `ragdb-postgres[langchain]`)."""
 
 from __future__ import annotations
 

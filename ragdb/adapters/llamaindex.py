@@ -1,4 +1,4 @@
-"""A retriever for LlamaIndex (the extra `ragdb[llamaindex]`)."""
+"""A retriever for LlamaIndex (the extra `ragdb-postgres[llamaindex]`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RagdbRetriever(BaseRetriever):
 
     def __init__(self, retriever: Retriever, k: int = 8, **options: Any) -> None:
         if not 1 <= k <= 1000:
-            raise ValueError(f"k is {k} and not 1 to 1000")
+            raise ValueError(f"k is {k}, not 1 to 1000")
         super().__init__(**options)
         self.retriever, self.k = retriever, k
 

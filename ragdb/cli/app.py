@@ -1,4 +1,4 @@
-"""What every verb shares: flags, the connection, errors as messages, exit codes."""
+"""Shared by all verbs: flags, the connection, errors as messages, exit codes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ Dsn = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output."),
+    typer.Option("--format", metavar="|".join(FORMATS), help="Output format."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No log on stderr.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is done, and where.")]
-NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.", hidden=True)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.", hidden=True)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is done and where.")]
+NoProgress = Annotated[
+    bool, typer.Option("--no-progress", help="Show no progress bar.", hidden=True)
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", hidden=True)]
 
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
 
@@ -70,7 +72,7 @@ class Session:
     progress: bool = True
     yes: bool = False
     verdict: int = OK
-    """Exit code when the reader of a pipe goes before all is printed."""
+    """Exit code if the reader of a pipe closes it before all is printed."""
 
     @functools.cached_property
     def target(self) -> Connection:
@@ -110,13 +112,13 @@ class Session:
             self._say(text)
 
     def confirm(self, question: str) -> None:
-        """Go on only when the person at the terminal, or --yes, says so."""
+        """Go on only if the user at the terminal, or --yes, confirms."""
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise Failure(question, hint="there is nobody to ask: give --yes")
+            raise Failure(question, hint="stdin is not a terminal; give --yes to confirm")
         if not typer.confirm(question, err=True):
-            raise Failure("nothing was done", code=NEGATIVE)
+            raise Failure("cancelled; nothing was done", code=NEGATIVE)
 
     def _say(self, text: str) -> None:
         from ragdb.cli.output import clean
@@ -152,7 +154,7 @@ def verb(
             flags = {n: given.pop(n) or (context.obj or {}).get(n) for n in SHARED}
             chosen = "json" if flags["json"] else flags["format"] or "table"
             if chosen not in formats:
-                raise typer.BadParameter(f"{chosen!r} is none of {', '.join(formats)}")
+                raise typer.BadParameter(f"{chosen!r} is not one of {', '.join(formats)}")
             session = Session(
                 verb=name,
                 dsn=flags["dsn"],
@@ -175,7 +177,7 @@ def verb(
 
 
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
-    """Run, and turn what is known to go wrong into a message and an exit code."""
+    """Run, and turn known errors into a message and an exit code."""
     try:
         code = action() or OK
         sys.stdout.flush()
@@ -209,7 +211,7 @@ def _close_stdout() -> None:
 
 
 def explain(error: Exception) -> Failure | None:
-    """What a known error says to a user; None for one that is a bug of ours."""
+    """The message for a known error; None for a bug in ragdb."""
     if isinstance(error, Failure):
         return error
     import psycopg
@@ -234,7 +236,7 @@ def explain(error: Exception) -> Failure | None:
         return Failure(
             str(error.diag.message_primary),
             code=DATABASE,
-            hint="`ragdb init` installs or upgrades the schema of this database",
+            hint="run `ragdb init` to install or upgrade the schema of this database",
         )
     if isinstance(error, psycopg.Error):
         state = f" ({error.sqlstate})" if error.sqlstate else ""
@@ -244,9 +246,9 @@ def explain(error: Exception) -> Failure | None:
             code=DATABASE,
             detail=error.diag.message_detail,
             hint=error.diag.message_hint
-            or ("`ragdb doctor` looks for the cause" if not error.sqlstate else None)
+            or ("run `ragdb doctor` to find the cause" if not error.sqlstate else None)
             or (
-                "a DBA grants the role ragdb_reader, ragdb_writer or ragdb_admin"
+                "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
                 if isinstance(error, psycopg.errors.InsufficientPrivilege)
                 else None
             ),
@@ -254,15 +256,15 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, NotReady | InUse):
         return Failure(str(error), code=DATABASE)
     if isinstance(error, EmbeddedError):
-        return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")
+        return Failure(str(error), code=DATABASE, hint="run `ragdb doctor` to find the cause")
     if isinstance(error, OSError) and error.strerror:
         return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
             return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")
         return Failure(
-            f"the output's encoding, {error.encoding}, has not every letter of what is printed",
-            hint="set PYTHONIOENCODING=utf-8, or a locale of UTF-8",
+            f"the encoding {error.encoding} cannot represent every character of the output",
+            hint="set PYTHONIOENCODING=utf-8 or a UTF-8 locale",
         )
     return None
 

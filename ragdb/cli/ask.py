@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from ragdb.retrieval import CorpusRetriever
     from ragdb.tasks import TaskContract
 
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
-Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks.")]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
+Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
 Context = Annotated[
     int | None,
-    typer.Option(metavar="TOKENS", min=1, help="Most that the evidence may hold. Default: all."),
+    typer.Option(metavar="TOKENS", min=1, help="Largest size of the evidence. Default: no limit."),
 ]
 Rerank = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Have a reranker order the chunks: `ragdb reranker ls`."),
+    typer.Option(metavar="NAME", help="Reranker that orders the chunks; see `ragdb reranker ls`."),
 ]
 
 PROVES = "reference, location and lexical support of each citation, not entailment"
@@ -39,27 +39,29 @@ def ask(
     question: Question,
     k: Annotated[
         int | None,
-        typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks. Default: 8."),
+        typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
     ] = None,
     max_context: Context = None,
     rerank: Rerank = None,
-    sentences: Annotated[int, typer.Option(min=1, max=20, help="Of the answer, at most.")] = 2,
+    sentences: Annotated[
+        int, typer.Option(min=1, max=20, help="Most sentences of the answer.")
+    ] = 2,
     contract: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A task's contract.json, version 2.")
+        str | None, typer.Option(metavar="FILE", help="A task's contract.json (version 2).")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Have a model answer; its citations are checked."),
+        typer.Option(metavar="NAME", help="Model that answers; its citations are checked."),
     ] = None,
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="OpenAI-compatible. Default: OPENAI_BASE_URL."),
+        typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
     ] = None,
 ) -> int:
-    """Answer a question from a corpus, with sources. Exit 1 when it does not say.
+    """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.
 
-    The answer is sentences of the corpus, unless --model names one that is to write it. Its
-    citations are checked before it is printed; retrieval, gate and answer are recorded.
+    The answer consists of sentences of the corpus, unless --model names a model that writes it.
+    Its citations are checked before it is printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
     from ragdb.engine import Engine, RagError
@@ -131,7 +133,7 @@ def pack(
     max_context: Context = None,
     rerank: Rerank = None,
 ) -> int:
-    """Print the evidence for a question as one text. Exit 1 when there is none."""
+    """Print the evidence for a question as one text. Exit code 1 if there is none."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -183,7 +185,7 @@ def _contract(path: str | None) -> TaskContract | None:
     try:
         return TaskContract.load(path)
     except ContractError as error:
-        raise Failure(f"{path} is no contract", detail="; ".join(error.problems)) from None
+        raise Failure(f"{path} is not a contract", detail="; ".join(error.problems)) from None
 
 
 def _model(name: str | None, endpoint: str | None) -> Task | None:
@@ -191,7 +193,9 @@ def _model(name: str | None, endpoint: str | None) -> Task | None:
 
     if name is None:
         if endpoint is not None:
-            raise Failure("--endpoint without --model", hint="--model names what is to answer")
+            raise Failure(
+                "--endpoint without --model", hint="name the model that answers with --model"
+            )
         return None
     try:
         return OpenAIModel(name, endpoint)

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from ragdb.client import Database
 
 Json = dict[str, Any]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, or JSON of them.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, also as JSON.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "check")(check)
     verb(app, "apply")(apply)
-    group = typer.Typer(help="List contracts, and write them out.")
+    group = typer.Typer(help="List and print contracts.")
     app.add_typer(group, name="contract", no_args_is_help=True)
     verb(group, "ls")(ls)
     verb(group, "sources")(sources)
@@ -30,10 +30,10 @@ def check(
     session: Session,
     files: Files,
     syntax: Annotated[
-        bool, typer.Option("--syntax", help="Only what needs no database: the syntax.")
+        bool, typer.Option("--syntax", help="Check only the syntax; needs no database.")
     ] = False,
 ) -> int:
-    """Check contracts: syntax here, meaning in the database. Exit code 2 for an error."""
+    """Check syntax here and meaning in the database. Exit code 2 for errors."""
     read, failed = _read(session, files)
     if syntax:
         return USAGE if failed else OK
@@ -46,7 +46,7 @@ def check(
 
 
 def apply(session: Session, files: Files) -> int:
-    """Check contracts and put them in force, all in one transaction or none."""
+    """Check contracts and put them in force, in one transaction."""
     from ragdb.cli import output
 
     read, failed = _read(session, files)
@@ -65,7 +65,7 @@ def apply(session: Session, files: Files) -> int:
 
 
 def ls(session: Session) -> None:
-    """List the contracts in force; their older versions too with -v."""
+    """List the contracts in force. With -v, list older versions too."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -74,7 +74,7 @@ def ls(session: Session) -> None:
 
 
 def sources(session: Session) -> None:
-    """List the sources of the contracts in force: when they were read, and which are due."""
+    """List the sources of the contracts in force: when each was read and which are due."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -86,9 +86,9 @@ def sources(session: Session) -> None:
 def export(
     session: Session,
     contract: Annotated[str, typer.Argument(metavar="CONTRACT", help="Name of a contract.")],
-    version: Annotated[int | None, typer.Option(help="An older version.")] = None,
+    version: Annotated[int | None, typer.Option(help="Version; default: the one in force.")] = None,
 ) -> int:
-    """Write a contract out: in its own syntax, or as JSON with --json."""
+    """Print a contract in the contract syntax, or as JSON with --json."""
     from ragdb import contracts
     from ragdb.cli import output
 
@@ -99,7 +99,7 @@ def export(
     elif session.format == "table":
         print(contracts.write(found["nodes"]), end="")
     else:
-        raise Failure("a contract is written in its own syntax or as JSON")
+        raise Failure("a contract is printed in the contract syntax or as JSON")
     return OK
 
 
@@ -118,8 +118,8 @@ def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[J
             continue
         for node in contracts.missing_prompts(found):
             raise Failure(
-                f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is no file",
-                hint="it is looked for beside the contract",
+                f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is not a file",
+                hint="the path is relative to the contract",
             )
         read.append((file, (found, text)))
     return read, failed

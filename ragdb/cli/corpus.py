@@ -1,4 +1,4 @@
-"""`ragdb corpus`: make, list, share and drop corpora."""
+"""`ragdb corpus`: create, list, share and drop corpora."""
 
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ def show(session: Session, corpus: Corpus) -> None:
 def create(
     session: Session,
     corpus: Corpus,
-    title: Annotated[str | None, typer.Option(help="Title for people.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title to show to people.")] = None,
     text_config: Annotated[
         str, typer.Option(help="Text search configuration: english, german, simple, …")
     ] = "english",
-    k1: Annotated[float, typer.Option(help="BM25: how soon repeats stop counting.")] = 1.2,
-    b: Annotated[float, typer.Option(help="BM25: how much length counts, 0 to 1.")] = 0.75,
+    k1: Annotated[float, typer.Option(help="BM25: how much repeated words count, 0 to 10.")] = 1.2,
+    b: Annotated[
+        float, typer.Option(help="BM25: how much the length of a chunk counts, 0 to 1.")
+    ] = 0.75,
     record_query_text: Annotated[
-        str, typer.Option(metavar="full|hash|none", help="What traces keep of a query's text.")
+        str, typer.Option(metavar="full|hash|none", help="How traces keep the text of a query.")
     ] = "full",
 ) -> None:
     """Create a corpus."""
@@ -65,7 +67,7 @@ def create(
 
 
 def drop(session: Session, corpus: Corpus) -> None:
-    """Drop a corpus with all its documents. Traces stay."""
+    """Drop a corpus with all its documents. Its traces stay."""
     with session.connect() as db:
         info = db.corpus_info(corpus)
         session.confirm(f"drop corpus {corpus} with {info.documents} documents?")
@@ -74,7 +76,7 @@ def drop(session: Session, corpus: Corpus) -> None:
 
 
 def optimize(session: Session, corpus: Corpus) -> None:
-    """Recompute the lexical index for the corpus's present mean length."""
+    """Recompute the lexical index for the present mean length of the corpus's chunks."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -85,9 +87,9 @@ def grant(
     session: Session,
     corpus: Corpus,
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
-    privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="The right.")],
+    privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="Right to grant.")],
 ) -> None:
-    """Give a role a right to a corpus. The first grant hides the corpus from everybody else."""
+    """Grant a role a right to a corpus. The first grant hides the corpus from all other roles."""
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
     session.note(f"{role} has {privilege} on {corpus}")
@@ -98,7 +100,7 @@ def revoke(
     corpus: Corpus,
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
 ) -> None:
-    """Take a role's right to a corpus away. Without any grant left, every reader may read it."""
+    """Revoke a role's right to a corpus. Without any grant, every reader may read the corpus."""
     with session.connect() as db:
         db.revoke_corpus(corpus, role)
     session.note(f"{role} has no right of its own on {corpus}")

@@ -19,9 +19,9 @@ def register(app: typer.Typer) -> None:
 def export(
     session: Session,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write to.")],
-    force: Annotated[bool, typer.Option("--force", help="Write over what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Write Grafana's dashboards and provisioning, psql's reports and dbt's sources to a folder.
+    """Write files for Grafana, reports for psql and sources for dbt to a folder.
 
     grafana/ and provisioning/ are for Grafana, reports/ for psql -f, dbt/ for dbt. docs/bi.md says
     how each is used.
@@ -30,7 +30,7 @@ def export(
     there = [name for name in files if (folder / name).exists()]
     if there and not force:
         raise Failure(
-            f"{folder / there[0]} exists", hint="give --force to write over it, or another folder"
+            f"{folder / there[0]} exists", hint="give --force to overwrite it, or another folder"
         )
     for name, text in files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""`ragdb demo`: what ragdb does, on the sample documents, with the commands that do it."""
+"""`ragdb demo`: shows the features of ragdb on the sample documents, with their commands."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     session: Session,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Do not drop the corpus at the end.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the corpus at the end.")] = False,
     traffic: Annotated[
         bool,
-        typer.Option("--traffic", help="Ask many queries, so that dashboards show something."),
+        typer.Option("--traffic", help="Run many queries, to fill the dashboards."),
     ] = False,
-    queries: Annotated[int, typer.Option(min=1, help="How many, with --traffic.")] = 400,
+    queries: Annotated[int, typer.Option(min=1, help="Number of queries with --traffic.")] = 400,
 ) -> None:
     """Ingest sample documents and a conversation, search them every way, evaluate a contract.
 
-    With --traffic it goes on to ask as people and programs do: some queries find nothing, some
-    fail, some are made under a slice, and an evaluation runs. The corpus is kept, as is one that
-    was there before.
+    With --traffic it then runs many queries: some find nothing, some fail and some search a slice.
+    An evaluation runs too, and the corpus is kept. A corpus that existed before is always kept.
     """
     from importlib.resources import as_file, files
 
@@ -128,7 +125,7 @@ def demo(
 
 
 def _missing() -> str | None:
-    """Why nothing can be embedded here; None when it can."""
+    """Why nothing can be embedded here; None if it can."""
     from ragdb import embed
     from ragdb.errors import EmbedderNotFound
 

@@ -1,4 +1,4 @@
-"""`ragdb embed`, `embedder`, `worker`, `reembed`, `reranker`: models and what they have to do."""
+"""`ragdb embed`, `embedder`, `worker`, `reembed`, `reranker`: models and their work."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ if TYPE_CHECKING:
     from ragdb.client import Database
     from ragdb.worker import Done, Worker
 
-Model = Annotated[
-    str, typer.Option("--model", "-m", help="Embedder, as `ragdb embedder ls` has it.")
-]
-Lease = Annotated[float, typer.Option(help="Seconds that a claim outlives a killed worker.")]
-Batch = Annotated[int, typer.Option(help="Inputs to a claim, 1 to 10000.")]
+Model = Annotated[str, typer.Option("--model", "-m", help="Embedder, as in `ragdb embedder ls`.")]
+Lease = Annotated[float, typer.Option(help="Seconds until the claims of a killed worker expire.")]
+Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "embed")(embed)
     verb(app, "worker")(worker)
     verb(app, "reembed")(reembed)
-    group = typer.Typer(help="List embedders, and bind them to what runs them.")
+    group = typer.Typer(help="List embedders and bind them to providers.")
     app.add_typer(group, name="embedder", no_args_is_help=True)
     verb(group, "ls")(embedder_ls)
     verb(group, "bind")(embedder_bind)
-    group = typer.Typer(help="List rerankers, and say where they lie.")
+    group = typer.Typer(help="List and bind rerankers.")
     app.add_typer(group, name="reranker", no_args_is_help=True)
     verb(group, "ls")(reranker_ls)
     verb(group, "bind")(reranker_bind)
@@ -41,29 +39,30 @@ def embed(
     session: Session,
     corpus: Annotated[
         str | None,
-        typer.Argument(metavar="CORPUS", help="Corpus; without one, all that have embeddings."),
+        typer.Argument(metavar="CORPUS", help="Corpus. Default: all that have embeddings."),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="Embedder of a corpus that has none: all-MiniLM-L6-v2."),
+        typer.Option(
+            "--model", "-m", help="Embedder for a corpus without one. Default: all-MiniLM-L6-v2."
+        ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Do what is due now; wait for nothing.")
+        bool, typer.Option("--once", help="Embed what is due now and do not wait.")
     ] = False,
     lease: Lease = 60,
     batch: Batch = 512,
 ) -> int:
     """Embed every chunk that has no embedding, and build the index of large corpora.
 
-    What failed is tried again with growing pauses, and a provider that does not answer for about a
-    minute is given up until the next run; see `ragdb embed --once` for cron. Exit code 4 when some
-    chunks could not be embedded.
+    Failed chunks are tried again after growing pauses. If the provider does not answer for about a
+    minute, this run ends. Use --once for cron. Exit code 4 if some chunks could not be embedded.
     """
     from ragdb import embed as models
 
     with session.connect() as db:
         if model is not None and corpus is None:
-            raise Failure("--model belongs to one corpus", hint="ragdb embed CORPUS --model NAME")
+            raise Failure("--model needs one corpus", hint="ragdb embed CORPUS --model NAME")
         if corpus is not None:
             current = models.current(db.connection, corpus)
             if model is None:
@@ -78,12 +77,12 @@ def worker(
     session: Session,
     corpus: Annotated[
         str | None,
-        typer.Option("--corpus", "-c", help="Only this one, not all you may write."),
+        typer.Option("--corpus", "-c", help="Only this corpus. Default: all that you may write."),
     ] = None,
     lease: Lease = 60,
     batch: Batch = 512,
 ) -> None:
-    """Embed chunks and queries, and read blobs to be ingested, as they come, until interrupted."""
+    """Embed chunks and queries and read blobs as they arrive, until interrupted."""
     with session.connect() as db, _stoppable(session, db, corpus, None, lease, batch) as at_work:
         session.note(f"worker {at_work.name} waits for work; interrupt to stop")
         _report(session, at_work.run())
@@ -92,33 +91,34 @@ def worker(
 def reembed(
     session: Session,
     corpus: Corpus,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="The embedder to change to.")
-    ] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="The new embedder.")] = None,
     cutover: Annotated[
-        bool, typer.Option("--cutover", help="Search by the new embedder once all is embedded.")
+        bool,
+        typer.Option(
+            "--cutover", help="Search with the new embedder once all chunks are embedded."
+        ),
     ] = False,
     rollback: Annotated[
-        bool, typer.Option("--rollback", help="Search by the embedder before this one again.")
+        bool, typer.Option("--rollback", help="Search with the previous embedder again.")
     ] = False,
     drop: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Drop the embeddings by this embedder.")
+        str | None, typer.Option(metavar="NAME", help="Drop the embeddings of this embedder.")
     ] = None,
     questions: Annotated[
-        int, typer.Option(help="Questions to compare both embedders by before the switch; 0: none.")
+        int, typer.Option(help="Questions for comparing both embedders before the switch; 0: none.")
     ] = 200,
     lease: Lease = 60,
     batch: Batch = 512,
 ) -> int:
     """Change a corpus's embedder without downtime: fill a second space, then switch.
 
-    Interrupted, it goes on where it stopped. Once all is embedded, both spaces answer the same
-    questions (those of the corpus's evals, else recorded ones, else its headings), and how the
-    answers differ is shown. Searches use the old space until --cutover, which is one transaction;
-    the old space is kept for --rollback until it is dropped.
+    If interrupted, run it again to continue. Once all chunks are embedded, both spaces answer the
+    same questions (of the corpus's evals, else recorded ones, else its headings), and the
+    differences are shown. Searches use the old space until --cutover, which is one transaction.
+    The old space is kept for --rollback until you drop it.
     """
     if (model is None) == (not rollback and drop is None):
-        raise Failure("say what to do", hint="give --model NAME, --rollback, or --drop NAME")
+        raise Failure("nothing to do", hint="give --model NAME, --rollback or --drop NAME")
     from ragdb import embed as models
 
     with session.connect() as db:
@@ -190,7 +190,7 @@ def _compare(session: Session, db: Database, corpus: str, model: str, count: int
 
 
 def embedder_ls(session: Session) -> None:
-    """List the embedders, and who runs them."""
+    """List the embedders and their providers."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -216,18 +216,18 @@ def embedder_bind(
     provider: Annotated[str, typer.Option(metavar="sentence-transformers|openai|hash")],
     source: Annotated[
         str | None,
-        typer.Option(help="What it calls the model: packaged, a folder, a hub or endpoint name."),
+        typer.Option(help="The model: packaged, a folder, a name on the hub or at the endpoint."),
     ] = None,
-    dims: Annotated[int | None, typer.Option(help="Width, for a new embedder.")] = None,
+    dims: Annotated[int | None, typer.Option(help="Dimensions of a new embedder.")] = None,
     metric: Annotated[str, typer.Option(metavar="cosine|ip|l2")] = "cosine",
-    max_tokens: Annotated[int, typer.Option(help="Tokens of an input that it reads.")] = 256,
-    query_prefix: Annotated[str, typer.Option(help="Put before a query.")] = "",
-    passage_prefix: Annotated[str, typer.Option(help="Put before a chunk.")] = "",
+    max_tokens: Annotated[int, typer.Option(help="Longest input, in tokens.")] = 256,
+    query_prefix: Annotated[str, typer.Option(help="Text put before each query.")] = "",
+    passage_prefix: Annotated[str, typer.Option(help="Text put before each chunk.")] = "",
     weights_sha256: Annotated[
-        str | None, typer.Option(help="Digest of model.safetensors, checked on loading.")
+        str | None, typer.Option(help="SHA-256 of model.safetensors, checked on loading.")
     ] = None,
 ) -> None:
-    """Say who runs an embedder, making the embedder when there is none of that name.
+    """Bind an embedder to its provider. Create the embedder if it does not exist.
 
     An endpoint's address and key are the worker's OPENAI_BASE_URL and OPENAI_API_KEY.
     """
@@ -236,7 +236,7 @@ def embedder_bind(
     with session.connect() as db:
         if name not in models.embedders(db.connection):
             if dims is None:
-                raise Failure(f"embedder {name} is new", hint="give its width: --dims N")
+                raise Failure(f"embedder {name} is new", hint="give its dimensions: --dims N")
             db.create_embedder(
                 name,
                 dims,
@@ -251,7 +251,7 @@ def embedder_bind(
 
 
 def reranker_ls(session: Session) -> None:
-    """List the rerankers, and where they lie."""
+    """List the rerankers and their sources."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -259,28 +259,30 @@ def reranker_ls(session: Session) -> None:
             session,
             db.list_rerankers(),
             ["name", "source", "revision", "max_tokens", "weights_sha256"],
-            empty="no reranker yet: `ragdb reranker bind NAME --source FOLDER` makes one",
+            empty="no rerankers yet; bind one with `ragdb reranker bind NAME --source FOLDER`",
         )
 
 
 def reranker_bind(
     session: Session,
     name: Annotated[str, typer.Argument(help="Name that contracts and traces use.")],
-    source: Annotated[str, typer.Option(help="A folder, or a name on the hub.")],
+    source: Annotated[str, typer.Option(help="A folder or a name on the hub.")],
     revision: Annotated[str | None, typer.Option(help="Revision on the hub.")] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="Of query and passage that it reads. Default: all it can, at most 512."),
+        typer.Option(
+            help="Longest query plus passage, in tokens. Default: the model's, at most 512."
+        ),
     ] = None,
     weights_sha256: Annotated[
         str | None,
-        typer.Option(help="Digest of model.safetensors. Default: that of the file found now."),
+        typer.Option(help="SHA-256 of model.safetensors. Default: that of the present file."),
     ] = None,
 ) -> None:
-    """Make a CrossEncoder a reranker, or say where one lies now: its weights stay the same.
+    """Bind a CrossEncoder as a reranker, or bind a known reranker to a new place.
 
-    The model is loaded once to see that it works. From then on it is refused wherever its weights
-    have another digest.
+    The model is loaded once to check that it works. Weights with another digest are refused from
+    then on.
     """
     from ragdb import rerank
 
@@ -303,7 +305,7 @@ def _stoppable(
     batch: int,
     progress: Any = None,
 ) -> Iterator[Worker]:
-    """A worker that SIGTERM and SIGINT stop after the batch at hand."""
+    """A worker that SIGTERM and SIGINT stop after its current batch."""
     from ragdb.worker import Worker
 
     at_work = Worker(

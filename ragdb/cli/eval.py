@@ -23,15 +23,15 @@ VERDICTS = {
 }
 
 Rag = Annotated[str, typer.Argument(metavar="RAG", help="A rag of an applied contract.")]
-Eval = Annotated[
-    str | None, typer.Argument(metavar="[EVAL]", help="Its eval, where it has several.")
+Eval = Annotated[str | None, typer.Argument(metavar="EVAL", help="Its eval, if it has several.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as in `ragdb eval ls`.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only cases with one of these tags; repeatable.")
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run, as `ragdb eval ls` has it.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only cases with it; again for or.")]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Run evaluations, report and compare them, import labels.")
+    group = typer.Typer(help="Run, report and compare evaluations, import labels.")
     app.add_typer(group, name="eval", no_args_is_help=True)
     verb(group, "run", formats=REPORTS)(run)
     verb(group, "report", formats=REPORTS)(report)
@@ -48,9 +48,9 @@ def run(
     rag: Rag,
     eval: Eval = None,
     tag: Tags = None,
-    label: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label of the run.")] = None,
 ) -> int:
-    """Run an eval and print its report. Exit code 1 when it failed, 5 when nothing ran."""
+    """Run an eval and print its report. Exit code 1 if it failed, 5 if nothing ran."""
     from ragdb.rerank import for_eval
 
     with session.connect() as db:
@@ -63,7 +63,7 @@ def run(
 
 
 def report(session: Session, run: RunId) -> int:
-    """Print the report of a run, with the exit code that it had."""
+    """Print the report of a run and exit with its exit code."""
     with session.connect() as db:
         found = db.get_eval_run(_uuid(run))
         session.verdict = _code(found)
@@ -73,8 +73,8 @@ def report(session: Session, run: RunId) -> int:
 
 def ls(
     session: Session,
-    rag: Annotated[str | None, typer.Argument(metavar="[RAG]", help="Of this rag only.")] = None,
-    limit: Annotated[int, typer.Option(help="Runs to list at most.")] = 20,
+    rag: Annotated[str | None, typer.Argument(metavar="RAG", help="Only runs of this rag.")] = None,
+    limit: Annotated[int, typer.Option(help="Largest number of runs.")] = 20,
 ) -> None:
     """List the latest runs."""
     from ragdb.cli import output
@@ -82,21 +82,25 @@ def ls(
     with session.connect() as db:
         rows = db.list_eval_runs(rag, None, limit)
     columns = ["run_id", "created_at", "rag", "eval", "status", "passed_cases", "cases", "label"]
-    output.rows(session, rows, columns, empty="no run yet: `ragdb eval run RAG` makes one")
+    output.rows(session, rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
 
 
 def diff(
     session: Session,
     run: RunId,
     with_run: Annotated[
-        str | None, typer.Argument(metavar="[BASELINE]", help="The run to compare it with.")
+        str | None, typer.Argument(metavar="BASELINE", help="Run to compare it with.")
     ] = None,
-    baseline: Annotated[str, typer.Option(help="A blessed run to compare it with.")] = "main",
-    seed: Annotated[str, typer.Option(help="Decides every random choice.")] = "ragdb",
-    resamples: Annotated[int, typer.Option(help="Of the tests, 100 to 100000.")] = 10000,
-    tolerance: Annotated[float, typer.Option(help="Smaller differences are noise.")] = 0.01,
+    baseline: Annotated[
+        str, typer.Option(help="Name of the baseline to compare it with.")
+    ] = "main",
+    seed: Annotated[str, typer.Option(help="Seed of all random choices.")] = "ragdb",
+    resamples: Annotated[
+        int, typer.Option(help="Resamples for significance tests, 100 to 100000.")
+    ] = 10000,
+    tolerance: Annotated[float, typer.Option(help="Smaller differences count as noise.")] = 0.01,
 ) -> int:
-    """Compare a run with another, or with the baseline of its eval. Exit code 1 for worse."""
+    """Compare a run with another or with the baseline of its eval. Exit code 1 if it is worse."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -125,9 +129,9 @@ def bless(
     session: Session,
     run: RunId,
     name: Annotated[str, typer.Option(help="Name of the baseline.")] = "main",
-    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the choice.")] = None,
 ) -> None:
-    """Make a run the baseline that later ones are compared with."""
+    """Make a run the baseline for later runs."""
     with session.connect() as db:
         db.bless_run(_uuid(run), name, reason)
     session.note(f"{run} is the baseline {name}")
@@ -138,18 +142,19 @@ def import_(
     rag: Rag,
     eval: Annotated[str, typer.Argument(metavar="EVAL", help="Its eval.")],
     queries: Annotated[
-        Path, typer.Option(help="JSONL of _id, text and perhaps labels; or TSV of id and text.")
+        Path,
+        typer.Option(help="JSONL with _id, text and optional labels, or TSV with id and text."),
     ],
     qrels: Annotated[
-        Path | None, typer.Option(help="Judgements: BEIR's TSV, or TREC's four columns.")
+        Path | None, typer.Option(help="Judgements: BEIR's TSV or TREC's four columns.")
     ] = None,
     judged: Annotated[
-        bool, typer.Option("--judged", help="Only queries that have a label.")
+        bool, typer.Option("--judged", help="Import only queries that have a label.")
     ] = False,
 ) -> None:
-    """Import queries and labels as the cases of an eval, in place of those imported before.
+    """Import queries and labels as the cases of an eval. They replace earlier imported cases.
 
-    A record may carry labels of spans: {"source", "start", "end", "grade"}.
+    A record may contain labels of spans: {"source", "start", "end", "grade"}.
     """
     from ragdb.cli import output
 
@@ -169,16 +174,16 @@ def export(
     run: RunId,
     what: Annotated[str, typer.Option(metavar="run|qrels", help="What to write.")] = "run",
 ) -> None:
-    """Write a run, or the imported labels of its eval, as a file of TREC."""
+    """Print a run, or the imported labels of its eval, in a format of TREC."""
     with session.connect() as db:
         for line in db.export_trec(_uuid(run), what):
             print(line)
 
 
 def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -> int:
-    """Run an eval against broken retrievers, and say which it catches and which cases catch none.
+    """Run an eval with broken retrievers. Print which ones it catches and which cases catch none.
 
-    Exit code 1 when one goes unnoticed.
+    Exit code 1 if one goes unnoticed.
     """
     from ragdb.cli import output
     from ragdb.rerank import for_eval
@@ -206,7 +211,7 @@ def _uuid(text: str) -> Any:
     try:
         return UUID(text)
     except ValueError:
-        raise Failure(f"{text!r} is no id of a run", hint="`ragdb eval ls` lists them") from None
+        raise Failure(f"{text!r} is not a run id", hint="`ragdb eval ls` lists them") from None
 
 
 def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:

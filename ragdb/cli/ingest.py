@@ -32,7 +32,7 @@ def ingest(
         typer.Argument(metavar="PATH...", help="Files, folders, URLs; - reads stdin."),
     ] = None,
     corpus: Annotated[
-        str | None, typer.Option("--corpus", "-c", help="Corpus; made when there is none.")
+        str | None, typer.Option("--corpus", "-c", help="Corpus; created if it does not exist.")
     ] = None,
     contract: Annotated[
         Path | None,
@@ -40,35 +40,36 @@ def ingest(
     ] = None,
     due: Annotated[
         bool,
-        typer.Option("--due", help="Of --contract, only sources older than the corpus's refresh."),
+        typer.Option(
+            "--due", help="With --contract: only sources that are due by the corpus's refresh."
+        ),
     ] = False,
     glob: Annotated[
-        str | None, typer.Option(help="Names to take from folders: '*.md', 'guide/*.html'.")
+        str | None, typer.Option(help="Read only these names from folders: '*.md', 'guide/*.html'.")
     ] = None,
-    recursive: Annotated[bool, typer.Option(help="Go into folders of folders.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    recursive: Annotated[bool, typer.Option(help="Read subfolders too.")] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be done and write nothing.")
+    ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Write again what is there already.")
+        bool, typer.Option("--force", help="Write unchanged documents again.")
     ] = False,
     prune: Annotated[
         bool,
-        typer.Option(
-            "--prune", help="Remove sources of these folders that are not there any more."
-        ),
+        typer.Option("--prune", help="Remove sources of these folders that no longer exist."),
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="Then embed what has no embedding: `ragdb embed`.")
+        bool, typer.Option("--embed", help="Then run `ragdb embed` on the corpus.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Stay, and ingest what changes, until Ctrl-C.")
+        bool, typer.Option("--watch", help="Keep running and ingest changes, until Ctrl-C.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes that read.", show_default="by cores")
+        int | None,
+        typer.Option(min=1, help="Number of processes that read files.", show_default="by cores"),
     ] = None,
     blobs: Annotated[bool, typer.Option(help="Keep the original bytes of files.")] = True,
-    name: Annotated[
-        str | None, typer.Option(help="Name of what is read from -, such as notes.md.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name for stdin, such as notes.md.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of every document.")] = None,
     language: Annotated[str | None, typer.Option(help="Language code of every document.")] = None,
     metadata: Annotated[
@@ -77,27 +78,27 @@ def ingest(
     ] = None,
     allow_private: Annotated[
         bool,
-        typer.Option("--allow-private", help="Fetch from hosts off the public internet, too."),
+        typer.Option("--allow-private", help="Also fetch from hosts outside the public internet."),
     ] = False,
     max_bytes: Annotated[
-        int, typer.Option(min=1, help="Largest file, or line of JSONL.")
+        int, typer.Option(min=1, help="Largest file or line of JSONL, in bytes.")
     ] = MAX_BYTES,
     text_config: Annotated[
-        str, typer.Option(help="Text search configuration of a corpus that is made.")
+        str, typer.Option(help="Text search configuration of a new corpus.")
     ] = "english",
     strategy: Annotated[
-        str, typer.Option(metavar="paragraph|window|semantic|page", help="Where to cut.")
+        str, typer.Option(metavar="paragraph|window|semantic|page", help="Where documents are cut.")
     ] = "paragraph",
     max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = 240,
-    overlap: Annotated[int, typer.Option(help="Repeated from the chunk before, in units.")] = 48,
+    overlap: Annotated[int, typer.Option(help="Overlap with the previous chunk, in units.")] = 48,
     unit: Annotated[
-        str, typer.Option(metavar="token|word|char", help="What is counted.")
+        str, typer.Option(metavar="token|word|char", help="Unit of --max-tokens and --overlap.")
     ] = "token",
 ) -> int:
     """Read files into a corpus: Markdown, text, RST, HTML, PDF, DOCX, JSONL.
 
-    A file that cannot be read is reported and does not stop the others (exit code 4). What is
-    there already is not written again.
+    A file that cannot be read is reported; the others are still ingested (exit code 4). Unchanged
+    documents are not written again.
     """
     import os
     import signal
@@ -128,11 +129,11 @@ def ingest(
     }
     if contract is not None:
         if paths or corpus or watch:
-            raise Failure("--contract says what is read into which corpus")
+            raise Failure("--contract cannot be combined with PATH, --corpus or --watch")
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
         return _ingest_contract(session, contract, options, embed, due)
     if due:
-        raise Failure("--due is of the sources of --contract")
+        raise Failure("--due needs --contract")
     if not paths or not corpus:
         raise Failure("give PATH... and --corpus, or --contract FILE")
     if watch and any(path == "-" or "://" in path for path in paths):
@@ -176,7 +177,7 @@ def _ingest_contract(
     with session.connect() as db:
         wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
         if wrong:
-            raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all that is wrong")
+            raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all errors")
         if declared["contract"] not in {row.name for row in db.list_contracts()}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
@@ -214,7 +215,7 @@ def _ingest_contract(
 def _run(
     session: Session, db: Database, corpus: str, found: Found, options: dict[str, Any]
 ) -> Report | None:
-    """The report of one run; None, once it is shown, of one that was interrupted."""
+    """The report of one run; None if it was interrupted, in which case it is already shown."""
     import psycopg
 
     from ragdb.ingest import Run
@@ -234,7 +235,7 @@ def _run(
 
 
 def _embed(session: Session, corpora: set[str]) -> bool:
-    """Embed what has no embedding; whether some of it could not be."""
+    """Embed chunks without embedding; return whether some could not be embedded."""
     from ragdb.cli import embed as verbs
 
     codes = [verbs.embed(session, corpus) for corpus in sorted(corpora)]
@@ -331,7 +332,7 @@ def _line(file: Any) -> dict[str, Any]:
     if file.replaced:
         about.append(f"{file.replaced} characters replaced")
     if file.cut:
-        about.append(f"{file.cut} chunks indexed to their 65,536th character only")
+        about.append(f"{file.cut} chunks indexed only up to character 65,536")
     return {
         "status": file.status,
         "source": file.uri,
@@ -363,7 +364,5 @@ def _summary(report: Report) -> str:
         f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
     )
     if report.not_pruned:
-        text += (
-            f"; not pruned, for something there could not be read: {', '.join(report.not_pruned)}"
-        )
+        text += f"; not pruned, because parts could not be read: {', '.join(report.not_pruned)}"
     return text

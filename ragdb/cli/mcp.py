@@ -19,23 +19,23 @@ def register(app: typer.Typer) -> None:
 def mcp(
     session: Session,
     transport: Annotated[
-        str, typer.Option(metavar="stdio|http", help="Stdio, or streamable HTTP at /mcp.")
+        str, typer.Option(metavar="stdio|http", help="Stdio or streamable HTTP at /mcp.")
     ] = "stdio",
     corpus: Annotated[
         list[str] | None,
-        typer.Option("--corpus", "-c", help="Corpus to serve, and no other; again for several."),
+        typer.Option("--corpus", "-c", help="Serve only this corpus; repeat for several."),
     ] = None,
     record: Annotated[
         bool,
-        typer.Option("--record", help="Record retrievals; the tools then say that they write."),
+        typer.Option("--record", help="Record retrievals; the tools then declare that they write."),
     ] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
     """Serve search, traces and the tools of contracts to models, by the Model Context Protocol.
 
-    Nothing is written unless --record is given. Over HTTP, RAGDB_MCP_TOKEN in the environment is
-    what clients must send as bearer token; without it only this machine may ask.
+    Nothing is written unless --record is given. Over HTTP, clients must send the environment's
+    RAGDB_MCP_TOKEN as bearer token; without it, only this machine can connect.
     """
     import os
     from importlib.util import find_spec
@@ -43,12 +43,12 @@ def mcp(
     if transport not in ("stdio", "http"):
         raise Failure(f"--transport {transport!r} is neither stdio nor http")
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
-        raise Failure("the package mcp is not installed", hint="pip install 'ragdb[mcp]'")
+        raise Failure("the package mcp is not installed", hint="pip install 'ragdb-postgres[mcp]'")
     from ragdb import mcp as served
 
     if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):
         raise Failure(
-            f"--host {host} lets others ask, and there is no token",
+            f"--host {host} admits other machines, but there is no token",
             hint=f"set {served.TOKEN} to a long random text",
         )
     with session.connect() as db:  # says at once what is wrong

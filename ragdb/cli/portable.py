@@ -23,15 +23,16 @@ def register(app: typer.Typer) -> None:
 def export(
     session: Session,
     corpus: Corpus,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")],
     blobs: Annotated[
-        bool, typer.Option("--blobs/--no-blobs", help="With the original bytes of documents.")
+        bool, typer.Option("--blobs/--no-blobs", help="Include the original bytes of documents.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a corpus to one file: settings, documents, conversations, originals, embeddings.
 
-    Traces, rights, signing keys, contracts and events stay. The right to read is enough.
+    Traces, rights, signing keys, contracts and events are not exported. You need only the right to
+    read.
     """
     from ragdb import portable
     from ragdb.cli import output
@@ -43,15 +44,15 @@ def export(
 
 def import_(
     session: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `ragdb export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `ragdb export` wrote.")],
     name: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Another name for the corpus.")
     ] = None,
 ) -> None:
-    """Make the corpus of a file, whole or not at all.
+    """Create the corpus of a file, in one transaction.
 
-    Under its own name, chunks have the ids that they had. What was restricted there may be read by
-    you and admins alone, until `ragdb corpus grant`.
+    Under its own name, chunks keep their ids. If the corpus was restricted, only you and admins can
+    read it until `ragdb corpus grant`.
     """
     from ragdb import embed, portable
     from ragdb.cli import output
@@ -63,7 +64,7 @@ def import_(
         embedder = done.embedder and embed.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:
             session.note(
-                f"embedder {embedder.name} is bound to nothing here:"
+                f"embedder {embedder.name} is not bound in this database; run"
                 f" ragdb embedder bind {embedder.name} --provider sentence-transformers|openai"
             )
 

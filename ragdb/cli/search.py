@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from ragdb.client import Database
 
-Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
+Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Trace id.")]
 Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
 Mode = Annotated[
     str | None,
-    typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
+    typer.Option(metavar="lexical|semantic|hybrid|reference", help="Ranking mode."),
 ]
-MinScore = Annotated[float, typer.Option(help="Least score, 0 to 1.")]
+MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 BAR = 12
 SHOWN = 500  # characters of a chunk
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
@@ -44,7 +44,7 @@ def search(
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            "--corpus", "-c", help="Corpus; again for several. Default: all you may read."
+            "--corpus", "-c", help="Corpus; repeat for several. Default: all you may read."
         ),
     ] = None,
     k: Hits = 10,
@@ -56,9 +56,11 @@ def search(
     ] = None,
     rerank: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Have a reranker order the hits: `ragdb reranker ls`."),
+        typer.Option(
+            metavar="NAME", help="Reranker that orders the hits; see `ragdb reranker ls`."
+        ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = (
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score is made up.")] = (
         False
     ),
     trace: Annotated[
@@ -74,7 +76,7 @@ def search(
     if rerank == "none":
         rerank = None
     if explain and mode not in (None, "lexical"):
-        raise Failure(f"--explain explains lexical scores, not mode {mode}")
+        raise Failure(f"--explain works with lexical scores, not with mode {mode}")
     how: dict[str, Any] = {
         "k": k,
         "mode": mode or ("lexical" if explain else None),
@@ -84,7 +86,7 @@ def search(
     with session.connect() as db:
         names = corpus or _readable(db)
         if trace and len(names) != 1:
-            raise Failure("--trace records one corpus", hint=f"name one of {', '.join(names)}")
+            raise Failure("--trace works with one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
             how["k"] = db.rerank_depth(k)
         if not explain:
@@ -119,7 +121,7 @@ def search(
 def embedded(
     session: Session, db: Database, corpora: list[str], query: str, mode: str | None
 ) -> list[float] | None:
-    """The embedding of the query, where the mode can use one."""
+    """The embedding of the query, if the mode can use one."""
     if mode in ("lexical", "reference"):
         return None
     from ragdb import embed
@@ -136,14 +138,15 @@ def embedded(
     ) as error:
         if mode is not None:
             raise Failure(
-                f"the query cannot be embedded: {error}", hint="--mode lexical needs no embedding"
+                f"the query cannot be embedded: {error}",
+                hint="use --mode lexical, which needs no embedding",
             ) from error
-        session.note(f"searching by words alone: the query cannot be embedded: {error}")
+        session.note(f"searching by words only, because the query cannot be embedded: {error}")
         return None
 
 
 def _terms(db: Database, query: str, hit: Any) -> list[Any]:
-    """How the score of a hit came about, by term."""
+    """How the score of a hit is made up, by term."""
     return list(db.explain_search(hit.corpus, query, hit.chunk_id))
 
 
@@ -152,7 +155,7 @@ def _readable(db: Database) -> list[str]:
     names = [corpus.name for corpus in db.list_corpora()]
     if not names:
         raise Failure(
-            "there is no corpus to search", hint="`ragdb ingest PATH --corpus NAME` makes one"
+            "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
         )
     return [name for name in names if name != "system"] or names
 
@@ -248,7 +251,7 @@ def trace_ls(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
     ] = None,
-    limit: Annotated[int, typer.Option(help="At most so many, the newest.")] = 20,
+    limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
 ) -> None:
     """List recorded retrievals, newest first."""
     from datetime import datetime
@@ -261,7 +264,7 @@ def trace_ls(
             after = datetime.fromisoformat(since).astimezone()
         except ValueError:
             raise Failure(
-                f"--since {since!r} is no time", hint="such as 2026-03-01T12:00"
+                f"--since {since!r} is not a time", hint="write it like 2026-03-01T12:00"
             ) from None
     with session.connect() as db:
         output.rows(
@@ -276,7 +279,7 @@ def trace_ls(
                 "elapsed_ms",
                 "query_text",
             ],
-            empty="no trace yet: `ragdb search --trace` records one",
+            empty="no traces yet; record one with `ragdb search --trace`",
         )
 
 
@@ -313,7 +316,7 @@ def trace_show(session: Session, trace: Trace) -> None:
 
 
 def trace_replay(session: Session, trace: Trace) -> int:
-    """Run a recorded retrieval again and say what has changed. Exit 1 unless it is exact."""
+    """Run a recorded retrieval again and print what has changed. Exit code 1 unless it is exact."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -327,7 +330,7 @@ def trace_why_not(
     trace: Trace,
     chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk.")],
 ) -> None:
-    """Say at which step of a recorded retrieval a chunk fell out."""
+    """Print at which step of a recorded retrieval a chunk was dropped."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -341,4 +344,4 @@ def trace_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise Failure(f"{text!r} is no trace id", hint="`ragdb trace ls` lists them") from None
+        raise Failure(f"{text!r} is not a trace id", hint="`ragdb trace ls` lists them") from None

@@ -1,4 +1,4 @@
-"""`ragdb serve` and `ragdb token`: the HTTP server and who may ask it."""
+"""`ragdb serve` and `ragdb token`: the HTTP server and its bearer tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 def register(app: typer.Typer) -> None:
     verb(app, "serve")(serve)
-    group = typer.Typer(help="Make, list and revoke the bearer tokens of `ragdb serve`.")
+    group = typer.Typer(help="Create, list and revoke the bearer tokens of `ragdb serve`.")
     app.add_typer(group, name="token", no_args_is_help=True)
     verb(group, "create")(token_create)
     verb(group, "ls")(token_ls)
@@ -31,35 +31,41 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8000,
     corpus: Annotated[
-        str | None, typer.Option("--corpus", "-c", help="Corpus of requests that name none.")
+        str | None, typer.Option("--corpus", "-c", help="Corpus for requests that do not name one.")
     ] = None,
     anonymous_role: Annotated[
         str | None,
-        typer.Option(metavar="ROLE", help="Role of requests without a token; none are let in."),
+        typer.Option(
+            metavar="ROLE", help="Role of requests without a token. Default: refuse them."
+        ),
     ] = None,
-    pool: Annotated[int, typer.Option(min=1, max=1000, help="Connections at most.")] = 8,
-    max_requests: Annotated[int, typer.Option(min=1, help="Requests at work at most.")] = 64,
+    pool: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of connections.")] = 8,
+    max_requests: Annotated[
+        int, typer.Option(min=1, help="Largest number of running requests.")
+    ] = 64,
     timeout: Annotated[
-        float, typer.Option(min=0.1, max=2_000_000, help="Seconds for a statement.")
+        float, typer.Option(min=0.1, max=2_000_000, help="Longest statement, in seconds.")
     ] = 30,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds that a request waits for a worker.")
     ] = 2,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 * 2**20,
-    max_blob: Annotated[int, typer.Option(min=1, help="Bytes of a blob.")] = 64 * 2**20,
+    max_body: Annotated[int, typer.Option(min=1, help="Largest request, in bytes.")] = 4 * 2**20,
+    max_blob: Annotated[int, typer.Option(min=1, help="Largest blob, in bytes.")] = 64 * 2**20,
     grace: Annotated[
-        int, typer.Option(min=0, help="Seconds that requests at work get when it stops.")
+        int, typer.Option(min=0, help="Seconds for running requests to end when the server stops.")
     ] = 30,
 ) -> None:
     """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
 
-    A request has the role of its bearer token (`ragdb token create`), which the server's own login
-    must be a member of. One line of JSON a request goes to stderr, without what was asked. SIGTERM
-    and SIGINT let requests at work end.
+    A request has the role of its bearer token (`ragdb token create`); the server's login must be a
+    member of that role. Each request writes one line of JSON, without its content, to stderr.
+    SIGTERM and SIGINT let running requests end.
     """
     if any(find_spec(name) is None for name in ("fastapi", "psycopg_pool", "uvicorn")):
         raise Failure(
-            "the HTTP server is not installed", code=DATABASE, hint="pip install 'ragdb[http]'"
+            "the HTTP server is not installed",
+            code=DATABASE,
+            hint="pip install 'ragdb-postgres[http]'",
         )
     import uvicorn
 
@@ -110,7 +116,7 @@ def listen(host: str, port: int) -> tuple[socket, str]:
 
 
 def _log_to_stderr(quiet: bool) -> None:
-    """The access log as it is, one JSON object a line; warnings of everything else."""
+    """The access log unchanged, one JSON object a line; other loggers only from warnings on."""
     import logging
 
     lines = logging.StreamHandler(sys.stderr)
@@ -130,19 +136,19 @@ def _log_to_stderr(quiet: bool) -> None:
 def token_create(
     session: Session,
     name: Name,
-    role: Annotated[str, typer.Option("--role", "-r", help="Role of requests that bear it.")],
+    role: Annotated[str, typer.Option("--role", "-r", help="Role of requests with this token.")],
     days: Annotated[
         float | None,
-        typer.Option(min=0, max=36500, help="Days until it is refused; without, never."),
+        typer.Option(min=0, max=36500, help="Days until the token expires. Default: never."),
     ] = None,
 ) -> None:
-    """Make a token and print it, this once: the database keeps only its hash."""
+    """Create a token and print it. It is shown only once; the database keeps only its hash."""
     from datetime import timedelta
 
     expires = timedelta(days=days) if days is not None else None
     with session.connect() as db:
         print(db.create_http_token(role, name, expires))
-    session.note(f"keep it: {name} is not shown again")
+    session.note(f"keep the token {name}: it is not shown again")
 
 
 def token_ls(session: Session) -> None:
@@ -154,12 +160,12 @@ def token_ls(session: Session) -> None:
             session,
             db.list_http_tokens(),
             ["name", "role", "created_by", "created_at", "expires_at"],
-            empty="no tokens: `ragdb token create NAME --role ROLE` makes one",
+            empty="no tokens yet; create one with `ragdb token create NAME --role ROLE`",
         )
 
 
 def token_revoke(session: Session, name: Name) -> None:
-    """Revoke a token: the next request that bears it is refused."""
+    """Revoke a token: the next request with it is refused."""
     with session.connect() as db:
         db.revoke_http_token(name)
     session.note(f"revoked {name}")

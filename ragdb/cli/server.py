@@ -30,13 +30,13 @@ def register(app: typer.Typer) -> None:
 def init(
     session: Session,
     force: Annotated[
-        bool, typer.Option("--force", help="Reload functions and views that are current, too.")
+        bool, typer.Option("--force", help="Reload functions and views even if they are current.")
     ] = False,
     manual: Annotated[
         bool, typer.Option("--manual/--no-manual", help="Load ragdb's manual as corpus system.")
     ] = True,
 ) -> None:
-    """Install the schema in a database, or bring it up to date."""
+    """Install the schema in a database, or upgrade it."""
     from ragdb import manual as book
     from ragdb import migrate
 
@@ -65,10 +65,10 @@ def psql(
     session: Session,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PSQL_ARGUMENTS", help="Passed on to psql; put -- before them."),
+        typer.Argument(metavar="PSQL_ARGUMENTS", help="Arguments for psql; put -- before them."),
     ] = None,
 ) -> None:
-    """Open psql, the one that ragdb brings along, on the database."""
+    """Open the psql that comes with ragdb on the database."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     from ragdb import embedded
@@ -128,10 +128,10 @@ def status(session: Session) -> None:
 def doctor(
     session: Session,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Recount every corpus and compare. Takes a while.")
+        bool, typer.Option("--deep", help="Also recount every corpus and compare; takes a while.")
     ] = False,
 ) -> int:
-    """Look for what is wrong, and say the statement that puts it right."""
+    """Look for problems and print the statement or command that repairs each."""
     from ragdb.cli import output
 
     checks: list[dict[str, Any]] = []
@@ -214,7 +214,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
         newer = None if current else migrate.unknown_revision(db.connection)
         if newer:
             found = f"of a newer ragdb than this, whose revision {newer} is not known here"
-            check("schema", False, found, "pip install --upgrade ragdb")
+            check("schema", False, found, "pip install --upgrade ragdb-postgres")
             return
         if not check(
             "schema",
@@ -258,16 +258,16 @@ def _recount(db: Database, corpus: str, check: Any) -> None:
 
 
 def repair(session: Session, corpus: Corpus) -> None:
-    """Rebuild what is derived in a corpus, the lexical index and the counters, from its chunks."""
+    """Rebuild the lexical index and the counters of a corpus from its chunks."""
     with session.connect() as db:
         db.repair_corpus(corpus)
     session.note(f"rebuilt {corpus}")
 
 
 def maintain(session: Session) -> None:
-    """Make the partitions of the coming months' traces, and count what is new for dashboards.
+    """Create the partitions for the coming months' traces, and count new traces for dashboards.
 
-    Run it monthly, and every few minutes where dashboards are watched.
+    Run it monthly, or every few minutes if people watch dashboards.
     """
     with session.connect() as db:
         made = db.maintain()

@@ -13,7 +13,9 @@ Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
 Policy = Annotated[
     str | None,
-    typer.Option(metavar="JSON|ID@HASH", help="Policy in full or by reference; else the default."),
+    typer.Option(
+        metavar="JSON|ID@HASH", help="Policy as JSON or by reference. Default: the default policy."
+    ),
 ]
 
 
@@ -28,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="policy", no_args_is_help=True)
     verb(group, "add")(policy_add)
     verb(group, "ls")(policy_ls)
-    group = typer.Typer(help="The keys that sign admissibility tokens.")
+    group = typer.Typer(help="Manage the keys that sign admissibility tokens.")
     app.add_typer(group, name="keys", no_args_is_help=True)
     verb(group, "create")(keys_create)
     verb(group, "rotate")(keys_create)
@@ -40,10 +42,12 @@ def register(app: typer.Typer) -> None:
 
 def slice_build(
     session: Session,
-    anchor: Annotated[str, typer.Argument(help="Chunk id to build around.")],
+    anchor: Annotated[str, typer.Argument(help="Id of the chunk to build around.")],
     corpus: Corpus,
     policy: Policy = None,
-    store: Annotated[bool, typer.Option("--store", help="Keep it, to be searched by id.")] = False,
+    store: Annotated[
+        bool, typer.Option("--store", help="Store it, so that it can be searched by id.")
+    ] = False,
     sign: Annotated[bool, typer.Option(help="Sign it; needs a key.")] = True,
 ) -> None:
     """Build a slice around a chunk and print its fingerprints and members."""
@@ -51,7 +55,7 @@ def slice_build(
     from ragdb.rows import record
 
     if store and not sign:
-        raise Failure("--store keeps signed slices only", hint="leave --no-sign out")
+        raise Failure("--store stores only signed slices", hint="omit --no-sign")
     with session.connect() as db:
         chosen = _policy(policy)
         made: Any = (
@@ -84,16 +88,18 @@ def slice_show(
 
 def slice_verify(
     session: Session,
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Retrieval under a slice.")],
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE", help="Trace id of a retrieval within a slice.")
+    ],
 ) -> int:
-    """Verify the token of a recorded retrieval against the rows as they are now."""
+    """Verify the token of a recorded retrieval against the present rows."""
     from ragdb.cli import output
 
     with session.connect() as db:
         found: Any = db.get_trace(trace_id(trace))
         if found.admissibility_token is None:
             raise Failure(
-                f"trace {trace} has no token", hint="only retrievals under a slice have one"
+                f"trace {trace} has no token", hint="only retrievals within a slice have one"
             )
         verified: Any = db.verify_token(
             found.corpus,
@@ -114,9 +120,10 @@ def slice_search(
     query: Annotated[str, typer.Argument(help="What to search for.")],
     corpus: Corpus,
     anchor: Annotated[
-        str | None, typer.Option(help="Chunk to build around; else the best hit or latest turn.")
+        str | None,
+        typer.Option(help="Chunk to build around. Default: the best hit or latest turn."),
     ] = None,
-    slice_id: Annotated[str | None, typer.Option("--slice", help="A stored slice.")] = None,
+    slice_id: Annotated[str | None, typer.Option("--slice", help="Id of a stored slice.")] = None,
     policy: Policy = None,
     k: Hits = 10,
     mode: Mode = None,
@@ -167,10 +174,10 @@ def slice_search(
 def policy_add(
     session: Session,
     policy: Annotated[
-        str, typer.Argument(metavar="JSON", help="""Such as '{"max_nodes": 128}'.""")
+        str, typer.Argument(metavar="JSON", help="""Policy, such as '{"max_nodes": 128}'.""")
     ],
 ) -> None:
-    """Register a policy; what it leaves out has its default. Prints its reference."""
+    """Register a policy and print its reference. Omitted fields have their defaults."""
     from ragdb.cli import output
 
     with session.connect() as db:
@@ -182,14 +189,20 @@ def policy_ls(session: Session) -> None:
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.rows(session, db.list_policies(), empty="no policy yet; the default needs none")
+        output.rows(
+            session,
+            db.list_policies(),
+            empty="no policies registered; the default policy is always there",
+        )
 
 
 def keys_create(
     session: Session,
-    key_id: Annotated[str | None, typer.Argument(help="Its id; else one made of the time.")] = None,
+    key_id: Annotated[
+        str | None, typer.Argument(help="Key id. Default: made from the time.")
+    ] = None,
 ) -> None:
-    """Make the key that signs from now on; what older keys signed still verifies."""
+    """Create the key that signs from now on. Tokens of older keys still verify."""
     with session.connect() as db:
         print(db.create_signing_key(key_id))
 
@@ -199,10 +212,14 @@ def keys_ls(session: Session) -> None:
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.rows(session, db.list_signing_keys(), empty="no key yet: `ragdb keys create`")
+        output.rows(
+            session,
+            db.list_signing_keys(),
+            empty="no keys yet; create one with `ragdb keys create`",
+        )
 
 
-def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="Its id.")]) -> None:
+def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="Key id.")]) -> None:
     """Revoke a key: every token it signed fails from now on."""
     session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
     with session.connect() as db:
@@ -210,7 +227,7 @@ def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="It
 
 
 def keys_export(session: Session) -> None:
-    """Print the keys with their secrets, one JSON object a line. Keep them apart from a dump."""
+    """Print the keys with their secrets, one JSON object a line. Store them apart from dumps."""
     from ragdb.rows import dumps
 
     with session.connect() as db:
@@ -220,9 +237,11 @@ def keys_export(session: Session) -> None:
 
 def keys_import(
     session: Session,
-    file: Annotated[typer.FileText, typer.Argument(help="What export printed; - for stdin.")],
+    file: Annotated[
+        typer.FileText, typer.Argument(help="Output of `ragdb keys export`; - reads stdin.")
+    ],
 ) -> None:
-    """Put exported keys back, so that a restored copy verifies the tokens of the original."""
+    """Import exported keys, so that a restored copy verifies the tokens of the original."""
     import json
 
     with session.connect() as db:
@@ -232,7 +251,8 @@ def keys_import(
                 given = [key[name] for name in KEY_FIELDS]
             except (ValueError, TypeError, KeyError):
                 raise Failure(
-                    f"line {number} is no exported key", hint="give what `ragdb keys export` prints"
+                    f"line {number} is not an exported key",
+                    hint="give the output of `ragdb keys export`",
                 ) from None
             db.import_signing_key(*given)
             session.note(f"imported {given[0]}")

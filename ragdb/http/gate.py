@@ -157,7 +157,9 @@ class Gate:
                 async with asyncio.timeout(None if is_whole else self.stall):
                     message = await receive()
             except TimeoutError:
-                raise HTTPException(408, f"no byte of the body for {self.stall:g} s") from None
+                raise HTTPException(
+                    408, f"no byte of the body arrived for {self.stall:g} s"
+                ) from None
             is_whole = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > limit:

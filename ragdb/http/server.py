@@ -119,7 +119,7 @@ class Server:
         """One transaction as the role of the request's token. Raises Refused."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme and (scheme.lower() != "bearer" or not token.strip()):
-            raise Refused(401, "UNAUTHORIZED", "Authorization is not Bearer and a token")
+            raise Refused(401, "UNAUTHORIZED", 'Authorization is not "Bearer" and a token')
         if not scheme and self.config.anonymous_role is None:
             hint = {"hint": "an admin makes tokens: ragdb token create"}
             raise Refused(401, "UNAUTHORIZED", "a bearer token is required", hint)
@@ -168,7 +168,7 @@ class Server:
             raise Refused(
                 409,
                 "CORPUS_AMBIGUOUS",
-                "more than one corpus can be meant: name one as corpus",
+                "more than one corpus qualifies: name one as corpus",
                 {"corpora": found},
             )
         return found[0]
@@ -199,7 +199,7 @@ class Server:
                         503,
                         "SERVICE_UNAVAILABLE",
                         "no worker has embedded the query yet",
-                        {"hint": "ragdb worker must run; or ask with mode lexical"},
+                        {"hint": "run `ragdb worker`, or ask with mode lexical"},
                         retry_after=1,
                     )
                 await asyncio.sleep(pause)
@@ -227,7 +227,7 @@ class Server:
         try:
             given = loads(body)
         except (ValueError, RecursionError):
-            raise Refused(400, "BAD_REQUEST", "the body is no JSON") from None
+            raise Refused(400, "BAD_REQUEST", "the body is not JSON") from None
         until = time.monotonic() + self.config.wait
         while True:
             async with self.transaction(request, timeout) as db:

@@ -186,6 +186,6 @@ def _kind_of_archive(data: bytes) -> str:
                 return "docx"
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         raise ReadError(
-            "corrupt", f"it is no readable archive ({error})", "save it again"
+            "corrupt", f"it is not a readable archive ({error})", "save it again"
         ) from None
     raise ReadError("unknown_type", "it is an archive of another kind than DOCX", _READABLE)

@@ -82,7 +82,7 @@ def _records(stream: BinaryIO, max_line: int) -> Iterator[tuple[bytes, dict[str,
         except (ValueError, RecursionError) as error:
             malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
         if not isinstance(record, dict):
-            malformed(number, "it is no object", "write one message, or one tree, on a line")
+            malformed(number, "it is not an object", "write one message, or one tree, on a line")
         yield line, record
 
 

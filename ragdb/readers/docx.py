@@ -37,7 +37,7 @@ def read(data: bytes) -> Content:
     except Exception as error:
         # mammoth raises whatever its XML parser meets
         raise ReadError(
-            "corrupt", f"it is no readable DOCX ({type(error).__name__})", "save it again"
+            "corrupt", f"it is not a readable DOCX ({type(error).__name__})", "save it again"
         ) from None
     content = html.read(f"<body>{converted}</body>")
     title, language = (_TITLE.search(properties), _LANGUAGE.search(properties))

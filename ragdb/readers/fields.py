@@ -21,7 +21,7 @@ def fields(
     ids = [_text(rest.pop(key, None)) for key in id_keys]
     metadata = rest.pop("metadata", None)
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise ReadError("malformed", "its metadata is no object", "write metadata as an object")
+        raise ReadError("malformed", "its metadata is not an object", "write metadata as an object")
     return (
         title,
         next(filter(None, languages), None),

@@ -23,7 +23,7 @@ def read(html: str) -> Content:
     head = convert(html[: min(body.end() if body else _MAX_HEAD, _MAX_HEAD)], _HEAD).metadata
     result = convert(html, _TEXT)
     if any(str(warning.kind) == "depth_limit_exceeded" for warning in result.warnings):
-        raise ReadError("malformed", "its elements nest too deeply to be read", "flatten the HTML")
+        raise ReadError("malformed", "its elements are nested too deeply", "flatten the HTML")
     text, replaced = clean(newlines(result.content or ""))
     about = head.document if head else None
     content = markdown.parse(

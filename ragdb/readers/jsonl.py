@@ -43,7 +43,9 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
             seen[identity] = digest
             yield document
         elif seen[identity] != digest:
-            malformed(number, f'the id "{identity[:80]}" has been used', "give each its own")
+            malformed(
+                number, f'the id "{identity[:80]}" has been used', "give each record its own id"
+            )
 
 
 def _document(line: bytes, number: int) -> Document:
@@ -54,7 +56,7 @@ def _document(line: bytes, number: int) -> Document:
     except (ValueError, RecursionError) as error:
         malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
     if not isinstance(record, dict):
-        malformed(number, "it is no object", 'write {"_id": …, "title": …, "text": …}')
+        malformed(number, "it is not an object", 'write {"_id": …, "title": …, "text": …}')
     try:
         text = record.pop("text", "")
         title, declared, identity, metadata = fields(record, ("_id", "id"))
@@ -64,7 +66,7 @@ def _document(line: bytes, number: int) -> Document:
     if text is None:
         text = ""
     if not isinstance(text, str):
-        malformed(number, '"text" is no string', 'write the text as "text": "…"')
+        malformed(number, '"text" is not a string', 'write the text as "text": "…"')
     text, replaced = clean(text)
     identity = clean(identity)[0] if identity else None
     return Document(
@@ -130,7 +132,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
                 block = inflate.unconsumed_tail or inflate.unused_data
     except zlib.error as error:
         raise ReadError(
-            "corrupt", f"it is no readable gzip file ({error})", "pack it again"
+            "corrupt", f"it is not a readable gzip file ({error})", "pack it again"
         ) from None
     if not inflate.eof:
         raise ReadError("corrupt", "its gzip data ends too early", "copy or download it again")

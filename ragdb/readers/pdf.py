@@ -28,7 +28,9 @@ def read(data: bytes) -> Content:
             raise ReadError(
                 "encrypted", "it is encrypted", "save a copy without a password"
             ) from None
-        raise ReadError("corrupt", "it is no readable PDF", "export or download it again") from None
+        raise ReadError(
+            "corrupt", "it is not a readable PDF", "export or download it again"
+        ) from None
     texts: list[str] = []
     pages: list[tuple[int, int]] = []
     offset = replaced = empty = 0

@@ -1,4 +1,4 @@
-"""A database that was asked many queries, and the panels of the dashboards as Grafana would send them."""
+"""A database with many recorded queries, and the dashboards' panels as Grafana sends them."""
 
 from __future__ import annotations
 

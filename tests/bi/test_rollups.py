@@ -1,4 +1,4 @@
-"""The rollups say what a count of the traces says, however and whenever the traces came."""
+"""The rollups equal a count of the traces, in whatever order and whenever the traces arrive."""
 
 from __future__ import annotations
 

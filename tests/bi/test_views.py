@@ -1,4 +1,4 @@
-"""The views of schema bi: plain columns that mean what they say, all rows, and none too many."""
+"""The views of schema bi have plain columns with correct values, and exactly the right rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/admissibility.md tells an auditor to run says what the page claims."""
+"""The code in docs/admissibility.md gives an auditor the results that the page claims."""
 
 from __future__ import annotations
 

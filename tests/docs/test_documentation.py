@@ -1,4 +1,4 @@
-"""The documentation runs: its commands, its Python, its links, every verb that it names."""
+"""The documentation is true: its commands, Python, links, verbs and file names."""
 
 from __future__ import annotations
 
@@ -72,6 +72,13 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_of_the_source_that_a_page_names_exists(page: Path) -> None:
+    rooms = "sql|ragdb|migrations|extension|tools|tests|bench|reports|examples"
+    for name in re.findall(rf"`((?:{rooms})/[\w./-]*)`", page.read_text()):
+        assert (ROOT / name).exists(), name
 
 
 def verbs() -> set[str]:

@@ -1,4 +1,4 @@
-"""A started `ragdb serve` on a database of the run's own, and a small client."""
+"""A running `ragdb serve` on a database made for the test run, and a small client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each error code of the HTTP server, raised once, with the body that all of them have."""
+"""Each error code of the HTTP server is raised once and has the common body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document is true: of requests that succeed, and of what schemathesis makes up."""
+"""The OpenAPI document is true for successful requests and for what schemathesis generates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search goes by the index and by keys, whatever the planner believes of the tables."""
+"""Search uses the index and keys, whatever the planner believes about the tables."""
 
 from __future__ import annotations
 

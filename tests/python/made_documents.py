@@ -1,4 +1,4 @@
-"""Documents that every process makes alike, and all that a database of them answers."""
+"""Documents that every process generates alike, and all results of a database with them."""
 
 from __future__ import annotations
 

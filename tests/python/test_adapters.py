@@ -1,4 +1,4 @@
-"""Retrievers as LangChain and LlamaIndex know them, in the real packages."""
+"""The retrievers for LangChain and LlamaIndex, tested with the real packages."""
 
 from __future__ import annotations
 

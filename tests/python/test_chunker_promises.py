@@ -1,4 +1,4 @@
-"""What a reader of docs/chunker.md is promised, each promise on its own."""
+"""Each promise of docs/chunker.md, tested separately."""
 
 from __future__ import annotations
 

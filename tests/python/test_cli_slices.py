@@ -318,9 +318,9 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
         (["slice", "search", "x", "-c", "chat", "--slice", "0"], "RG435"),
         (["slice", "search", "x", "-c", "chat", "--slice", "0", "--anchor", "1"], "RG400"),
         (["slice", "search", "x", "-c", "nowhere"], "RG404"),
-        (["slice", "verify", "x"], "no trace id"),
+        (["slice", "verify", "x"], "is not a trace id"),
         (["trace", "replay", str(UUID(int=7 << 76))], "RG407"),
-        (["trace", "why-not", "x", "y"], "no trace id"),
+        (["trace", "why-not", "x", "y"], "is not a trace id"),
         (["policy", "add", "{"], "not JSON"),
         (["policy", "add", "[]"], "RG430"),
         (["keys", "create", "a b"], "RG400"),
@@ -341,7 +341,7 @@ def test_keys_that_were_not_exported_are_not_imported(chat: Run) -> None:
     for given in ("hello", "{}", "[]"):
         result = chat("keys", "import", "-", input=given + "\n")
         assert result.exit_code == 2
-        assert "line 1 is no exported key" in result.stderr
+        assert "line 1 is not an exported key" in result.stderr
 
 
 def test_nothing_is_signed_without_a_key(run: Run, tmp_path: Path) -> None:

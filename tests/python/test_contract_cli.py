@@ -1,4 +1,4 @@
-"""The seed's contract, from its file to its report, by the command line."""
+"""The seed's contract on the command line, from its file to its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line syntax of contracts: what is read, what is written, what a mistake is told."""
+"""The line syntax of contracts: what is read, what is written, and the messages for errors."""
 
 from __future__ import annotations
 

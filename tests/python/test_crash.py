@@ -1,4 +1,4 @@
-"""A server killed with -9 in the middle of an ingest keeps documents whole, and what it committed.
+"""A server killed with -9 during an ingest keeps all committed documents, each of them whole.
 
 A kill loses the memory of the processes, not the page cache of the machine: it shows what was given
 to the operating system, and cannot show fsync.

@@ -1,4 +1,4 @@
-"""Workers: killed ones lose nothing, an outage drains afterwards, no chunk is embedded twice."""
+"""Workers: a kill loses nothing, an outage is made up afterwards, no chunk is embedded twice."""
 
 from __future__ import annotations
 

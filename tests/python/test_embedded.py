@@ -1,4 +1,4 @@
-"""The embedded server: started by anyone, by many at once, after a kill, whatever the caller's surroundings."""
+"""The embedded server starts for any user, for many at once, after a kill, in any environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Database.ingest`: what becomes of files, on a real database."""
+"""`Database.ingest` with files, on a real database."""
 
 from __future__ import annotations
 

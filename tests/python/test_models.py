@@ -1,4 +1,4 @@
-"""A model behind an endpoint may lie, refuse, stall or break; nothing of it reaches an answer."""
+"""A model behind an endpoint may lie, refuse, stall or break; an answer never shows it."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_a_true_answer_is_verified_and_the_evidence_is_data(base: Database, fake
 @pytest.mark.parametrize(
     ("lie", "problem"),
     [
-        (says("Vouchers, I think."), "output: no JSON"),
-        (says('{"answer": "x", "citations": ['), "output: no JSON"),
-        (says('{"answer": "x", "citations": [], "support": NaN}'), "output: no JSON"),
-        (says('{"answer": ' * 5000), "output: no JSON"),
+        (says("Vouchers, I think."), "output: not JSON"),
+        (says('{"answer": "x", "citations": ['), "output: not JSON"),
+        (says('{"answer": "x", "citations": [], "support": NaN}'), "output: not JSON"),
+        (says('{"answer": ' * 5000), "output: not JSON"),
         (says('{"answer": "\\ud800"}'), "output: half of a surrogate pair"),
         (says('{"answer": "a\\u0000b"}'), "output: a NUL"),
         (says([TRUE]), "output: no object"),
@@ -85,12 +85,12 @@ def test_a_true_answer_is_verified_and_the_evidence_is_data(base: Database, fake
         (says("", finish_reason="content_filter"), "output: refused"),
         (
             says('{"answer": "x', finish_reason="length"),
-            "model: its answer is cut after 1000 tokens",
+            "model: its answer was cut after 1000 tokens",
         ),
         (says("  "), "model: its answer is empty"),
-        (sends(200, "<html>busy</html>"), "model: what it sent is no chat completion"),
-        (sends(200, '{"choices": []}'), "model: what it sent is no chat completion"),
-        (sends(200, '["choices"]'), "model: what it sent is no chat completion"),
+        (sends(200, "<html>busy</html>"), "model: its answer is not a chat completion"),
+        (sends(200, '{"choices": []}'), "model: its answer is not a chat completion"),
+        (sends(200, '["choices"]'), "model: its answer is not a chat completion"),
         (sends(200, " " * (5 << 20)), "model: its answer has more than 4194304 bytes"),
         (sends(401, "no"), "model: HTTP 401"),
         (sends(503, "busy"), "model: HTTP 503"),
@@ -178,7 +178,7 @@ def test_no_key_is_shown_or_sent_on(fake: Fake, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ModelRefused):
         asked({"question": "q"})
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(ValueError, match="the endpoint is not known"):
+    with pytest.raises(ValueError, match="the endpoint is unknown"):
         OpenAIModel("m")
 
 

@@ -1,4 +1,4 @@
-"""`ragdb export` and `ragdb import`: what comes back is what went out, or nothing comes."""
+"""`ragdb import` restores exactly what `ragdb export` wrote, or nothing."""
 
 from __future__ import annotations
 
@@ -449,11 +449,11 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
     ),
     "a chunk that is no text": (
         lambda x: first(x, "embeddings")["of"][0].__setitem__(0, {}),
-        "of no chunks",
+        "do not belong to chunks",
     ),
     "another original": (
         lambda x: first(x, "blob").update(bytes=base64.b64encode(b"x").decode()),
-        "hash says",
+        "match its hash",
     ),
     "an original of nothing": (
         lambda x: x.append(
@@ -463,10 +463,10 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
                 "bytes": "eA==",
             }
         ),
-        "no document",
+        "not belong to a document",
     ),
     "bytes that are none": (lambda x: first(x, "blob").update(bytes="*"), "base64"),
-    "a line of no kind": (lambda x: x.append({"grant": "all"}), "no known kind"),
+    "a line of no kind": (lambda x: x.append({"grant": "all"}), "of an unknown kind"),
     "another pivot": (lambda x: x[0]["corpus"].update(pivot=x[0]["corpus"]["pivot"] + 1), "RG455"),
     "no pivot": (lambda x: x[0]["corpus"].update(pivot=0), "RG455"),
     "a pivot without end": (lambda x: x[0]["corpus"].update(pivot=10**400), "out of range"),
@@ -477,7 +477,7 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
     "an index that cannot be": (lambda x: x[0]["embedder"].update(m=1), "RG400"),
     "no embedder": (lambda x: x[0].update(embedder=None), "RG455"),
     "other counts": (lambda x: x[0]["counts"].update(chunks=1), "RG455"),
-    "no counts": (lambda x: x[0].pop("counts"), "lacks something"),
+    "no counts": (lambda x: x[0].pop("counts"), "is incomplete"),
 }
 
 
@@ -517,15 +517,15 @@ def test_the_forger_can_make_a_file_that_is_taken(
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "no JSON"),
+        (b"", "not JSON"),
         (b"PK\3\4 something else", "not compressed by gzip"),
-        (gzip.compress(b"", mtime=0), "no JSON"),
-        (gzip.compress(b"hello\n", mtime=0), "no JSON"),
-        (gzip.compress(b"[1]\n", mtime=0), "no JSON object"),
-        (gzip.compress(b'{"format": "tar"}\n', mtime=0), "does not begin as one"),
+        (gzip.compress(b"", mtime=0), "not JSON"),
+        (gzip.compress(b"hello\n", mtime=0), "not JSON"),
+        (gzip.compress(b"[1]\n", mtime=0), "not a JSON object"),
+        (gzip.compress(b'{"format": "tar"}\n', mtime=0), "does not begin like one"),
         (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "reads ragdb-corpus/1"),
-        (gzip.compress(b'{"format": "ragdb-corpus/1"}\n', mtime=0), "lacks something"),
-        (gzip.compress(b"[" * 100_000, mtime=0), "no JSON"),
+        (gzip.compress(b'{"format": "ragdb-corpus/1"}\n', mtime=0), "is incomplete"),
+        (gzip.compress(b"[" * 100_000, mtime=0), "not JSON"),
         (gzip.compress(b"0" * (100 << 20), mtime=0), "unpacks to"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Each format, by a small file of tests/data whose contents are known."""
+"""Each format is read from a small file in tests/data with known contents."""
 
 from __future__ import annotations
 
@@ -277,11 +277,11 @@ def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
     ("line", "reason"),
     [
         (b'{"text": "x"', "not JSON"),
-        (b"[1]", "no object"),
-        (b'{"text": 5}', '"text" is no string'),
-        (b'{"text": "x", "n": NaN}', "NaN is no JSON"),
+        (b"[1]", "is not an object"),
+        (b'{"text": 5}', '"text" is not a string'),
+        (b'{"text": "x", "n": NaN}', "NaN is not JSON"),
         (b'{"text": "\xff"}', "not UTF-8"),
-        (b'{"text": "x", "metadata": [1]}', "metadata is no object"),
+        (b'{"text": "x", "metadata": [1]}', "metadata is not an object"),
         (b'{"_id": "ok", "text": "other"}', 'the id "ok" has been used'),
         (b'{"text":' + b"[" * 100_000, "not JSON"),
         (b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", "nests deeper"),

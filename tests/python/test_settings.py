@@ -1,4 +1,4 @@
-"""Which connection wins, in which forms it may be written, and what is shown of it."""
+"""Which connection setting wins, which forms it may have, and what is printed of it."""
 
 from __future__ import annotations
 

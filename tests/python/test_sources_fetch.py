@@ -1,4 +1,4 @@
-"""Fetching a URL: what may be reached, and how much and how long."""
+"""Fetching a URL: allowed addresses, and limits of size and time."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     error = refused("s3://bucket/a.md")
 
     assert error.code == "missing_extra"
-    assert "ragdb[remote]" in error.hint
+    assert "ragdb-postgres[remote]" in error.hint
 
 
 def test_a_page_that_is_as_it_was_is_not_sent_again(

@@ -1,4 +1,4 @@
-"""Which files a command means, and which it never opens."""
+"""Which files a command finds, and which it never opens."""
 
 from __future__ import annotations
 

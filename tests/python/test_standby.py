@@ -1,4 +1,4 @@
-"""A physical standby answers searches and reads traces; it records none, and says so."""
+"""A physical standby searches and reads traces; it refuses to record them."""
 
 from __future__ import annotations
 

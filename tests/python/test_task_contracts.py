@@ -1,4 +1,4 @@
-"""A contract.json is read whole, refused with everything that is wrong, and its policies act."""
+"""A contract.json is refused with all its errors, and its policies take effect."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_mode_follows_from_what_the_task_can(tmp_path: Path) -> None:
             "require_citations needs returns_citations; verifier rag.citations needs",
         ),
         ({"output_schema": None}, "verifier contract.schema needs output_schema"),
-        ({"output_schema": {"type": "text"}}, "output_schema is no JSON Schema"),
+        ({"output_schema": {"type": "text"}}, "output_schema is not a JSON Schema"),
         (
             {"rag_policy": {"mode": "required", "max_context": 1, "max_context_tokens": 2}},
             "max_context and max_context_tokens are one",

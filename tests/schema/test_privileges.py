@@ -1,4 +1,4 @@
-"""Who may do what: the whole matrix as a checked-in file, and attempts to get round it."""
+"""Who may do what: the whole matrix as a checked-in file, and attempts to circumvent it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small graphs of turns for tests, put in by the function that users call."""
+"""Small graphs of turns for tests, stored by the function that users call."""
 
 from __future__ import annotations
 

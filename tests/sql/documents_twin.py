@@ -1,4 +1,4 @@
-"""What documents shall be in the database, worked out in Python from their definition alone."""
+"""The expected documents in the database, computed in Python from their definition alone."""
 
 from __future__ import annotations
 

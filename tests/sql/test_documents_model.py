@@ -1,4 +1,4 @@
-"""Documents under random puts and deletes are what Python works out, whatever came before."""
+"""After random puts and deletes the documents are those that Python computes."""
 
 from __future__ import annotations
 

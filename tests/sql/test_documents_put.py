@@ -1,4 +1,4 @@
-"""Putting and taking away documents: what is written, what stays, what is refused."""
+"""Storing and deleting documents: what is written, what stays, what is refused."""
 
 from __future__ import annotations
 

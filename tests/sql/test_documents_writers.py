@@ -1,4 +1,4 @@
-"""Writers at the same time, each a process of its own."""
+"""Simultaneous writers, each in its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question is planned, its evidence weighed, and answered in its words or not at all."""
+"""A question is planned, its evidence judged, and it is answered from that or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A citation counts when it names evidence and when its words stand there."""
+"""A citation holds if it names evidence that contains its words."""
 
 from __future__ import annotations
 

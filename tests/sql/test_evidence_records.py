@@ -1,4 +1,4 @@
-"""What was weighed and answered stays on record, without a word of it, and nobody can change it."""
+"""Gates and answers are recorded without their texts, and nobody can change the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search returns what BM25 by brute force returns: the same chunks, order and scores."""
+"""Search returns the chunks, order and scores of a brute-force BM25."""
 
 from __future__ import annotations
 

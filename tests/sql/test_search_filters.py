@@ -1,4 +1,4 @@
-"""Filters act inside the ranking: the best k of what they leave, never fewer."""
+"""Filters apply before the ranking: search returns the best k of what they leave, never fewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query may say, and what search does with its arguments."""
+"""The syntax of queries, and the arguments of search."""
 
 from __future__ import annotations
 

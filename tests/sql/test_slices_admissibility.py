@@ -1,4 +1,4 @@
-"""What is admissible can be proved, and what is not cannot be made to look so."""
+"""Admissible evidence can be proved, and other evidence cannot be made to look admissible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two sessions at once: the second waits for the first, and is told what is true then."""
+"""Two sessions at once: the second waits for the first and then sees its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearest chunks of a space are those that numpy finds, exactly or by the index."""
+"""The nearest chunks of a space are those that numpy finds, by a scan or by the index."""
 
 from __future__ import annotations
 
