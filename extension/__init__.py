@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import ragdb
-from ragdb import migrate
+from ragdb.server import migrate
 
 HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.

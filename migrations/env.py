@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from ragdb import migrate, settings
+from ragdb.server import migrate, settings
 
 dsn = (
     context.config.attributes.get("dsn")

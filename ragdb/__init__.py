@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragdb.client import AsyncDatabase, Database, aconnect, connect
+    from ragdb.client.database import AsyncDatabase, Database, aconnect, connect
     from ragdb.errors import RagdbError
 
 __version__ = "0.1.0"
@@ -21,7 +21,7 @@ __all__ = ["AsyncDatabase", "Database", "RagdbError", "__version__", "aconnect",
 def __getattr__(name: str) -> Any:
     # psycopg takes longer to import than `ragdb --help` may take
     if name in ("AsyncDatabase", "Database", "aconnect", "connect"):
-        from ragdb import client
+        from ragdb.client import database as client
 
         return getattr(client, name)
     if name == "RagdbError":

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql.janitor import DatabaseJanitor
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate
 
 # no test is timed: a machine with other work to do is no fault
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])

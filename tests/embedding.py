@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb.embed import HashEncoder, Reals
+from ragdb.models.embed import HashEncoder, Reals
 
 Connection = psycopg.Connection[Any]
 WIDTH = 64

@@ -168,7 +168,7 @@ def _chapters() -> dict[str, str]:
 @contextmanager
 def scratch_database() -> Iterator[psycopg.Connection[Any]]:
     """A database of the embedded server with the schema of this checkout, dropped afterwards."""
-    from ragdb import embedded, migrate
+    from ragdb.server import embedded, migrate
 
     # of this process alone: others may be generating too
     uri, name = embedded.start(), f"ragdb_generate_{os.getpid()}"

@@ -1,4 +1,4 @@
-"""Writes ragdb/functions.py and ragdb/errors.py from the catalogue (`make client`).
+"""Writes ragdb/client/_generated/ and ragdb/errors.py from the catalogue (`make client`).
 
 One method per public SQL function, with its name, its arguments in its order, and its comment.
 """
@@ -52,7 +52,7 @@ from decimal import Decimal
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.calls import AsyncCaller, Call, Caller, choose
+from ragdb.client.calls import AsyncCaller, Call, Caller, choose
 
 '''
 
@@ -119,7 +119,7 @@ def constant(function: Function, number: int | None) -> str:
 
 
 def client(connection: psycopg.Connection[Any]) -> str:
-    """The source of ragdb/functions.py."""
+    """The source of ragdb/client/_generated/functions.py."""
     by_name: dict[str, list[Function]] = defaultdict(list)
     for function in functions(connection):
         for argument in function.arguments:
@@ -290,7 +290,7 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
 def main() -> None:
     with scratch_database() as connection:
-        (ROOT / "ragdb/functions.py").write_text(client(connection))
+        (ROOT / "ragdb/client/_generated/functions.py").write_text(client(connection))
         (ROOT / "ragdb/errors.py").write_text(errors(connection))
 
 

@@ -15,8 +15,8 @@ import time
 import psycopg
 
 from bench.common import document, fill, parser, publish, resident, server, texts
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.models import embed
+from ragdb.models.worker import Worker
 
 
 def main() -> None:

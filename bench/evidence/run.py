@@ -18,12 +18,12 @@ from typing import Any
 import psycopg
 
 from bench.common import document, fill, parser, publish, records, server
-from ragdb import embed
-from ragdb.client import Database
-from ragdb.engine import Answer, Engine
-from ragdb.retrieval import CorpusRetriever
-from ragdb.tasks import RagPolicy
-from ragdb.worker import Worker
+from ragdb.client.database import Database
+from ragdb.evidence.engine import Answer, Engine
+from ragdb.evidence.retrieval import CorpusRetriever
+from ragdb.evidence.tasks import RagPolicy
+from ragdb.models import embed
+from ragdb.models.worker import Worker
 
 SEED = 6
 # one query, or what rag_query_plan makes of the question

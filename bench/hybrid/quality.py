@@ -20,8 +20,8 @@ import numpy as np
 import psycopg
 
 from bench.common import DATA, document, fill, parser, publish, records, server
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.models import embed
+from ragdb.models.worker import Worker
 
 SETS = ("beir_scifact", "cranfield", "rag_anthropic_docs", "squad_v1_dev")
 PEER = {  # bm25s + MiniLM in memory, min-max score fusion

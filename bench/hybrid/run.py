@@ -24,8 +24,8 @@ import numpy as np
 import psycopg
 
 from bench.common import PEERS, Connection, document, fill, parser, publish, records, server, texts
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.models import embed
+from ragdb.models.worker import Worker
 
 DIMS = 384
 SEARCH = """

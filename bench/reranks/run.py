@@ -20,7 +20,7 @@ from typing import Any
 
 import ragdb
 from bench.common import DATA, Server, folder, parser, publish, server
-from ragdb import embed, rerank
+from ragdb.models import embed, rerank
 
 SCIFACT = DATA / "beir_scifact"
 LONGEST = 256

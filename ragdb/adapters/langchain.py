@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from ragdb.retrieval import RetrievalQuery, Retriever
+from ragdb.evidence.retrieval import RetrievalQuery, Retriever
 
 
 class RagdbRetriever(BaseRetriever):

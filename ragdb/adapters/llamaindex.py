@@ -8,7 +8,7 @@ from typing import Any
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from ragdb.retrieval import RetrievalQuery, RetrievedChunk, Retriever
+from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk, Retriever
 
 
 class RagdbRetriever(BaseRetriever):

@@ -15,8 +15,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragdb.client import Database
-    from ragdb.settings import Connection
+    from ragdb.client.database import Database
+    from ragdb.server.settings import Connection
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 FORMATS = ("table", "json", "ndjson", "csv")
@@ -75,7 +75,7 @@ class Session:
     @functools.cached_property
     def target(self) -> Connection:
         """The database of the flags and the environment; `-v` says which setting named it."""
-        from ragdb import settings
+        from ragdb.server import settings
 
         found = settings.connection(self.dsn)
         self.debug(f"database: {found}")
@@ -214,11 +214,11 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
-    from ragdb.embedded import EmbeddedError
     from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
-    from ragdb.ingest import IngestError
-    from ragdb.migrate import InUse, NotReady
-    from ragdb.portable import ExportError
+    from ragdb.ingest.ingest import IngestError
+    from ragdb.portable.portable import ExportError
+    from ragdb.server.embedded import EmbeddedError
+    from ragdb.server.migrate import InUse, NotReady
 
     if isinstance(error, IngestError | ExportError):
         return Failure(str(error), hint=error.hint)

@@ -9,10 +9,10 @@ import typer
 from ragdb.cli.app import NEGATIVE, OK, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.engine import Answer, PolicyOverrides, Task
-    from ragdb.retrieval import CorpusRetriever
-    from ragdb.tasks import TaskContract
+    from ragdb.client.database import Database
+    from ragdb.evidence.engine import Answer, PolicyOverrides, Task
+    from ragdb.evidence.retrieval import CorpusRetriever
+    from ragdb.evidence.tasks import TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="At most so many chunks.")]
@@ -62,8 +62,8 @@ def ask(
     citations are checked before it is printed; retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
-    from ragdb.engine import Engine, RagError
-    from ragdb.tasks import RagPolicy
+    from ragdb.evidence.engine import Engine, RagError
+    from ragdb.evidence.tasks import RagPolicy
 
     declared = _contract(contract)
     with session.connect() as db:
@@ -156,7 +156,7 @@ def _evidence(
     max_context: int | None,
     rerank: str | None,
 ) -> dict[str, Any]:
-    from ragdb.retrieval import RetrievalQuery
+    from ragdb.evidence.retrieval import RetrievalQuery
 
     retriever = _retriever(session, db, corpus, rerank)
     retriever.retrieve(RetrievalQuery(question, k))
@@ -166,7 +166,7 @@ def _evidence(
 
 def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
     from ragdb.cli.search import embedded, printable
-    from ragdb.retrieval import CorpusRetriever
+    from ragdb.evidence.retrieval import CorpusRetriever
 
     def embed(text: str) -> list[float] | None:
         printable(text)
@@ -176,7 +176,7 @@ def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) 
 
 
 def _contract(path: str | None) -> TaskContract | None:
-    from ragdb.tasks import ContractError, TaskContract
+    from ragdb.evidence.tasks import ContractError, TaskContract
 
     if path is None:
         return None
@@ -187,7 +187,7 @@ def _contract(path: str | None) -> TaskContract | None:
 
 
 def _model(name: str | None, endpoint: str | None) -> Task | None:
-    from ragdb.models import OpenAIModel
+    from ragdb.models.chat import OpenAIModel
 
     if name is None:
         if endpoint is not None:

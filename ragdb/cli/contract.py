@@ -10,7 +10,7 @@ import typer
 from ragdb.cli.app import OK, USAGE, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
+    from ragdb.client.database import Database
 
 Json = dict[str, Any]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, or JSON of them.")]
@@ -89,8 +89,8 @@ def export(
     version: Annotated[int | None, typer.Option(help="An older version.")] = None,
 ) -> int:
     """Write a contract out: in its own syntax, or as JSON with --json."""
-    from ragdb import contracts
     from ragdb.cli import output
+    from ragdb.contracts import contracts
 
     with session.connect() as db:
         found = db.export_contract(contract, version)
@@ -104,8 +104,8 @@ def export(
 
 
 def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
-    from ragdb import contracts
     from ragdb.cli.output import clean
+    from ragdb.contracts import contracts
 
     read = []
     failed = 0
@@ -128,7 +128,7 @@ def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[J
 def _problems(
     session: Session, db: Database, file: Path, read: tuple[Json, str]
 ) -> list[dict[str, Any]]:
-    from ragdb.rows import record
+    from ragdb.client.rows import record
 
     found, text = read
     lines = text.split("\n")
@@ -142,8 +142,8 @@ def _problems(
 
 
 def _show(session: Session, problems: list[dict[str, Any]]) -> None:
-    from ragdb import contracts
     from ragdb.cli import output
+    from ragdb.contracts import contracts
 
     if session.format != "table":
         rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]

@@ -129,8 +129,8 @@ def demo(
 
 def _missing() -> str | None:
     """Why nothing can be embedded here; None when it can."""
-    from ragdb import embed
     from ragdb.errors import EmbedderNotFound
+    from ragdb.models import embed
 
     try:
         embed.model_folder(embed.PACKAGED)
@@ -145,7 +145,7 @@ def _last_trace(session: Session) -> str:
 
 
 def _traffic(session: Session, queries: int) -> None:
-    from ragdb import traffic
+    from ragdb.cli import traffic
 
     _say(session, f"ragdb demo --traffic --queries {queries}")
     with session.connect() as db:

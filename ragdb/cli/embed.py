@@ -13,8 +13,8 @@ import typer
 from ragdb.cli.app import PARTIAL, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.worker import Done, Worker
+    from ragdb.client.database import Database
+    from ragdb.models.worker import Done, Worker
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Embedder, as `ragdb embedder ls` has it.")
@@ -59,7 +59,7 @@ def embed(
     minute is given up until the next run; see `ragdb embed --once` for cron. Exit code 4 when some
     chunks could not be embedded.
     """
-    from ragdb import embed as models
+    from ragdb.models import embed as models
 
     with session.connect() as db:
         if model is not None and corpus is None:
@@ -119,7 +119,7 @@ def reembed(
     """
     if (model is None) == (not rollback and drop is None):
         raise Failure("say what to do", hint="give --model NAME, --rollback, or --drop NAME")
-    from ragdb import embed as models
+    from ragdb.models import embed as models
 
     with session.connect() as db:
         if rollback:
@@ -151,8 +151,8 @@ def reembed(
 
 def _compare(session: Session, db: Database, corpus: str, model: str, count: int) -> None:
     """Show what the change would change; what cannot be compared is said and stops nothing."""
-    from ragdb import embed as models
     from ragdb.errors import RagdbError
+    from ragdb.models import embed as models
 
     old, new = models.current(db.connection, corpus), models.embedders(db.connection)[model]
     asked = db.space_questions(corpus, count)
@@ -231,7 +231,7 @@ def embedder_bind(
 
     An endpoint's address and key are the worker's OPENAI_BASE_URL and OPENAI_API_KEY.
     """
-    from ragdb import embed as models
+    from ragdb.models import embed as models
 
     with session.connect() as db:
         if name not in models.embedders(db.connection):
@@ -282,7 +282,7 @@ def reranker_bind(
     The model is loaded once to see that it works. From then on it is refused wherever its weights
     have another digest.
     """
-    from ragdb import rerank
+    from ragdb.models import rerank
 
     found = rerank.describe(source, revision)
     digest, longest = weights_sha256 or found.weights_sha256, max_tokens or found.max_tokens
@@ -304,7 +304,7 @@ def _stoppable(
     progress: Any = None,
 ) -> Iterator[Worker]:
     """A worker that SIGTERM and SIGINT stop after the batch at hand."""
-    from ragdb.worker import Worker
+    from ragdb.models.worker import Worker
 
     at_work = Worker(
         session.target.conninfo,

@@ -11,8 +11,8 @@ import typer
 from ragdb.cli.app import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.functions import EvalRuns
+    from ragdb.client._generated.functions import EvalRuns
+    from ragdb.client.database import Database
 
 REPORTS = ("table", "json", "csv", "tap", "junit", "md")
 VERDICTS = {
@@ -51,7 +51,7 @@ def run(
     label: Annotated[str | None, typer.Option(help="What to call the run.")] = None,
 ) -> int:
     """Run an eval and print its report. Exit code 1 when it failed, 5 when nothing ran."""
-    from ragdb.rerank import for_eval
+    from ragdb.models.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
@@ -181,7 +181,7 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     Exit code 1 when one goes unnoticed.
     """
     from ragdb.cli import output
-    from ragdb.rerank import for_eval
+    from ragdb.models.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
@@ -211,7 +211,7 @@ def _uuid(text: str) -> Any:
 
 def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:
     """Give the database the embeddings that a run by meaning needs."""
-    from ragdb import embed
+    from ragdb.models import embed
 
     model = None
     for row in db.eval_queries(rag, eval, tags):

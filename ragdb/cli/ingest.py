@@ -13,9 +13,9 @@ import typer
 from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.ingest import Progress, Report
-    from ragdb.sources import Found
+    from ragdb.client.database import Database
+    from ragdb.ingest.ingest import Progress, Report
+    from ragdb.ingest.sources import Found
 
 MAX_BYTES = 64 * 2**20
 MANY = 30  # files; above this only what went wrong is listed
@@ -102,7 +102,7 @@ def ingest(
     import os
     import signal
 
-    from ragdb.ingest import Watch, look
+    from ragdb.ingest.ingest import Watch, look
 
     # a polite kill ends like Ctrl-C: whole documents stay, workers go
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -166,7 +166,7 @@ def _ingest_contract(
     session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
 ) -> int:
     """One run for each source of a contract in force, with its chunking."""
-    from ragdb import contracts
+    from ragdb.contracts import contracts
 
     try:
         declared, _ = contracts.read(path)
@@ -217,7 +217,7 @@ def _run(
     """The report of one run; None, once it is shown, of one that was interrupted."""
     import psycopg
 
-    from ragdb.ingest import Run
+    from ragdb.ingest.ingest import Run
 
     with _bar(session) as progress:
         run = Run(db, corpus, found, {**options, "progress": progress})

@@ -44,7 +44,7 @@ def mcp(
         raise Failure(f"--transport {transport!r} is neither stdio nor http")
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
         raise Failure("the package mcp is not installed", hint="pip install 'ragdb[mcp]'")
-    from ragdb import mcp as served
+    from ragdb.mcp import server as served
 
     if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):
         raise Failure(

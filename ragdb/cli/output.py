@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ragdb.rows import dumps, record
+from ragdb.client.rows import dumps, record
 
 if TYPE_CHECKING:
     from ragdb.cli.app import Session

@@ -12,7 +12,7 @@ import typer
 from ragdb.cli.app import Corpus, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.portable import Progress
+    from ragdb.portable.portable import Progress
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +33,8 @@ def export(
 
     Traces, rights, signing keys, contracts and events stay. The right to read is enough.
     """
-    from ragdb import portable
     from ragdb.cli import output
+    from ragdb.portable import portable
 
     with session.connect() as db, _bar(session, "exporting") as progress:
         done = portable.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
@@ -53,8 +53,9 @@ def import_(
     Under its own name, chunks have the ids that they had. What was restricted there may be read by
     you and admins alone, until `ragdb corpus grant`.
     """
-    from ragdb import embed, portable
     from ragdb.cli import output
+    from ragdb.models import embed
+    from ragdb.portable import portable
 
     with session.connect() as db:
         with _bar(session, "importing") as progress:

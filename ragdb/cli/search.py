@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ragdb.client import Database
+    from ragdb.client.database import Database
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
 Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
@@ -67,8 +67,8 @@ def search(
 ) -> None:
     """Search, and print ranked hits. Nothing is written unless --trace is given."""
     from ragdb.cli import output
-    from ragdb.retrieval import recorded
-    from ragdb.rows import record
+    from ragdb.client.rows import record
+    from ragdb.evidence.retrieval import recorded
 
     printable(query)
     if rerank == "none":
@@ -122,8 +122,8 @@ def embedded(
     """The embedding of the query, where the mode can use one."""
     if mode in ("lexical", "reference"):
         return None
-    from ragdb import embed
     from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
+    from ragdb.models import embed
 
     try:
         return embed.for_query(db.connection, corpora, query)
@@ -283,7 +283,7 @@ def trace_ls(
 def trace_show(session: Session, trace: Trace) -> None:
     """Show one recorded retrieval with its hits."""
     from ragdb.cli import output
-    from ragdb.rows import record
+    from ragdb.client.rows import record
 
     wanted = trace_id(trace)
     with session.connect() as db:

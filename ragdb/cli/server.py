@@ -12,7 +12,7 @@ from ragdb.cli.app import DATABASE, NEGATIVE, OK, Corpus, Session, verb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ragdb.client import Database
+    from ragdb.client.database import Database
 
 
 def register(app: typer.Typer) -> None:
@@ -37,8 +37,8 @@ def init(
     ] = True,
 ) -> None:
     """Install the schema in a database, or bring it up to date."""
-    from ragdb import manual as book
-    from ragdb import migrate
+    from ragdb.server import manual as book
+    from ragdb.server import migrate
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
@@ -49,14 +49,14 @@ def init(
 
 def up(session: Session) -> None:
     """Start the embedded server and print its DSN."""
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     print(embedded.dsn())
 
 
 def down(session: Session) -> None:
     """Stop the embedded server."""
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     session.note("stopped" if embedded.stop() else "it was not running")
 
@@ -71,7 +71,7 @@ def psql(
     """Open psql, the one that ragdb brings along, on the database."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     given = conninfo_to_dict(session.target.conninfo)
     # a process list shows arguments to everybody, and an environment only to its owner
@@ -89,8 +89,8 @@ def psql(
 def status(session: Session) -> None:
     """Show the database, its schema and its corpora."""
     import ragdb
-    from ragdb import embedded, migrate
     from ragdb.cli import output
+    from ragdb.server import embedded, migrate
 
     with session.connect() as db:
         server = db.connection.info
@@ -159,7 +159,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
-    from ragdb import embedded, migrate
+    from ragdb.server import embedded, migrate
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
         show({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})

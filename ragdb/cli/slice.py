@@ -48,7 +48,7 @@ def slice_build(
 ) -> None:
     """Build a slice around a chunk and print its fingerprints and members."""
     from ragdb.cli import output
-    from ragdb.rows import record
+    from ragdb.client.rows import record
 
     if store and not sign:
         raise Failure("--store keeps signed slices only", hint="leave --no-sign out")
@@ -133,7 +133,7 @@ def slice_search(
 ) -> None:
     """Search within a slice. Nothing is written unless --trace is given."""
     from ragdb.cli import output
-    from ragdb.retrieval import recorded
+    from ragdb.evidence.retrieval import recorded
 
     printable(query)
     how: dict[str, Any] = {
@@ -211,7 +211,7 @@ def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="It
 
 def keys_export(session: Session) -> None:
     """Print the keys with their secrets, one JSON object a line. Keep them apart from a dump."""
-    from ragdb.rows import dumps
+    from ragdb.client.rows import dumps
 
     with session.connect() as db:
         for key in db.export_signing_keys():

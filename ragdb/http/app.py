@@ -21,13 +21,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from ragdb import __version__
-from ragdb.client import AsyncDatabase
+from ragdb.client._generated.functions import CapabilitySchemasRow, RetrievalTraces, TurnHit
+from ragdb.client.database import AsyncDatabase
+from ragdb.client.rows import record
 from ragdb.errors import RagdbError
-from ragdb.functions import CapabilitySchemasRow, RetrievalTraces, TurnHit
 from ragdb.http import models as m
 from ragdb.http.gate import STATUSES, Answer, Gate, error
 from ragdb.http.server import CLIENT, Config, Refused, Server, span
-from ragdb.rows import record
 
 # codes that clients of the Graph Kernel know; the others are the names of our errors
 CODES = {

@@ -19,9 +19,9 @@ from psycopg_pool import AsyncConnectionPool
 from starlette.requests import Request
 
 from ragdb import __version__
-from ragdb.client import AsyncDatabase, Database
+from ragdb.client.database import AsyncDatabase, Database
+from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
-from ragdb.rows import loads
 
 log = logging.getLogger("ragdb.http")
 Found = TypeVar("Found")

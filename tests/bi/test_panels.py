@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import embedded
+from ragdb.server import embedded
 from tests.bi.conftest import ROOT, Sent, expanded, sent
 from tests.conftest import Connection
 

@@ -14,9 +14,9 @@ from langchain_core.runnables import RunnablePassthrough
 from pydantic import ValidationError
 
 import ragdb
-from ragdb import contracts
 from ragdb.adapters.langchain import RagdbRetriever as ForLangChain
-from ragdb.retrieval import CorpusRetriever, EmptyRetriever, PostgresRetriever
+from ragdb.contracts import contracts
+from ragdb.evidence.retrieval import CorpusRetriever, EmptyRetriever, PostgresRetriever
 from tests.conftest import Server
 
 with warnings.catch_warnings():

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import errors, functions
-from ragdb.calls import Call
+from ragdb import errors
+from ragdb.client._generated import functions
+from ragdb.client.calls import Call
 from tools import generate_client, generate_docs
 from tools.catalogue import ROOT
 
@@ -32,7 +33,9 @@ def signatures(db: Connection) -> dict[str, list[list[str]]]:
 
 
 def test_the_client_is_what_the_catalogue_gives(db: Connection) -> None:
-    assert (ROOT / "ragdb/functions.py").read_text() == generate_client.client(db), "make client"
+    assert (ROOT / "ragdb/client/_generated/functions.py").read_text() == generate_client.client(
+        db
+    ), "make client"
 
 
 def test_the_errors_are_what_the_catalogue_gives(db: Connection) -> None:

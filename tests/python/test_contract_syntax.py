@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb import contracts
-from ragdb.contracts import ContractSyntaxError, parse, write
+from ragdb.contracts import contracts
+from ragdb.contracts.contracts import ContractSyntaxError, parse, write
 
 EXAMPLE = (Path(__file__).parents[2] / "examples/contract/support.kern").read_text()
 

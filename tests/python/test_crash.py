@@ -24,7 +24,7 @@ import psutil
 import psycopg
 import pytest
 
-from ragdb import embedded
+from ragdb.server import embedded
 from tests.python.made_documents import document, everything
 
 DOCUMENTS, BATCH = 120, 6

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdb import embed
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.models import embed
 
 Answer = tuple[int, dict[str, str], Any]
 

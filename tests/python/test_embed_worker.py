@@ -14,8 +14,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import Database, embed, errors, worker
-from ragdb.worker import Worker
+from ragdb import Database, errors
+from ragdb.models import embed, worker
+from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
 SLOW_WORKER = f"""

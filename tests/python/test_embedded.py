@@ -15,9 +15,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate
 
-DSN = "from ragdb import embedded; print(embedded.dsn())"
+DSN = "from ragdb.server import embedded; print(embedded.dsn())"
 
 
 @pytest.fixture(scope="module")

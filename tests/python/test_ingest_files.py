@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import ingest as driver
-from ragdb import payload
-from ragdb.ingest import Failed, IngestError, Report, Run, look
+from ragdb.ingest import ingest as driver
+from ragdb.ingest import payload
+from ragdb.ingest.ingest import Failed, IngestError, Report, Run, look
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 

@@ -27,14 +27,15 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, ingest
-from ragdb.cli import app
-from ragdb.mcp import Tools, server
+from ragdb.cli.main import app
+from ragdb.contracts import contracts
+from ragdb.ingest import ingest
+from ragdb.mcp.server import Tools, server
 from tests.conftest import Server
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
-COMMAND = "from ragdb.cli import main; main()"
+COMMAND = "from ragdb.cli.main import main; main()"
 BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations",

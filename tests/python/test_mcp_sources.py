@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, mcp_sources
-from ragdb.cli import app
+from ragdb.cli.main import app
+from ragdb.contracts import contracts
+from ragdb.ingest import mcp_sources
 
 SERVER = Path(__file__).parents[1] / "data/mcp_server.py"
 CONTRACT = """corpus name=Wiki

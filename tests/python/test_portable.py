@@ -16,11 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import embed, portable
-from ragdb.cli import app
+from ragdb.cli.main import app
 from ragdb.errors import RagdbError
-from ragdb.portable import ExportError
-from ragdb.worker import Worker
+from ragdb.models import embed
+from ragdb.models.worker import Worker
+from ragdb.portable import portable
+from ragdb.portable.portable import ExportError
 from tests.conftest import Login, Server
 from tests.sql.conversations import conversation, message, put, uuid
 

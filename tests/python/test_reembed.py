@@ -14,13 +14,14 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts, errors
-from ragdb.embed import HashEncoder, Reals
-from ragdb.worker import Worker
+from ragdb import errors
+from ragdb.contracts import contracts
+from ragdb.models.embed import HashEncoder, Reals
+from ragdb.models.worker import Worker
 from tests.embedding import embed, make_corpus, make_embedder, one, put, status
 
 Connection = psycopg.Connection[Any]
-RAGDB = [sys.executable, "-c", "from ragdb.cli import main; main()"]
+RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 QUERY = "text number 7 of the seventh shelf"
 WIDTHS = {"hash": 64, "new": 32}
 CONTRACT = """corpus name=docs

@@ -19,12 +19,13 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, embed, rerank
-from ragdb.cli import app
-from ragdb.engine import Engine
+from ragdb.cli.main import app
+from ragdb.contracts import contracts
 from ragdb.errors import InvalidRerank, RerankerMismatch, RerankerNotFound
-from ragdb.retrieval import CorpusRetriever, PostgresRetriever, RetrievalQuery
-from ragdb.tasks import RagPolicy
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.retrieval import CorpusRetriever, PostgresRetriever, RetrievalQuery
+from ragdb.evidence.tasks import RagPolicy
+from ragdb.models import embed, rerank
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted, train
 from tests.sql.conversations import conversation, message, uuid
 

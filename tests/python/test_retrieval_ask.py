@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli import app
-from ragdb.client import Database
-from ragdb.engine import Engine
+from ragdb.cli.main import app
+from ragdb.client.database import Database
 from ragdb.errors import ContractNotFound
-from ragdb.retrieval import (
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.retrieval import (
     CorpusRetriever,
     PostgresRetriever,
     RetrievalQuery,

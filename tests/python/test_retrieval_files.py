@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
-from ragdb import retrieval
-from ragdb.retrieval import EmptyRetriever, KeywordContextRetriever, RetrievalQuery, Retriever
+from ragdb.evidence import retrieval
+from ragdb.evidence.retrieval import (
+    EmptyRetriever,
+    KeywordContextRetriever,
+    RetrievalQuery,
+    Retriever,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_example_of_the_seed_runs() -> None:
     from pathlib import Path
 
-    from ragdb.retrieval import KeywordContextRetriever, RetrievalQuery
+    from ragdb.evidence.retrieval import KeywordContextRetriever, RetrievalQuery
 
     r = KeywordContextRetriever(Path(".").resolve(), budget_chars=8000)
     chunks = r.retrieve(RetrievalQuery(query="contract spec", top_k=4))

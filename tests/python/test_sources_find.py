@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ragdb import links
-from ragdb.readers import ReadError
-from ragdb.sources import Source, check_glob, find, matches
+from ragdb.ingest import links
+from ragdb.ingest.sources import Source, check_glob, find, matches
+from ragdb.readers.document import ReadError
 
 
 @pytest.fixture

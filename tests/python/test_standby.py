@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from ragdb import embedded
+from ragdb.server import embedded
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",

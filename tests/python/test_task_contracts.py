@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ragdb.client import Database
-from ragdb.engine import Engine, RagError
-from ragdb.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
+from ragdb.client.database import Database
+from ragdb.evidence.engine import Engine, RagError
+from ragdb.evidence.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
 from tests.conftest import Connection
 from tests.python.test_retrieval_engine import GOOD, OTHER, QUESTION, Fixed
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, extension, migrate
+from ragdb import extension
+from ragdb.server import embedded, migrate
 from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate
 from tests.conftest import Server
 from tests.schema.conftest import Ways
 from tests.schema.facts import difference, facts

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate
 from tests.conftest import Server
 from tests.schema.conftest import Ways
 from tests.sql.conversations import chat, message, uuid

@@ -11,7 +11,8 @@ from sqlalchemy import Table, create_engine, select
 from sqlalchemy.dialects.postgresql import base
 from sqlalchemy.pool import NullPool
 
-from ragdb import migrate, tables
+from ragdb import tables
+from ragdb.server import migrate
 from tests.conftest import Server
 
 base.ischema_names["xid8"] = tables.XID8  # SQLAlchemy does not know it

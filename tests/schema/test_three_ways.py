@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import extension, migrate
+from ragdb import extension
+from ragdb.server import migrate
 from tests.conftest import Server
 from tests.schema.facts import difference, facts
 

@@ -8,11 +8,11 @@ import sys
 import psycopg
 import pytest
 
-from ragdb import migrate
+from ragdb.server import migrate
 from tests.conftest import Login, Server
 from tests.schema.facts import facts
 
-MIGRATE = "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])"
+MIGRATE = "import sys; from ragdb.server.migrate import migrate; migrate(sys.argv[1])"
 
 
 def executes(dsn: str, *statements: str) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import extension, migrate
+from ragdb import extension
+from ragdb.server import migrate
 from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]
@@ -52,10 +53,10 @@ def run(site: Path, code: str, *args: str) -> str:
 def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
     out = run(
         site,
-        "from ragdb import migrate, extension; print(migrate.__file__, migrate.stamp(), extension.path())",
+        "from ragdb import extension; from ragdb.server import migrate; print(migrate.__file__, migrate.stamp(), extension.path())",
     )
     script = site / "ragdb/extension" / extension.path().name
-    assert out == f"{site / 'ragdb/migrate.py'} {migrate.stamp()} {script}\n"
+    assert out == f"{site / 'ragdb/server/migrate.py'} {migrate.stamp()} {script}\n"
     assert script.is_file()
     assert script.with_name("ragdb.control").is_file()
 
@@ -63,6 +64,6 @@ def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
 def test_the_wheel_migrates(site: Path, server18: Server) -> None:
     with server18.database(template=None) as empty:
         dsn = server18.dsn(empty.dbname)
-        run(site, "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])", dsn)
+        run(site, "import sys; from ragdb.server.migrate import migrate; migrate(sys.argv[1])", dsn)
         with psycopg.connect(dsn) as connection:
             assert migrate.is_current(connection)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
-from ragdb.embed import HashEncoder, Reals
+from ragdb.contracts import contracts
+from ragdb.models.embed import HashEncoder, Reals
 from tests.conftest import Connection
 from tests.embedding import put
 from tests.sql.conversations import chat, message, uuid

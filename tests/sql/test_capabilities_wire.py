@@ -18,9 +18,10 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 import ragdb
-from ragdb import errors, readers
-from ragdb.payload import to_payload
-from ragdb.worker import Worker
+from ragdb import errors
+from ragdb.ingest.payload import to_payload
+from ragdb.models.worker import Worker
+from ragdb.readers import read as readers
 from tests.conftest import Login
 from tests.embedding import ENCODER, WIDTH, make_embedder, one, put
 

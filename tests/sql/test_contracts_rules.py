@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contracts
 from ragdb.errors import RagdbError
 from tests.conftest import Connection, Login
 

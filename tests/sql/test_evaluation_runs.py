@@ -19,7 +19,8 @@ import xmlschema
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts, embedded
+from ragdb.contracts import contracts
+from ragdb.server import embedded
 from tests.conftest import Connection, Server
 from tests.embedding import put
 

@@ -11,7 +11,7 @@ import ir_measures
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contracts
 from tests.conftest import Connection
 from tests.embedding import put
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contracts
 from tests.conftest import Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contracts
 from ragdb.errors import ContractNotFound, EvidenceMissing, InvalidArgument
 from tests.conftest import Connection
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract, parse
+from ragdb.contracts.contracts import contract, parse
 from tests.conftest import Server
 from tests.embedding import put
 from tests.sql import conversations

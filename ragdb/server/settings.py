@@ -55,7 +55,7 @@ def connection(dsn: str | None = None) -> Connection:
     named = [name for name in LIBPQ if os.environ.get(name)]
     if named:
         return Connection("", ", ".join(named))
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     return Connection(embedded.dsn(), "embedded")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from ragdb import embed
+from ragdb.client._generated.functions import Hit, Rerankers, TracedHit, TurnHit
 from ragdb.errors import (
     EmbedderMismatch,
     EmbedderNotFound,
@@ -20,10 +20,10 @@ from ragdb.errors import (
     RerankerMismatch,
     RerankerNotFound,
 )
-from ragdb.functions import Hit, Rerankers, TracedHit, TurnHit
+from ragdb.models import embed
 
 if TYPE_CHECKING:
-    from ragdb.client import AsyncDatabase, Database
+    from ragdb.client.database import AsyncDatabase, Database
 
 CLASSES = ("ForSequenceClassification", "ForCausalLM")
 """How the architecture of a model that scores a pair ends; another's head would be made up."""

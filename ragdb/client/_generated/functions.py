@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.calls import AsyncCaller, Call, Caller, choose
+from ragdb.client.calls import AsyncCaller, Call, Caller, choose
 
 
 @dataclass(frozen=True, slots=True)

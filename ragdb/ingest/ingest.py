@@ -27,16 +27,17 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb import chunker, payload, readers, sources
+from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists, CorpusNotFound, DocumentNotFound, NotAuthorized, RagdbError
+from ragdb.ingest import chunker, payload, sources
+from ragdb.ingest.sources import Found, Source
 from ragdb.readers import conversation
+from ragdb.readers import read as readers
 from ragdb.readers.document import storable
-from ragdb.sources import Found, Source
-from ragdb.upkeep import maintain
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.functions import PutResult
+    from ragdb.client._generated.functions import PutResult
+    from ragdb.client.database import Database
 
 MAX_BYTES = readers.MAX_BYTES
 MAX_FAILURES = 1000
@@ -579,7 +580,7 @@ def _documents(
     limit: int = options.get("max_bytes", MAX_BYTES)
     media_type = options.get("media_type") or source.media_type
     if source.is_url:
-        from ragdb.fetch import fetch
+        from ragdb.ingest.fetch import fetch
 
         private = options.get("allow_private", False)
         known, cid = options.get("known") or (None, None)
@@ -699,7 +700,7 @@ class Pool:
 def _processes(count: int) -> ProcessPoolExecutor:
     # not fork: this process has a connection, and may have threads
     context = get_context("forkserver")
-    context.set_forkserver_preload(["ragdb.ingest"])
+    context.set_forkserver_preload(["ragdb.ingest.ingest"])
     return ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
 
 

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from ragdb import migrate
+from ragdb.server import migrate
 
 LOGIN = DATABASE = "ragdb"
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
@@ -143,7 +143,7 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
     with _lock(folder):
         _install(superuser)
         if migrate.migrate(plain):
-            from ragdb import manual
+            from ragdb.server import manual
 
             manual.load(plain)
     return plain

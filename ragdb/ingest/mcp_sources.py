@@ -25,9 +25,10 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import BlobResourceContents, Resource
 
-from ragdb import fetch
-from ragdb.readers import MAX_BYTES, ReadError
-from ragdb.sources import Found, Source, too_large
+from ragdb.ingest import fetch
+from ragdb.ingest.sources import Found, Source, too_large
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import MAX_BYTES
 
 SERVERS = "RAGDB_MCP_SERVERS"
 SECONDS = 60  # for each answer of a server

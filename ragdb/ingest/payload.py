@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from ragdb import chunker, links
-from ragdb.readers import Document
+from ragdb.ingest import chunker, links
+from ragdb.readers.document import Document
 
 
 def uri_of(document: Document, source: str) -> str:

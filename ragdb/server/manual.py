@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 
 import ragdb
-from ragdb import migrate
-from ragdb.ingest import ingest
+from ragdb.ingest.ingest import ingest
+from ragdb.server import migrate
 
 CORPUS = "system"
 

@@ -25,13 +25,14 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
-from ragdb import __version__, upkeep
-from ragdb.calls import Reals
+from ragdb import __version__
+from ragdb.client import upkeep
+from ragdb.client.calls import Reals
 from ragdb.errors import AlreadyExists, DocumentNotFound, RagdbError
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.functions import Blob
+    from ragdb.client._generated.functions import Blob
+    from ragdb.client.database import Database
 
 FAMILY, VERSION = "ragdb-corpus/", 1
 EMBEDDER = ("name", "m", "ef_construction")

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from ragdb.client import Database
-    from ragdb.functions import TracedHit
-    from ragdb.rerank import RerankedHit, Reranker
+    from ragdb.client._generated.functions import TracedHit
+    from ragdb.client.database import Database
+    from ragdb.models.rerank import RerankedHit, Reranker
 
 Unit = Literal["token", "char"]
 Embed = Callable[[str], "list[float] | None"]
@@ -450,7 +450,7 @@ def recorded(
 
 
 def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:
-    from ragdb import embed
+    from ragdb.models import embed
 
     return embed.for_query(db.connection, [corpus], text)
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragdb.rows import loads
+from ragdb.client.rows import loads
 
 if TYPE_CHECKING:
-    from ragdb.sources import Found, Source
+    from ragdb.ingest.sources import Found, Source
 
 Json = dict[str, Any]
 MAX_BYTES = 64 * 2**20
@@ -370,8 +370,8 @@ class DeclaredSource:
         """
         from importlib.util import find_spec
 
-        from ragdb import sources
-        from ragdb.readers import ReadError
+        from ragdb.ingest import sources
+        from ragdb.readers.document import ReadError
 
         if self.kind == "mcp":
             if find_spec("mcp") is None:
@@ -379,7 +379,7 @@ class DeclaredSource:
                     "missing_extra", "sources of kind mcp need mcp", "pip install 'ragdb[mcp]'"
                 )
                 return sources.Found(failed=[(self.resource, error)])
-            from ragdb import mcp_sources
+            from ragdb.ingest import mcp_sources
 
             return mcp_sources.find(
                 self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes

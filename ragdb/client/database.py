@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import psycopg
 
-from ragdb import __version__, settings
+from ragdb import __version__
 from ragdb import errors as errors  # psycopg raises these once they are imported
-from ragdb.functions import AsyncFunctions, Functions
+from ragdb.client._generated.functions import AsyncFunctions, Functions
+from ragdb.server import settings
 
 CAPABILITIES = {
     "rag.query@1.0": "rag_query",
@@ -25,10 +26,10 @@ CAPABILITIES = {
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.functions import Hit, TracedHit, TurnHit
-    from ragdb.ingest import Options, Report
-    from ragdb.portable import Exported
-    from ragdb.rerank import RerankedHit, RerankedTurn, Reranker
+    from ragdb.client._generated.functions import Hit, TracedHit, TurnHit
+    from ragdb.ingest.ingest import Options, Report
+    from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
+    from ragdb.portable.portable import Exported
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -62,7 +63,7 @@ class Database(Functions):
         Each batch of documents is one transaction, or a savepoint inside the caller's. A file that
         fails does not stop the others: see `Report.failed`.
         """
-        from ragdb.ingest import ingest
+        from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
 
@@ -91,7 +92,7 @@ class Database(Functions):
         into its trace, once (`record_rerank`). Raises RerankerNotFound, RerankerMismatch,
         InvalidRerank, and what record_rerank raises; ValueError for hits of several retrievals.
         """
-        from ragdb.rerank import rerank
+        from ragdb.models.rerank import rerank
 
         return rerank(self, query, hits, reranker, k)
 
@@ -102,7 +103,7 @@ class Database(Functions):
 
         Raises `ragdb.portable.ExportError`, CorpusNotFound.
         """
-        from ragdb.portable import write
+        from ragdb.portable.portable import write
 
         return write(self, corpus, path, blobs=blobs, force=force)
 
@@ -111,7 +112,7 @@ class Database(Functions):
 
         Raises `ragdb.portable.ExportError`, NotAuthorized, EmbedderMismatch.
         """
-        from ragdb.portable import read
+        from ragdb.portable.portable import read
 
         return read(self, path, corpus=corpus)
 
@@ -182,7 +183,7 @@ class AsyncDatabase(AsyncFunctions):
         self, query: str, hits: Any, reranker: str | Reranker, k: int | None = None
     ) -> Any:
         """Have a model put hits in order, in a thread of its own; see `Database.rerank`."""
-        from ragdb.rerank import arerank
+        from ragdb.models.rerank import arerank
 
         return await arerank(self, query, hits, reranker, k)
 

@@ -21,8 +21,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from ragdb import readers
-from ragdb.readers import MAX_BYTES, ReadError
+from ragdb.readers import read as readers
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import MAX_BYTES
 
 # github://owner:repository@revision is no secret
 _PASSWORD = re.compile(r"^((?!github:)[^/]*://[^/?#@:]*:)[^/?#]*@")

@@ -15,11 +15,11 @@ from collections import Counter
 from importlib.resources import as_file, files
 from typing import Any
 
-from ragdb import embed
-from ragdb.client import Database
+from ragdb.client.database import Database
 from ragdb.errors import RagdbError
-from ragdb.retrieval import recorded
-from ragdb.worker import Worker
+from ragdb.evidence.retrieval import recorded
+from ragdb.models import embed
+from ragdb.models.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
 CLIENTS = ("web", "web", "web", "app", "app", "desk terminal", "nightly report")
@@ -219,7 +219,7 @@ def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
 
 def _evaluate(db: Database, corpus: str) -> dict[str, int]:
     """The contract of the samples, applied to the corpus and run twice."""
-    from ragdb import contracts
+    from ragdb.contracts import contracts
 
     with as_file(files("ragdb.examples") / "tool-library" / "desk.kern") as path:
         found, _ = contracts.read(path)

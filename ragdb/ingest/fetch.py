@@ -20,8 +20,9 @@ from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import ragdb
-from ragdb.readers import MAX_BYTES, ReadError
-from ragdb.sources import secret_in_url, too_large
+from ragdb.ingest.sources import secret_in_url, too_large
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import MAX_BYTES
 
 _MAX_REDIRECTS = 5
 _SECONDS = 60.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb import embed
+from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,
     EmbedderMismatch,
@@ -24,8 +24,8 @@ from ragdb.errors import (
     JobNotFound,
     RagdbError,
 )
-from ragdb.payload import to_payload
-from ragdb.upkeep import maintain
+from ragdb.ingest.payload import to_payload
+from ragdb.models import embed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -261,7 +261,7 @@ class Worker:
 
     def _read(self, connection: psycopg.Connection[Any]) -> int:
         """Read a blob that waits to be ingested, and store its document; the number of blobs."""
-        from ragdb import readers
+        from ragdb.readers import read as readers
 
         rows = connection.execute(
             "select job_id, attempt, doc_cid, media_type, bytes, title, language, metadata,"

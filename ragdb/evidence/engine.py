@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ragdb.models import ModelError, ModelRefused
-from ragdb.retrieval import (
+from ragdb.client.rows import loads
+from ragdb.evidence.retrieval import (
     EvidencePack,
     RetrievalQuery,
     RetrievedChunk,
     Retriever,
     build_evidence_pack,
 )
-from ragdb.rows import loads
-from ragdb.tasks import (
+from ragdb.evidence.tasks import (
     MAX_ATTEMPTS,
     ContractError,
     Gate,
@@ -29,11 +28,12 @@ from ragdb.tasks import (
     TaskContract,
     mismatches,
 )
+from ragdb.models.chat import ModelError, ModelRefused
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client import Database
+    from ragdb.client.database import Database
 
 NO_RETRIEVER = "rag required but no retriever configured"
 NO_EVIDENCE = "rag required but no evidence found"

@@ -32,15 +32,15 @@ from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 import ragdb
-from ragdb import embed, rerank
-from ragdb.client import Database
+from ragdb.client.database import Database
+from ragdb.client.rows import dumps, record
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
-from ragdb.rows import dumps, record
+from ragdb.models import embed, rerank
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragdb.functions import ListToolsRow, RetrievalTraces
+    from ragdb.client._generated.functions import ListToolsRow, RetrievalTraces
 
 Json = dict[str, Any]
 Context = ServerRequestContext[Any]

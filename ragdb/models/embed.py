@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psycopg
 from psycopg.rows import class_row
 
-from ragdb.calls import Reals as Reals
+from ragdb.client.calls import Reals as Reals
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
 
 if TYPE_CHECKING:

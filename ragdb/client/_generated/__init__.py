@@ -1,0 +1,1 @@
+"""What `make client` writes. Do not edit."""
