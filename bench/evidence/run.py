@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 from bench.common import document, fill, parser, publish, records, server
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.evidence.engine import Answer, Engine
 from ragdb.evidence.retrieval import CorpusRetriever
 from ragdb.evidence.tasks import RagPolicy

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragdb.client.database import Database
+    from ragdb.database import Database
     from ragdb.server.settings import Connection
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
@@ -83,11 +83,10 @@ class Session:
 
     def connect(self) -> Database:
         """A connection to it."""
-        import ragdb
+        from ragdb.database import connect
+        from ragdb.version import __version__
 
-        return ragdb.connect(
-            self.target.conninfo, application_name=f"ragdb/{ragdb.__version__} {self.verb}"
-        )
+        return connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
 
     @functools.cached_property
     def out(self) -> Console:

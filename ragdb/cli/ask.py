@@ -9,7 +9,7 @@ import typer
 from ragdb.cli.app import NEGATIVE, OK, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client.database import Database
+    from ragdb.database import Database
     from ragdb.evidence.engine import Answer, PolicyOverrides, Task
     from ragdb.evidence.retrieval import CorpusRetriever
     from ragdb.evidence.tasks import TaskContract

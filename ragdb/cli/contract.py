@@ -10,7 +10,7 @@ import typer
 from ragdb.cli.app import OK, USAGE, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client.database import Database
+    from ragdb.database import Database
 
 Json = dict[str, Any]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, or JSON of them.")]

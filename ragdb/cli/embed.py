@@ -13,7 +13,7 @@ import typer
 from ragdb.cli.app import PARTIAL, Corpus, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client.database import Database
+    from ragdb.database import Database
     from ragdb.models.worker import Done, Worker
 
 Model = Annotated[

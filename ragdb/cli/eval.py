@@ -12,7 +12,7 @@ from ragdb.cli.app import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Ses
 
 if TYPE_CHECKING:
     from ragdb.client._generated.functions import EvalRuns
-    from ragdb.client.database import Database
+    from ragdb.database import Database
 
 REPORTS = ("table", "json", "csv", "tap", "junit", "md")
 VERDICTS = {

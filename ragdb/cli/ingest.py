@@ -13,7 +13,7 @@ import typer
 from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, verb
 
 if TYPE_CHECKING:
-    from ragdb.client.database import Database
+    from ragdb.database import Database
     from ragdb.ingest.ingest import Progress, Report
     from ragdb.ingest.sources import Found
 

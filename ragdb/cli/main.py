@@ -36,7 +36,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from ragdb import __version__
+        from ragdb.version import __version__
 
         print(f"ragdb {__version__}")
         raise typer.Exit

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ragdb.client.database import Database
+    from ragdb.database import Database
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Its id.")]
 Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]

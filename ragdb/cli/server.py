@@ -12,7 +12,7 @@ from ragdb.cli.app import DATABASE, NEGATIVE, OK, Corpus, Session, verb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ragdb.client.database import Database
+    from ragdb.database import Database
 
 
 def register(app: typer.Typer) -> None:
@@ -88,15 +88,15 @@ def psql(
 
 def status(session: Session) -> None:
     """Show the database, its schema and its corpora."""
-    import ragdb
     from ragdb.cli import output
     from ragdb.server import embedded, migrate
+    from ragdb.version import __version__
 
     with session.connect() as db:
         server = db.connection.info
         corpora = db.list_corpora()
         summary = {
-            "ragdb": ragdb.__version__,
+            "ragdb": __version__,
             "schema": "current" if migrate.is_current(db.connection) else "other version",
             "server": _version(server.server_version),
             "database": server.dbname,

@@ -15,7 +15,7 @@ from collections import Counter
 from importlib.resources import as_file, files
 from typing import Any
 
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.errors import RagdbError
 from ragdb.evidence.retrieval import recorded
 from ragdb.models import embed

@@ -33,7 +33,7 @@ from ragdb.models.chat import ModelError, ModelRefused
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client.database import Database
+    from ragdb.client.client import Client
 
 NO_RETRIEVER = "rag required but no retriever configured"
 NO_EVIDENCE = "rag required but no evidence found"
@@ -102,7 +102,7 @@ class Engine:
 
     def __init__(
         self,
-        db: Database,
+        db: Client,
         *,
         retriever: Retriever | None = None,
         policy: RagPolicy | None = None,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ragdb.client._generated.functions import TracedHit
-    from ragdb.client.database import Database
+    from ragdb.client.client import Client
     from ragdb.models.rerank import RerankedHit, Reranker
 
 Unit = Literal["token", "char"]
@@ -346,7 +346,7 @@ class PostgresRetriever:
 
     def __init__(
         self,
-        db: Database,
+        db: Client,
         retriever_name: str,
         *,
         embed: Embed | None = None,
@@ -388,7 +388,7 @@ class CorpusRetriever:
 
     def __init__(
         self,
-        db: Database,
+        db: Client,
         corpus: str,
         *,
         mode: str | None = None,
@@ -427,7 +427,7 @@ ASKED = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy", "cl
 
 
 def recorded(
-    db: Database, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
+    db: Client, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
 ) -> list[Any]:
     """The hits of a retrieval that records; a failure is recorded too, and raised again.
 
@@ -449,7 +449,7 @@ def recorded(
         raise
 
 
-def _embedding(db: Database, corpus: str, text: str) -> list[float] | None:
+def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
     from ragdb.models import embed
 
     return embed.for_query(db.connection, [corpus], text)
@@ -459,16 +459,18 @@ def _reranker(asked: str | Reranker | None) -> str | Reranker | None:
     return None if asked == "none" else asked
 
 
-def _depth(db: Database, query: RetrievalQuery, reranker: str | Reranker | None) -> int:
+def _depth(db: Client, query: RetrievalQuery, reranker: str | Reranker | None) -> int:
     return query.top_k if reranker is None else int(db.rerank_depth(query.top_k))
 
 
 def _best(
-    db: Database, query: RetrievalQuery, hits: list[TracedHit], reranker: str | Reranker | None
+    db: Client, query: RetrievalQuery, hits: list[TracedHit], reranker: str | Reranker | None
 ) -> tuple[RetrievedChunk, ...]:
     if reranker is None:
         return tuple(map(_chunk, hits))
-    return tuple(map(_chunk, db.rerank(query.query, hits, reranker, query.top_k)))
+    from ragdb.models.rerank import rerank
+
+    return tuple(map(_chunk, rerank(db, query.query, hits, reranker, query.top_k)))
 
 
 def _chunk(hit: TracedHit | RerankedHit) -> RetrievedChunk:

@@ -20,14 +20,14 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from ragdb import __version__
 from ragdb.client._generated.functions import CapabilitySchemasRow, RetrievalTraces, TurnHit
-from ragdb.client.database import AsyncDatabase
+from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.errors import RagdbError
 from ragdb.http import models as m
 from ragdb.http.gate import STATUSES, Answer, Gate, error
 from ragdb.http.server import CLIENT, Config, Refused, Server, span
+from ragdb.version import __version__
 
 # codes that clients of the Graph Kernel know; the others are the names of our errors
 CODES = {
@@ -610,7 +610,7 @@ def _ours(app: FastAPI, server: Server) -> None:
         return Answer({"events": listed})
 
 
-async def _served_trace(db: AsyncDatabase, id: UUID) -> RetrievalTraces:
+async def _served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:
     trace = await db.get_trace(id)
     if trace.corpus == "personal":
         raise Refused(404, "TRACE_NOT_FOUND", "a personal corpus is not served")

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
-import ragdb
 from ragdb.ingest.sources import secret_in_url, too_large
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
+from ragdb.version import __version__
 
 _MAX_REDIRECTS = 5
 _SECONDS = 60.0
@@ -162,7 +162,7 @@ def _get(
             ("", "", quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._"), parts.query, "")
         )
         headers = {
-            "User-Agent": f"ragdb/{ragdb.__version__}",
+            "User-Agent": f"ragdb/{__version__}",
             "Accept-Encoding": "gzip, identity",
             "Connection": "close",
         }

@@ -37,7 +37,7 @@ from ragdb.readers.document import storable
 
 if TYPE_CHECKING:
     from ragdb.client._generated.functions import PutResult
-    from ragdb.client.database import Database
+    from ragdb.client.client import Client
 
 MAX_BYTES = readers.MAX_BYTES
 MAX_FAILURES = 1000
@@ -241,7 +241,7 @@ class Outcome:
 
 
 def ingest(
-    db: Database,
+    db: Client,
     paths: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     corpus: str,
@@ -295,7 +295,7 @@ class Entry:
 class Run:
     """One run of the driver over what was found."""
 
-    def __init__(self, db: Database, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
+    def __init__(self, db: Client, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
         self.db, self.corpus, self.found = db, corpus, found
         self.options = options
         if options.get("metadata"):
@@ -738,7 +738,7 @@ class Watch:
             if other or gone:
                 return Found(other), gone
 
-    def remove(self, db: Database, corpus: str, gone: list[str]) -> None:
+    def remove(self, db: Client, corpus: str, gone: list[str]) -> None:
         """Take sources that are gone out of the corpus."""
         for uri in gone:
             with contextlib.suppress(DocumentNotFound), db.connection.transaction():

@@ -31,11 +31,11 @@ from mcp.server.lowlevel import Server
 from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-import ragdb
-from ragdb.client.database import Database
+from ragdb.client.client import Client
 from ragdb.client.rows import dumps, record
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
 from ragdb.models import embed, rerank
+from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -122,7 +122,7 @@ class Tools:
             max_size=8,
             timeout=10,
             open=False,
-            kwargs={"application_name": f"ragdb/{ragdb.__version__} mcp"},
+            kwargs={"application_name": f"ragdb/{__version__} mcp"},
             configure=self._configure,
             # the database may have been restarted since the last question
             check=ConnectionPool.check_connection,
@@ -134,18 +134,18 @@ class Tools:
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
 
     @contextmanager
-    def database(self) -> Iterator[Database]:
+    def database(self) -> Iterator[Client]:
         """A transaction of its own."""
         with self.pool.connection() as connection:
             connection.execute(f"set local statement_timeout = '{SECONDS}s'")
-            yield Database(connection)
+            yield Client(connection)
 
     def check(self, corpus: str) -> None:
         """Raise ToolError for a corpus that is not served."""
         if self.corpora is not None and corpus not in self.corpora:
             raise ToolError(f"corpus {corpus[:80]!r} is not served here")
 
-    def tools_of_contracts(self, db: Database) -> list[ListToolsRow]:
+    def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
         """Those of the corpora that are served."""
         rows = db.list_tools()
         return [row for row in rows if self.corpora is None or row.corpus in self.corpora]
@@ -304,7 +304,7 @@ class Tools:
             "metadata": {key: value for key, value in metadata.items() if value is not None},
         }
 
-    def _document(self, db: Database, corpus: str, cid: str) -> Json:
+    def _document(self, db: Client, corpus: str, cid: str) -> Json:
         document = db.get_document(corpus, cid)
         text = db.document_text(corpus, cid) or ""
         return {
@@ -361,7 +361,7 @@ class Tools:
             "provenance": {"corpus": corpus, **provenance},
         }
 
-    def _slice(self, db: Database, corpus: str, anchor: str, policy: Any) -> Json:
+    def _slice(self, db: Client, corpus: str, anchor: str, policy: Any) -> Json:
         try:
             with db.connection.transaction():
                 built = db.build_slice(corpus, anchor, policy)
@@ -384,7 +384,7 @@ class Tools:
             reranks = [record(row) for row in db.trace_reranks(arguments["trace_id"])]
         return {"trace": trace, "hits": hits, **({"reranks": reranks} if reranks else {})}
 
-    def _trace(self, db: Database, trace_id: str) -> RetrievalTraces:
+    def _trace(self, db: Client, trace_id: str) -> RetrievalTraces:
         trace = db.get_trace(trace_id)
         self.check(trace.corpus)
         return trace
@@ -753,7 +753,7 @@ def server(tools: Tools) -> Server[Any]:
     return Server(
         "ragdb",
         title="ragdb",
-        version=ragdb.__version__,
+        version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

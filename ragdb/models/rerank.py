@@ -23,7 +23,7 @@ from ragdb.errors import (
 from ragdb.models import embed
 
 if TYPE_CHECKING:
-    from ragdb.client.database import AsyncDatabase, Database
+    from ragdb.client.client import AsyncClient, Client
 
 CLASSES = ("ForSequenceClassification", "ForCausalLM")
 """How the architecture of a model that scores a pair ends; another's head would be made up."""
@@ -198,7 +198,7 @@ def score(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float
 
 
 def rerank(
-    db: Database,
+    db: Client,
     query: str,
     hits: Sequence[AnyHit],
     reranker: str | Reranker,
@@ -216,7 +216,7 @@ def rerank(
 
 
 async def arerank(
-    db: AsyncDatabase,
+    db: AsyncClient,
     query: str,
     hits: Sequence[AnyHit],
     reranker: str | Reranker,
@@ -263,7 +263,7 @@ def _reranked(hit: AnyHit, score: float, rank: int) -> Reranked:
 
 
 def for_eval(
-    db: Database, rag: str, eval: str | None = None, tags: list[str] | None = None
+    db: Client, rag: str, eval: str | None = None, tags: list[str] | None = None
 ) -> dict[str, dict[str, float]]:
     """What `ragdb.run_eval` needs of a reranker, as its rerank_scores; empty without one."""
     asked: dict[str, dict[str, str]] = {}

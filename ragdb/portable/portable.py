@@ -25,14 +25,14 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
-from ragdb import __version__
 from ragdb.client import upkeep
 from ragdb.client.calls import Reals
 from ragdb.errors import AlreadyExists, DocumentNotFound, RagdbError
+from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from ragdb.client._generated.functions import Blob
-    from ragdb.client.database import Database
+    from ragdb.client.client import Client
 
 FAMILY, VERSION = "ragdb-corpus/", 1
 EMBEDDER = ("name", "m", "ef_construction")
@@ -73,7 +73,7 @@ class Exported:
 
 
 def write(
-    db: Database,
+    db: Client,
     corpus: str,
     path: str | os.PathLike[str],
     *,
@@ -112,7 +112,7 @@ def write(
 
 
 @contextlib.contextmanager
-def _snapshot(db: Database) -> Iterator[None]:
+def _snapshot(db: Client) -> Iterator[None]:
     """A transaction in which every statement sees the same."""
     connection = db.connection
     is_own = connection.info.transaction_status == TransactionStatus.IDLE
@@ -129,7 +129,7 @@ def _snapshot(db: Database) -> Iterator[None]:
 
 
 def _write(
-    db: Database,
+    db: Client,
     corpus: str,
     header: Json,
     file: Any,
@@ -203,7 +203,7 @@ def _exported(header: Json, originals: int, size: int) -> Exported:
 
 
 def read(
-    db: Database,
+    db: Client,
     path: str | os.PathLike[str],
     *,
     corpus: str | None = None,
@@ -253,7 +253,7 @@ def check(path: str | os.PathLike[str]) -> Exported:
     return _exported(_header(source, first), originals, source.stat().st_size)
 
 
-def _read(db: Database, source: Path, name: str, progress: Progress | None) -> None:
+def _read(db: Client, source: Path, name: str, progress: Progress | None) -> None:
     lines = _lines(source)
     header = _header(source, next(lines))
     counts, embedder = header["counts"], header["embedder"]
@@ -287,7 +287,7 @@ def _read(db: Database, source: Path, name: str, progress: Progress | None) -> N
     db.finish_import(name, header)
 
 
-def _read_original(db: Database, source: Path, name: str, record: Json) -> None:
+def _read_original(db: Client, source: Path, name: str, record: Json) -> None:
     data, cid, media_type = (
         _bytes(source, record.get("bytes")),
         record["blob"],
@@ -302,7 +302,7 @@ def _read_original(db: Database, source: Path, name: str, record: Json) -> None:
     db.put_blob(data, media_type)
 
 
-def _read_embeddings(db: Database, source: Path, name: str, record: Json) -> int:
+def _read_embeddings(db: Client, source: Path, name: str, record: Json) -> int:
     import numpy as np
 
     data, of = _bytes(source, record["embeddings"]), record.get("of")

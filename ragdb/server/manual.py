@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-import ragdb
+import psycopg
+
+from ragdb.client.client import Client
 from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate
 
@@ -16,7 +18,10 @@ def load(conninfo: str) -> bool:
 
     Only a member of ragdb_owner may: the corpus is read-only for everybody else.
     """
-    with as_file(files("ragdb.docs")) as folder, ragdb.connect(conninfo) as db:
+    with (
+        as_file(files("ragdb.docs")) as folder,
+        Client(psycopg.connect(conninfo, autocommit=True)) as db,
+    ):
         if migrate.may_be_owner(db.connection):
             # who migrates may have its rights by `set role` only
             db.connection.execute(f"set role {migrate.OWNER}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import sql
 
-import ragdb
+from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from alembic.runtime.environment import EnvironmentContext
@@ -92,7 +92,7 @@ def stamp() -> str:
         loaded.update(f"{name}\0{text}\0".encode())
     return (
         f"RAG database: corpora, retrieval, slices, traces, contracts."
-        f" ragdb {ragdb.__version__}, source {loaded.hexdigest()[:16]}"
+        f" ragdb {__version__}, source {loaded.hexdigest()[:16]}"
     )
 
 
@@ -168,7 +168,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         unknown = unknown_revision(connection)
         if unknown:
             raise NotReady(
-                f"the schema is of a newer ragdb than {ragdb.__version__}, which does not know its"
+                f"the schema is of a newer ragdb than {__version__}, which does not know its"
                 f" revision {unknown}; upgrade the package",
                 [],
             )

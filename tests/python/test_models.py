@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.evidence.engine import Engine
 from ragdb.models.chat import ModelError, ModelRefused, OpenAIModel
 from tests.conftest import Connection

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.errors import ContractNotFound
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.retrieval import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.evidence.engine import Engine, RagError
 from ragdb.evidence.retrieval import EmptyRetriever, RetrievalQuery, RetrievedChunk, Retriever
 from ragdb.evidence.tasks import RagPolicy, TaskContract

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragdb.client.database import Database
+from ragdb.database import Database
 from ragdb.evidence.engine import Engine, RagError
 from ragdb.evidence.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
 from tests.conftest import Connection

@@ -1,27 +1,19 @@
-"""The Python client: one method per public SQL function, over a connection that it borrows."""
+"""The front door: a connection that also reads files, runs models and moves corpora.
+
+Each of these is a function of the room that does the work; `Database` puts them on one object.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 import psycopg
 
-from ragdb import __version__
-from ragdb import errors as errors  # psycopg raises these once they are imported
-from ragdb.client._generated.functions import AsyncFunctions, Functions
+from ragdb.client.client import AsyncClient, Client
 from ragdb.server import settings
-
-CAPABILITIES = {
-    "rag.query@1.0": "rag_query",
-    "rag.ingest@1.0": "rag_ingest",
-    "rag.list_corpora@1.0": "rag_list_corpora",
-    "embed.text@1.0": "embed_text",
-}
+from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -34,28 +26,13 @@ if TYPE_CHECKING:
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 
-class Database(Functions):
-    """The functions of ragdb on a psycopg connection.
+class Database(Client):
+    """The functions of ragdb on a psycopg connection, and what takes files or models.
 
     A connection of the caller keeps its own transactions: nothing here commits or rolls back.
     `ragdb.connect` opens one in autocommit mode, where each call is a transaction of its own and
     `with db.connection.transaction():` joins several.
     """
-
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.connection.__exit__(kind, error, traceback)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
 
     def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
         """Read files, folders and JSONL corpora into a corpus, making it when there is none.
@@ -116,52 +93,9 @@ class Database(Functions):
 
         return read(self, path, corpus=corpus)
 
-    def invoke(self, capability: str, request: Any, *, timeout_s: float = 30) -> dict[str, Any]:
-        """Call a wire capability, again and again while it waits for a worker.
 
-        The answer has `output` and `meta`, or `error`, which is `partition` when no worker came in
-        time. A connection inside a transaction asks once: what it asks for is seen at its commit.
-        Raises KeyError for a capability that there is not.
-        """
-        call = getattr(self, CAPABILITIES[capability])
-        until = time.monotonic() + timeout_s
-        while True:
-            answer: dict[str, Any] = call(request)
-            pause = _pause(self.connection, answer, until)
-            if pause is None:
-                return answer
-            time.sleep(pause)
-
-
-def _pause(
-    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
-    answer: dict[str, Any],
-    until: float,
-) -> float | None:
-    """Seconds until a capability may have an answer; None when there is nothing to wait for."""
-    pause: float = answer.get("retry_after_ms", 0) / 1000
-    is_committed = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-    waits = answer.get("error") == "partition" and is_committed
-    return pause if waits and time.monotonic() + pause <= until else None
-
-
-class AsyncDatabase(AsyncFunctions):
-    """The same functions as coroutines, on a psycopg asynchronous connection."""
-
-    async def __aenter__(self) -> AsyncDatabase:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.connection.__aexit__(kind, error, traceback)
-
-    async def close(self) -> None:
-        """Close the connection."""
-        await self.connection.close()
+class AsyncDatabase(AsyncClient):
+    """The same as coroutines, on a psycopg asynchronous connection."""
 
     @overload
     async def rerank(
@@ -186,19 +120,6 @@ class AsyncDatabase(AsyncFunctions):
         from ragdb.models.rerank import arerank
 
         return await arerank(self, query, hits, reranker, k)
-
-    async def invoke(
-        self, capability: str, request: Any, *, timeout_s: float = 30
-    ) -> dict[str, Any]:
-        """Call a wire capability; see `Database.invoke`."""
-        call = getattr(self, CAPABILITIES[capability])
-        until = time.monotonic() + timeout_s
-        while True:
-            answer: dict[str, Any] = await call(request)
-            pause = _pause(self.connection, answer, until)
-            if pause is None:
-                return answer
-            await asyncio.sleep(pause)
 
 
 def connect(dsn: str | None = None, **parameters: Any) -> Database:
