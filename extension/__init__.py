@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import ragdb
-from ragdb.server import migrate
+from ragdb.server import roles, scripts
 
 HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.
@@ -42,24 +42,24 @@ end $$;
 
 def script() -> str:
     """The text of the extension's script."""
-    roles = [
+    made = [
         f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
-        + "".join(f"    {statement};\n" for statement in migrate.role_statements(role))
+        + "".join(f"    {statement};\n" for statement in roles.role_statements(role))
         + (f"    grant {lower} to {role};\n" if lower else "")
         + "  end if;"
-        for role, lower in migrate.ROLES.items()
+        for role, lower in roles.ROLES.items()
     ]
     # a role that makes another may give it away and not be it, until it gives it to itself
-    roles.append(
+    made.append(
         "  if not pg_catalog.pg_has_role('ragdb_owner', 'set') then\n"
         "    execute format('grant ragdb_owner to %I with inherit false, set true',"
         " current_user);\n"
         "  end if;"
     )
-    parts = [HEAD.format(roles="\n".join(roles))]
-    parts += [f"\n---- migrations/versions/{n}.sql\n\n{t}" for n, t in migrate.revisions().items()]
-    parts += [f"\n---- sql/{name}\n\n{text}" for name, text in migrate.chapters().items()]
-    parts += [f"\ncomment on schema ragdb is '{migrate.stamp()}';\n", TAIL]
+    parts = [HEAD.format(roles="\n".join(made))]
+    parts += [f"\n---- migrations/versions/{n}.sql\n\n{t}" for n, t in scripts.revisions().items()]
+    parts += [f"\n---- sql/{name}\n\n{text}" for name, text in scripts.chapters().items()]
+    parts += [f"\ncomment on schema ragdb is '{scripts.stamp()}';\n", TAIL]
     return "".join(parts)
 
 

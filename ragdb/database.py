@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from ragdb.client._generated.functions import Hit, TracedHit, TurnHit
-    from ragdb.ingest.ingest import Options, Report
+    from ragdb.ingest.options import Options
+    from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
-    from ragdb.portable.portable import Exported
+    from ragdb.portable.format import Exported
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -80,7 +81,7 @@ class Database(Client):
 
         Raises `ragdb.portable.ExportError`, CorpusNotFound.
         """
-        from ragdb.portable.portable import write
+        from ragdb.portable.exporter import write
 
         return write(self, corpus, path, blobs=blobs, force=force)
 
@@ -89,7 +90,7 @@ class Database(Client):
 
         Raises `ragdb.portable.ExportError`, NotAuthorized, EmbedderMismatch.
         """
-        from ragdb.portable.portable import read
+        from ragdb.portable.importer import read
 
         return read(self, path, corpus=corpus)
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql.janitor import DatabaseJanitor
 
-from ragdb.server import embedded, migrate
+from ragdb.server import embedded, migrate, postgres, roles
 
 # no test is timed: a machine with other work to do is no fault
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +59,7 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
 class Server:
     """An embedded server with a migrated template database."""
 
-    user, port = "postgres", embedded.PORT
+    user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
     def __init__(self, folder: Path, version: int) -> None:
@@ -73,7 +73,7 @@ class Server:
             # takes any index for as good as the right one
             connection.execute("alter system set autovacuum = off")
             connection.execute("select pg_reload_conf()")
-            migrate.create_roles(connection)
+            roles.create_roles(connection)
             for login, group in LOGINS.items():
                 membership = f"in role {group}" if group else ""
                 connection.execute(f'create role "{login}" login {membership}')

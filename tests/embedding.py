@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb.models.embed import HashEncoder, Reals
+from ragdb.client.calls import Reals
+from ragdb.models.encoders import HashEncoder
 
 Connection = psycopg.Connection[Any]
 WIDTH = 64

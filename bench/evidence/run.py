@@ -19,10 +19,11 @@ import psycopg
 
 from bench.common import document, fill, parser, publish, records, server
 from ragdb.database import Database
-from ragdb.evidence.engine import Answer, Engine
-from ragdb.evidence.retrieval import CorpusRetriever
+from ragdb.evidence.answers import Answer
+from ragdb.evidence.database import CorpusRetriever
+from ragdb.evidence.engine import Engine
 from ragdb.evidence.tasks import RagPolicy
-from ragdb.models import embed
+from ragdb.models import embedders
 from ragdb.models.worker import Worker
 
 SEED = 6
@@ -125,7 +126,7 @@ def main() -> None:
             load(db, "squad_v1_dev", "squad")
             load(db, "rag_anthropic_docs", "docs")
             if set(given.modes) - {"lexical"}:
-                model = embed.ensure_default(connection)
+                model = embedders.ensure_default(connection)
                 for corpus in ("squad", "docs"):
                     db.embed_corpus(corpus, model)
                     Worker(dsn, corpus=corpus).run(until="empty")

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Corpus, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
-    from ragdb.evidence.engine import Answer, PolicyOverrides, Task
-    from ragdb.evidence.retrieval import CorpusRetriever
+    from ragdb.evidence.answers import Answer, PolicyOverrides, Task
+    from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.tasks import TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="In words.")]
@@ -62,7 +63,8 @@ def ask(
     citations are checked before it is printed; retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
-    from ragdb.evidence.engine import Engine, RagError
+    from ragdb.evidence.answers import RagError
+    from ragdb.evidence.engine import Engine
     from ragdb.evidence.tasks import RagPolicy
 
     declared = _contract(contract)
@@ -132,14 +134,14 @@ def pack(
     rerank: Rerank = None,
 ) -> int:
     """Print the evidence for a question as one text. Exit 1 when there is none."""
-    from ragdb.cli import output
+    from ragdb.cli import output, text
 
     with session.connect() as db:
         evidence = _evidence(session, db, corpus, question, k, max_context, rerank)
     if session.format != "table":
         output.one(session, evidence)
     else:
-        print(output.clean(evidence["canonical_text"]))
+        print(text.clean(evidence["canonical_text"]))
         session.note(
             f"{len(evidence['chunks'])} chunks, {len(evidence['omitted'])} omitted,"
             f" hash {evidence['hash']}, trace {evidence['trace_id']}"
@@ -165,8 +167,8 @@ def _evidence(
 
 
 def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
-    from ragdb.cli.search import embedded, printable
-    from ragdb.evidence.retrieval import CorpusRetriever
+    from ragdb.cli.query import embedded, printable
+    from ragdb.evidence.database import CorpusRetriever
 
     def embed(text: str) -> list[float] | None:
         printable(text)
@@ -208,7 +210,7 @@ def _print(session: Session, answer: Answer) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from ragdb.cli.output import clean
+    from ragdb.cli.text import clean
 
     given = answer.output
     chunks = {p.chunk.chunk_id: p.chunk for p in answer.pack.chunks} if answer.pack else {}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import OK, USAGE, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import OK, USAGE, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -90,33 +91,33 @@ def export(
 ) -> int:
     """Write a contract out: in its own syntax, or as JSON with --json."""
     from ragdb.cli import output
-    from ragdb.contracts import contracts
+    from ragdb.contracts import syntax
 
     with session.connect() as db:
         found = db.export_contract(contract, version)
     if session.format == "json":
         output.one(session, found)
     elif session.format == "table":
-        print(contracts.write(found["nodes"]), end="")
+        print(syntax.write(found["nodes"]), end="")
     else:
         raise Failure("a contract is written in its own syntax or as JSON")
     return OK
 
 
 def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
-    from ragdb.cli.output import clean
-    from ragdb.contracts import contracts
+    from ragdb.cli.text import clean
+    from ragdb.contracts import contract_file, syntax
 
     read = []
     failed = 0
     for file in files:
         try:
-            found, text = contracts.read(file)
-        except contracts.ContractSyntaxError as error:
+            found, text = contract_file.read(file)
+        except syntax.ContractSyntaxError as error:
             print(clean(str(error)))
             failed += len(error.problems)
             continue
-        for node in contracts.missing_prompts(found):
+        for node in contract_file.missing_prompts(found):
             raise Failure(
                 f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is no file",
                 hint="it is looked for beside the contract",
@@ -142,8 +143,8 @@ def _problems(
 
 
 def _show(session: Session, problems: list[dict[str, Any]]) -> None:
-    from ragdb.cli import output
-    from ragdb.contracts import contracts
+    from ragdb.cli import output, text
+    from ragdb.contracts import syntax
 
     if session.format != "table":
         rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]
@@ -152,4 +153,4 @@ def _show(session: Session, problems: list[dict[str, Any]]) -> None:
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"
         line, column = p["line"] or 1, p["column"] or 1
-        print(output.clean(contracts.show(p["file"], line, column, message, p["hint"], p["text"])))
+        print(text.clean(syntax.show(p["file"], line, column, message, p["hint"], p["text"])))

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Session
 
 CORPUS = "demo"
 
@@ -38,9 +39,10 @@ def demo(
 
     from ragdb.cli import contract, embed, eval
     from ragdb.cli.ingest import ingest
-    from ragdb.cli.search import search, trace_replay, trace_show
+    from ragdb.cli.search import search
     from ragdb.cli.server import status
     from ragdb.cli.slice import keys_create, slice_search, slice_verify
+    from ragdb.cli.trace import trace_replay, trace_show
 
     with session.connect() as db:
         keep = keep or traffic or any(corpus.name == CORPUS for corpus in db.list_corpora())
@@ -130,10 +132,10 @@ def demo(
 def _missing() -> str | None:
     """Why nothing can be embedded here; None when it can."""
     from ragdb.errors import EmbedderNotFound
-    from ragdb.models import embed
+    from ragdb.models import local
 
     try:
-        embed.model_folder(embed.PACKAGED)
+        local.model_folder(local.PACKAGED)
     except EmbedderNotFound as error:
         return str(error)
     return None

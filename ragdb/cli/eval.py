@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.client._generated.functions import EvalRuns
@@ -211,13 +212,13 @@ def _uuid(text: str) -> Any:
 
 def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:
     """Give the database the embeddings that a run by meaning needs."""
-    from ragdb.models import embed
+    from ragdb.models import embedders
 
     model = None
     for row in db.eval_queries(rag, eval, tags):
-        model = model or embed.current(db.connection, row.corpus)
+        model = model or embedders.current(db.connection, row.corpus)
         if model is not None:
-            vector = embed.query(model, row.query)
+            vector = embedders.query(model, row.query)
             db.connection.execute(
                 "select ragdb.put_query_embedding(%s, %s, %s)", (row.corpus, row.query, vector)
             )

@@ -13,16 +13,21 @@ from ragdb.cli import (
     dashboards,
     demo,
     embed,
+    embedder,
     eval,
     ingest,
     mcp,
     portable,
+    reembed,
+    reranker,
     search,
     serve,
     server,
     slice,
+    trace,
+    worker,
 )
-from ragdb.cli.app import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
+from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
     name="ragdb",
@@ -77,7 +82,8 @@ def _flags(
 
 
 for part in (
-    server, ingest, corpus, portable, embed, search, ask, slice, contract, eval, serve, mcp,
+    server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
+    search, trace, ask, slice, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragdb.cli.app import Corpus, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Corpus, Session
 
 if TYPE_CHECKING:
-    from ragdb.portable.portable import Progress
+    from ragdb.portable.format import Progress
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +35,10 @@ def export(
     Traces, rights, signing keys, contracts and events stay. The right to read is enough.
     """
     from ragdb.cli import output
-    from ragdb.portable import portable
+    from ragdb.portable import exporter
 
     with session.connect() as db, _bar(session, "exporting") as progress:
-        done = portable.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
+        done = exporter.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
     output.one(session, done)
 
 
@@ -54,14 +55,14 @@ def import_(
     you and admins alone, until `ragdb corpus grant`.
     """
     from ragdb.cli import output
-    from ragdb.models import embed
-    from ragdb.portable import portable
+    from ragdb.models import embedders
+    from ragdb.portable import importer
 
     with session.connect() as db:
         with _bar(session, "importing") as progress:
-            done = portable.read(db, file, corpus=name, progress=progress)
+            done = importer.read(db, file, corpus=name, progress=progress)
         output.one(session, done)
-        embedder = done.embedder and embed.embedders(db.connection)[done.embedder]
+        embedder = done.embedder and embedders.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:
             session.note(
                 f"embedder {embedder.name} is bound to nothing here:"

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
-from ragdb.cli.search import Hits, MinScore, Mode, embedded, parsed, printable, trace_id
+from ragdb.cli.app import verb
+from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
+from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.cli.trace import trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
@@ -133,7 +135,7 @@ def slice_search(
 ) -> None:
     """Search within a slice. Nothing is written unless --trace is given."""
     from ragdb.cli import output
-    from ragdb.evidence.retrieval import recorded
+    from ragdb.evidence.database import recorded
 
     printable(query)
     how: dict[str, Any] = {

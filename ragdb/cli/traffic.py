@@ -17,8 +17,8 @@ from typing import Any
 
 from ragdb.database import Database
 from ragdb.errors import RagdbError
-from ragdb.evidence.retrieval import recorded
-from ragdb.models import embed
+from ragdb.evidence.database import recorded
+from ragdb.models import embedders
 from ragdb.models.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
@@ -86,7 +86,7 @@ def run(db: Database, conninfo: str, corpus: str, queries: int, seed: int = 1) -
     """
     chance = random.Random(seed)
     came = Counter[str]()
-    if embed.current(db.connection, corpus) is None:
+    if embedders.current(db.connection, corpus) is None:
         db.create_embedder(EMBEDDER, DIMS)
         db.bind_embedder(EMBEDDER, "hash", "hash-v1")
         db.embed_corpus(corpus, EMBEDDER)
@@ -142,7 +142,7 @@ def _anchor(db: Database, corpus: str) -> str:
 def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] | None:
     if mode in ("lexical", "reference"):
         return None
-    return embed.for_query(db.connection, [corpus], query)
+    return embedders.for_query(db.connection, [corpus], query)
 
 
 def _recorded(db: Database, corpus: str, query: str, how: dict[str, Any]) -> str:
@@ -219,10 +219,10 @@ def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
 
 def _evaluate(db: Database, corpus: str) -> dict[str, int]:
     """The contract of the samples, applied to the corpus and run twice."""
-    from ragdb.contracts import contracts
+    from ragdb.contracts import contract_file
 
     with as_file(files("ragdb.examples") / "tool-library" / "desk.kern") as path:
-        found, _ = contracts.read(path)
+        found, _ = contract_file.read(path)
     for label in ("before the season", "after the season"):
         db.apply_contract(found)
         db.run_eval("Desk", label=label)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
-from ragdb.ingest.sources import secret_in_url, too_large
+from ragdb.ingest.source import too_large
+from ragdb.ingest.sources import secret_in_url
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
 from ragdb.version import __version__

@@ -26,7 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import BlobResourceContents, Resource
 
 from ragdb.ingest import fetch
-from ragdb.ingest.sources import Found, Source, too_large
+from ragdb.ingest.source import Found, Source, too_large
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
 

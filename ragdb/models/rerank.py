@@ -20,7 +20,7 @@ from ragdb.errors import (
     RerankerMismatch,
     RerankerNotFound,
 )
-from ragdb.models import embed
+from ragdb.models import local
 
 if TYPE_CHECKING:
     from ragdb.client.client import AsyncClient, Client
@@ -79,7 +79,7 @@ class CrossEncoderReranker:
         self.name = name
         folder = _folder(source, revision)
         try:
-            embed.check_weights(folder, weights_sha256)
+            local.check_weights(folder, weights_sha256)
         except EmbedderNotFound as error:
             raise RerankerNotFound(str(error)) from None
         except EmbedderMismatch as error:
@@ -107,10 +107,10 @@ class CrossEncoderReranker:
 
 
 def _folder(source: str, revision: str | None) -> Path:
-    if source == embed.PACKAGED:
+    if source == local.PACKAGED:
         raise RerankerNotFound("no reranker is packaged: bind a folder or a name on the hub")
     try:
-        return embed.model_folder(source, revision)
+        return local.model_folder(source, revision)
     except EmbedderNotFound as error:
         raise RerankerNotFound(str(error)) from error
 
@@ -146,7 +146,7 @@ def describe(source: str, revision: str | None = None) -> Described:
     folder = _folder(source, revision)
     limit = _limit(folder)
     try:
-        digest = embed.weights_digest(folder)
+        digest = local.weights_digest(folder)
     except EmbedderNotFound as error:
         raise RerankerNotFound(str(error)) from None
     place = str(folder.resolve()) if Path(source).is_dir() else source

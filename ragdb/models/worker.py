@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.types.json import Jsonb
 
+from ragdb.client.calls import Reals
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,
@@ -25,7 +26,7 @@ from ragdb.errors import (
     RagdbError,
 )
 from ragdb.ingest.payload import to_payload
-from ragdb.models import embed
+from ragdb.models import embedders, encoders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.done = Done()
         self._stop = threading.Event()
-        self._embedders: dict[str, embed.Embedder] = {}
+        self._embedders: dict[str, embedders.Embedder] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
         self._away: dict[str, tuple[int, float]] = {}
 
@@ -129,10 +130,10 @@ class Worker:
                     (self.name, self.lease),
                 )
 
-    def _encoder(self, connection: psycopg.Connection[Any], name: str) -> embed.Encoder:
+    def _encoder(self, connection: psycopg.Connection[Any], name: str) -> encoders.Encoder:
         if name not in self._embedders or self._embedders[name].provider is None:
-            self._embedders = embed.embedders(connection)
-        return embed.load(self._embedders[name])
+            self._embedders = embedders.embedders(connection)
+        return embedders.load(self._embedders[name])
 
     def _step(self, connection: psycopg.Connection[Any]) -> int:
         """Claim and embed one batch; the number of inputs claimed."""
@@ -151,13 +152,13 @@ class Worker:
             encoder = self._encoder(connection, name)
             try:
                 vectors = encoder.encode(texts)
-                problems = embed.check(vectors)
-            except embed.InputRefused:
+                problems = encoders.check(vectors)
+            except encoders.InputRefused:
                 vectors, problems = self._one_by_one(encoder, texts)
-        except (embed.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
+        except (encoders.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
             self._fail(connection, space, jobs, str(error), retry_after=REST)
             failures, _ = self._away.get(name, (0, 0.0))
-            failures = failures + 1 if isinstance(error, embed.ProviderDown) else TRIES
+            failures = failures + 1 if isinstance(error, encoders.ProviderDown) else TRIES
             self._away[name] = failures, time.monotonic() + REST
             return len(rows)
         self._away.pop(name, None)
@@ -173,7 +174,7 @@ class Worker:
                         space,
                         [jobs[n][0] for n in good],
                         [jobs[n][1] for n in good],
-                        embed.Reals(vectors[good]),
+                        Reals(vectors[good]),
                     ),
                 ).fetchall()[0]
                 self.done.embedded += stored
@@ -182,8 +183,8 @@ class Worker:
         return len(rows)
 
     def _one_by_one(
-        self, encoder: embed.Encoder, texts: Sequence[str]
-    ) -> tuple[embed.Matrix, list[str | None]]:
+        self, encoder: encoders.Encoder, texts: Sequence[str]
+    ) -> tuple[encoders.Matrix, list[str | None]]:
         import numpy as np
 
         vectors = np.zeros((len(texts), encoder.dims), np.float32)
@@ -191,8 +192,8 @@ class Worker:
         for row, text in zip(vectors, texts, strict=True):
             try:
                 row[:] = encoder.encode([text])[0]
-                problems.append(embed.check(row[None])[0])
-            except embed.InputRefused as error:
+                problems.append(encoders.check(row[None])[0])
+            except encoders.InputRefused as error:
                 problems.append(str(error))
         return vectors, problems
 
@@ -220,10 +221,10 @@ class Worker:
                 vectors = self._encoder(connection, name).encode([text])
                 connection.execute(
                     "select ragdb.put_query_embedding(%s, %s, %s)",
-                    (corpus, query, embed.Reals(vectors)),
+                    (corpus, query, Reals(vectors)),
                 )
                 self.done.queries += 1
-            except (RagdbError, embed.ProviderDown, embed.InputRefused) as error:
+            except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
                 connection.execute(
                     "select ragdb.fail_query(%s, %s, %s, %s, %s)",
                     (corpus, name, hash_, attempt, str(error)),
@@ -244,13 +245,13 @@ class Worker:
                 vectors = self._encoder(connection, name).encode(texts)
                 connection.execute(
                     "select ragdb.complete_embed_job(%s, %s, %s)",
-                    (job, attempt, embed.Reals(vectors)),
+                    (job, attempt, Reals(vectors)),
                 )
                 self.done.queries += 1
             except JobNotFound:
                 continue
-            except (RagdbError, embed.ProviderDown, embed.InputRefused) as error:
-                final = isinstance(error, embed.InputRefused | InvalidEmbedding)
+            except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
+                final = isinstance(error, encoders.InputRefused | InvalidEmbedding)
                 self._give_up(
                     connection,
                     "select ragdb.fail_embed_job(%s, %s, %s, %s)",

@@ -8,7 +8,7 @@ import psycopg
 
 from ragdb.client.client import Client
 from ragdb.ingest.ingest import ingest
-from ragdb.server import migrate
+from ragdb.server import roles
 
 CORPUS = "system"
 
@@ -22,8 +22,8 @@ def load(conninfo: str) -> bool:
         as_file(files("ragdb.docs")) as folder,
         Client(psycopg.connect(conninfo, autocommit=True)) as db,
     ):
-        if migrate.may_be_owner(db.connection):
+        if roles.may_be_owner(db.connection):
             # who migrates may have its rights by `set role` only
-            db.connection.execute(f"set role {migrate.OWNER}")
+            db.connection.execute(f"set role {roles.OWNER}")
         report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
         return bool(report.written or report.pruned)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.contracts import contracts
+from ragdb.contracts import contract_file, declarations, syntax
 from ragdb.ingest import mcp_sources
 
 SERVER = Path(__file__).parents[1] / "data/mcp_server.py"
@@ -149,7 +149,7 @@ def address() -> Iterator[str]:
 
 def test_a_server_is_reached_by_its_address(address: str) -> None:
     text = f'corpus name=W\n  source name=a kind=mcp uri={address} resource="wiki://pages/*"\n'
-    (declared,) = contracts.declared_sources(contracts.contract(contracts.parse(text), "c"))
+    (declared,) = declarations.declared_sources(contract_file.contract(syntax.parse(text), "c"))
     found = declared.find(Path(), allow_private=True)
     try:
         assert found.failed == []

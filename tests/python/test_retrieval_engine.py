@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragdb.database import Database
-from ragdb.evidence.engine import Engine, RagError
+from ragdb.evidence.answers import RagError
+from ragdb.evidence.engine import Engine
 from ragdb.evidence.retrieval import EmptyRetriever, RetrievalQuery, RetrievedChunk, Retriever
 from ragdb.evidence.tasks import RagPolicy, TaskContract
 from tests.conftest import Connection

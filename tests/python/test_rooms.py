@@ -29,18 +29,15 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def tree(name: str) -> ast.Module:
-    return ast.parse(modules()[name].read_text())
-
-
 def imports(name: str) -> set[str]:
     """Modules of the package that a module imports, in functions too; not those for types alone."""
     of_types: set[int] = set()
     found: set[str] = set()
-    for node in ast.walk(tree(name)):
+    nodes = list(ast.walk(ast.parse(modules()[name].read_text())))
+    for node in nodes:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             of_types.update(id(part) for part in ast.walk(node))
-    for node in ast.walk(tree(name)):
+    for node in nodes:
         if id(node) in of_types:
             continue
         if isinstance(node, ast.ImportFrom):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ragdb.database import Database
-from ragdb.evidence.engine import Engine, RagError
+from ragdb.evidence.answers import RagError
+from ragdb.evidence.engine import Engine
 from ragdb.evidence.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
 from tests.conftest import Connection
 from tests.python.test_retrieval_engine import GOOD, OTHER, QUESTION, Fixed

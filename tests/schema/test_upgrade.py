@@ -8,7 +8,7 @@ import sys
 import psycopg
 import pytest
 
-from ragdb.server import migrate
+from ragdb.server import code, migrate, prepare, scripts
 from tests.conftest import Login, Server
 from tests.schema.facts import facts
 
@@ -46,7 +46,7 @@ def test_an_upgrade_refuses_while_an_object_of_the_user_depends_on_ours(
     executes(any_clone, statement)
     with psycopg.connect(any_clone) as connection:
         before = facts(connection)
-    with pytest.raises(migrate.InUse) as refused:
+    with pytest.raises(code.InUse) as refused:
         migrate.migrate(any_clone, force=True)
     assert refused.value.objects == [name]
     with psycopg.connect(any_clone) as connection:
@@ -103,7 +103,7 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
         with psycopg.connect(dsn) as connection:
             before = connection.execute("select oid, nspname from pg_namespace").fetchall()
         plain = any_version.dsn(empty.dbname, user="stranger")
-        with pytest.raises(migrate.NotReady) as refused:
+        with pytest.raises(prepare.NotReady) as refused:
             migrate.migrate(plain)
         assert refused.value.statements == [
             "grant ragdb_owner to stranger with inherit false, set true;",
@@ -138,4 +138,4 @@ def test_two_migrations_at_once_leave_one_schema(any_version: Server) -> None:
         ]
         assert [process.communicate()[1] for process in both] == [b"", b""]
         with psycopg.connect(dsn) as connection:
-            assert migrate.is_current(connection)
+            assert scripts.is_current(connection)

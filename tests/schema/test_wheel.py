@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from ragdb import extension
-from ragdb.server import migrate
+from ragdb.server import scripts
 from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
         "from ragdb import extension; from ragdb.server import migrate; print(migrate.__file__, migrate.stamp(), extension.path())",
     )
     script = site / "ragdb/extension" / extension.path().name
-    assert out == f"{site / 'ragdb/server/migrate.py'} {migrate.stamp()} {script}\n"
+    assert out == f"{site / 'ragdb/server/migrate.py'} {scripts.stamp()} {script}\n"
     assert script.is_file()
     assert script.with_name("ragdb.control").is_file()
 
@@ -66,4 +66,4 @@ def test_the_wheel_migrates(site: Path, server18: Server) -> None:
         dsn = server18.dsn(empty.dbname)
         run(site, "import sys; from ragdb.server.migrate import migrate; migrate(sys.argv[1])", dsn)
         with psycopg.connect(dsn) as connection:
-            assert migrate.is_current(connection)
+            assert scripts.is_current(connection)

@@ -1,4 +1,4 @@
-"""Contracts: the line syntax, its JSON twin, and the way back.
+"""The line syntax of contracts, its JSON twin, and the way back.
 
 A line is a node: `node key=value key="quoted value"`. Lines indented deeper than one are its
 children; `#` at the start of a word begins a comment. The JSON twin of a node is
@@ -11,26 +11,27 @@ else a text; a quoted one is a text, with the escapes of JSON. What it means is 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from ragdb.client.rows import loads
-
-if TYPE_CHECKING:
-    from ragdb.ingest.sources import Found, Source
+from dataclasses import dataclass, field
+from typing import Any
 
 Json = dict[str, Any]
-MAX_BYTES = 64 * 2**20
+
+
 MAX_DEPTH = 16
 
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,15})?")
+
+
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+
+
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -254,214 +255,3 @@ def _written(value: Any) -> str:
         and isinstance(_bare_value(value), str)
     )
     return value if is_bare else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def contract(nodes: list[Json], name: str) -> Json:
-    """The contract of some nodes, as `ragdb.validate_contract` and `apply_contract` take it."""
-    return {"contract": name, "nodes": nodes}
-
-
-def name_of(path: Path) -> str:
-    """A contract is named after its file."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "contract"
-    return name[:128]
-
-
-def read(path: Path) -> tuple[Json, str]:
-    """The contract in a file, in either form, and its text.
-
-    The hash of each prompt file, found beside the contract, is put into its rag node.
-    Raises ContractSyntaxError, OSError.
-    """
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        text = error.object.decode(errors="replace")
-        problem = Problem(line, column, "not UTF-8", "save the file as UTF-8")
-        raise ContractSyntaxError([problem], text, str(path)) from None
-    if path.suffix == ".json":
-        found = _from_json(text, path)
-    else:
-        found = contract(parse(text, str(path)), name_of(path))
-    for node in _all(found.get("nodes"), MAX_DEPTH):
-        _hash_prompt(node, path)
-    return found, text
-
-
-def _from_json(text: str, path: Path) -> Json:
-    try:
-        found = loads(text)
-    except RecursionError:
-        raise ContractSyntaxError([Problem(1, 1, "nested too deeply")], text, str(path)) from None
-    except json.JSONDecodeError as error:
-        problem = Problem(error.lineno, error.colno, f"not JSON: {error.msg}")
-        raise ContractSyntaxError([problem], text, str(path)) from None
-    except ValueError as error:
-        raise ContractSyntaxError([Problem(1, 1, str(error))], text, str(path)) from None
-    if isinstance(found, list):
-        found = {"nodes": found}
-    if not isinstance(found, dict):
-        problem = Problem(1, 1, "not an object", '{"contract": "name", "nodes": […]}')
-        raise ContractSyntaxError([problem], text, str(path))
-    return {"contract": name_of(path), **found}
-
-
-def _all(nodes: Any, depth: int) -> Iterator[Json]:
-    for node in nodes if isinstance(nodes, list) and depth else []:
-        if isinstance(node, dict):
-            yield node
-            yield from _all(node.get("children"), depth - 1)
-
-
-def _hash_prompt(node: Json, path: Path) -> None:
-    keys = node.get("keys")
-    prompt = keys.get("prompt") if isinstance(keys, dict) else None
-    if node.get("node") != "rag" or not isinstance(prompt, str):
-        return
-    file = path.parent / prompt
-    if file.is_file():
-        node["prompt_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def missing_prompts(found: Json) -> list[Json]:
-    """The rag nodes whose prompt is no file beside the contract."""
-    return [
-        node
-        for node in _all(found.get("nodes"), MAX_DEPTH)
-        if node.get("node") == "rag"
-        and isinstance(node.get("keys"), dict)
-        and isinstance(node["keys"].get("prompt"), str)
-        and "prompt_sha256" not in node
-    ]
-
-
-# ── sources ─────────────────────────────────────────────────────────────────────────────────────
-
-MEDIA = {
-    "markdown": "text/markdown",
-    "text": "text/plain",
-    "html": "text/html",
-    "rst": "text/x-rst",
-    "pdf": "application/pdf",
-}
-
-
-@dataclass(frozen=True)
-class DeclaredSource:
-    """A source node: what is read from where, into which corpus, cut how."""
-
-    name: str
-    corpus: str
-    kind: str
-    uri: str
-    options: Json
-    """Those of `ragdb.ingest`: source_name, media_type and the chunking."""
-    resource: str = ""
-    """Of kind mcp: address or glob of its resources; `uri` is the server."""
-
-    def find(
-        self, folder: Path, *, allow_private: bool = False, max_bytes: int = MAX_BYTES
-    ) -> Found:
-        """What the source is now; local files are named by their way from the contract's folder.
-
-        Resources of MCP servers are read at once: close what is found.
-        """
-        from importlib.util import find_spec
-
-        from ragdb.ingest import sources
-        from ragdb.readers.document import ReadError
-
-        if self.kind == "mcp":
-            if find_spec("mcp") is None:
-                error = ReadError(
-                    "missing_extra", "sources of kind mcp need mcp", "pip install 'ragdb[mcp]'"
-                )
-                return sources.Found(failed=[(self.resource, error)])
-            from ragdb.ingest import mcp_sources
-
-            return mcp_sources.find(
-                self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes
-            )
-        if self.kind == "s3" and re.search(r"[*?\[]", self.uri):
-            return sources.find(_remote(self.uri))
-        if self.kind != "local":
-            return sources.find([self.uri])
-        parts = self.uri.split("/")
-        fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
-        base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
-        found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
-        found.sources = [_named(source, base, bool(glob)) for source in found.sources]
-        found.sources.sort(key=lambda source: source.uri.encode())
-        found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
-        return found
-
-
-def _named(source: Source, base: str, below: bool) -> Source:
-    """A local source under the name that it has from the contract's folder."""
-    way = Path(source.below).as_posix()
-    if below or (source.prefix and not source.prefix.endswith("#")):
-        uri = f"{base}/{way}" if base else way
-        return replace(source, uri=uri, prefix=f"{base}/" if base else "")
-    return replace(source, uri=base, prefix=f"{base}#" if source.prefix else "")
-
-
-def _remote(glob: str) -> list[str]:
-    """What a glob of a remote store means now, by fsspec."""
-    try:
-        import fsspec  # type: ignore[import-untyped]
-    except ImportError:
-        return [glob]  # reading it says what to install
-    system, path = fsspec.core.url_to_fs(glob)
-    scheme = glob.partition("://")[0]
-    return [f"{scheme}://{name}" for name in sorted(system.glob(path))]
-
-
-def declared_sources(found: Json) -> list[DeclaredSource]:
-    """The sources of a sound contract, in its order."""
-    nodes: list[tuple[str, Json]] = []
-    for node in found["nodes"]:
-        if node["node"] == "corpus":
-            name = str(node["keys"]["name"])
-            nodes += [(name, child) for child in node.get("children") or []]
-        elif node["node"] in ("source", "chunking"):
-            nodes.append((str(node["keys"]["corpus"]), node))
-    chunkings = {
-        (corpus, str(node["keys"].get("source", ""))): node["keys"]
-        for corpus, node in nodes
-        if node["node"] == "chunking"
-    }
-    declared = []
-    for corpus, node in nodes:
-        if node["node"] != "source":
-            continue
-        keys = node["keys"]
-        name = str(keys["name"])
-        chunking = chunkings.get((corpus, name)) or chunkings.get((corpus, "")) or {}
-        options: Json = {"source_name": name}
-        if "media" in keys:
-            media = str(keys["media"])
-            options["media_type"] = MEDIA.get(media.lower(), media)
-        for key, option, read_as in (
-            ("strategy", "strategy", str),
-            ("maxTokens", "max_tokens", int),
-            ("overlap", "overlap", int),
-            ("unit", "unit", str),
-        ):
-            if key in chunking:
-                options[option] = read_as(chunking[key])
-        if "unit" in options:
-            options["unit"] = options["unit"].removesuffix("s")
-        uri = str(keys.get("uri", ""))
-        kind = str(keys.get("kind", "local"))
-        uri = re.sub(r"^(\./+)+", "", uri) if kind == "local" else uri
-        declared.append(
-            DeclaredSource(name, _slug(corpus), kind, uri, options, str(keys.get("resource", "")))
-        )
-    return declared
-
-
-def _slug(name: str) -> str:
-    lower = "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
-    return re.sub(r"[^a-z0-9-]+", "-", lower)[:64]

@@ -1,0 +1,63 @@
+"""What there is to load: the revisions of migrations/, the files of sql/, and their stamp."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+
+from ragdb.version import __version__
+
+Connection = psycopg.Connection[Any]
+
+
+@cache
+def chapters() -> dict[str, str]:
+    """The text of every file of sql/, in loading order."""
+    found = [f for f in files("ragdb.sql").iterdir() if f.name.endswith(".sql")]
+    return {f.name: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
+
+
+@cache
+def revisions() -> dict[str, str]:
+    """The text of every revision of migrations/, in order."""
+    found = [f for f in files("ragdb.migrations.versions").iterdir() if f.name.endswith(".sql")]
+    return {f.name[:-4]: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
+
+
+@cache
+def stamp() -> str:
+    """The comment on schema ragdb: the version, and a hash of all that was loaded."""
+    loaded = hashlib.sha256()
+    for name, text in [*revisions().items(), *chapters().items()]:
+        loaded.update(f"{name}\0{text}\0".encode())
+    return (
+        f"RAG database: corpora, retrieval, slices, traces, contracts."
+        f" ragdb {__version__}, source {loaded.hexdigest()[:16]}"
+    )
+
+
+def is_current(connection: Connection) -> bool:
+    """Whether the database holds exactly what this package would load."""
+    row = connection.execute(
+        "select obj_description(oid, 'pg_namespace') = %s"
+        " from pg_namespace where nspname = 'ragdb'",
+        (stamp(),),
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def unknown_revision(connection: Connection) -> str | None:
+    """The revision of the database that this package has not, where the role may see it."""
+    readable = connection.execute(
+        "select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
+        " and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+    ).fetchall()
+    if not readable:
+        return None
+    found = connection.execute("select version_num from ragdb.alembic_version").fetchall()
+    return next((name for (name,) in found if name not in revisions()), None)
