@@ -1,4 +1,4 @@
-"""Alembic enters here, and ragdb.migrate does the work."""
+"""Alembic enters here, and ragdb.server.migrate does the work."""
 
 from alembic import context
 

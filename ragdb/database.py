@@ -79,7 +79,7 @@ class Database(Client):
     ) -> Exported:
         """Write a corpus to one file, whole or not at all; docs/operations.md says what is in it.
 
-        Raises `ragdb.portable.ExportError`, CorpusNotFound.
+        Raises `ragdb.portable.format.ExportError`, CorpusNotFound.
         """
         from ragdb.portable.exporter import write
 
@@ -88,7 +88,7 @@ class Database(Client):
     def import_file(self, path: str | PathLike[str], *, corpus: str | None = None) -> Exported:
         """Make the corpus of a file, in one transaction, under its own name or another.
 
-        Raises `ragdb.portable.ExportError`, NotAuthorized, EmbedderMismatch.
+        Raises `ragdb.portable.format.ExportError`, NotAuthorized, EmbedderMismatch.
         """
         from ragdb.portable.importer import read
 
@@ -124,7 +124,9 @@ class AsyncDatabase(AsyncClient):
 
 
 def connect(dsn: str | None = None, **parameters: Any) -> Database:
-    """Connect to the database that `ragdb.settings` finds, starting the embedded one if need be.
+    """Connect to the database that is meant, starting the embedded one if need be.
+
+    `ragdb.server.settings` says which one that is.
 
     `parameters` are libpq's, such as `application_name`. Raises psycopg.OperationalError.
     """

@@ -34,7 +34,7 @@ class DeclaredSource:
     kind: str
     uri: str
     options: Json
-    """Those of `ragdb.ingest`: source_name, media_type and the chunking."""
+    """Those of `ragdb.ingest.options`: source_name, media_type and the chunking."""
     resource: str = ""
     """Of kind mcp: address or glob of its resources; `uri` is the server."""
 

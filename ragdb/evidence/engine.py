@@ -25,8 +25,8 @@ class Engine:
     """Runs a task over evidence: validate, plan, retrieve, pack, weigh, run, verify, repair.
 
     `task` is given {"question", "evidence"?, "problems"? (of the attempt before)} and returns an
-    output or its JSON: any callable, such as `ragdb.models.OpenAIModel`. Without one the answer is
-    `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner` is given the question
+    output or its JSON: any callable, such as `ragdb.models.chat.OpenAIModel`. Without one the
+    answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner` is given the question
     and returns a plan in place of `ragdb.rag_query_plan`. A `contract` brings policy, schemas,
     verifiers and the number of attempts.
 

@@ -35,7 +35,7 @@ class Source:
 
     @property
     def is_url(self) -> bool:
-        """Whether it is fetched (`ragdb.fetch`) and not opened."""
+        """Whether it is fetched (`ragdb.ingest.fetch`) and not opened."""
         return self.root is None and "://" in self.uri
 
     def open(self) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""Language models behind an OpenAI-compatible endpoint, as tasks and planners of `ragdb.engine`."""
+"""Language models behind an OpenAI-compatible endpoint, as tasks and planners of the engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class OpenAIModel:
-    """A chat model that answers by `/chat/completions`: a task of `ragdb.engine.Engine`.
+    """A chat model that answers by `/chat/completions`: a task of `ragdb.evidence.engine.Engine`.
 
     `base_url` and `api_key` are OPENAI_BASE_URL and OPENAI_API_KEY of the environment unless given.
     A call takes `timeout` seconds at most; overload and server errors are tried again within it,

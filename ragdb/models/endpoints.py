@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
-from ragdb.models.encoders import InputRefused, Matrix, ProviderDown
+from ragdb.models.encoders import InputRefused, ProviderDown
 
 if TYPE_CHECKING:
-    pass
+    from ragdb.models.encoders import Matrix
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -7,10 +7,13 @@ import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
-from ragdb.models.encoders import Matrix
+
+if TYPE_CHECKING:
+    from ragdb.models.encoders import Matrix
+
 
 PACKAGED = "packaged"
 
