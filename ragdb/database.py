@@ -18,7 +18,7 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.functions import Hit, TracedHit, TurnHit
+    from ragdb.client._generated.rows import Hit, TracedHit, TurnHit
     from ragdb.ingest.options import Options
     from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.models.encoders import HashEncoder
 
 Connection = psycopg.Connection[Any]

@@ -41,8 +41,8 @@ TYPES = {
     "uuid": "UUID",
 }
 
-HEAD = '''"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""
-
+DO_NOT_EDIT = "Generated from sql/ by `make client`. Do not edit."
+IMPORTS = """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ from decimal import Decimal
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client.calls import AsyncCaller, Call, Caller, choose
-
-'''
+from ragdb.client.calling import AsyncCaller, Call, Caller, choose, documented_by
+"""
+FOLDER = "ragdb/client/_generated"
 
 
 def python_type(sql: str) -> str:
@@ -115,11 +115,11 @@ def docstring(text: str, indent: int) -> str:
 
 
 def constant(function: Function, number: int | None) -> str:
-    return f"_{function.name.upper()}" + ("" if number is None else f"_{number + 1}")
+    return function.name.upper() + ("" if number is None else f"_{number + 1}")
 
 
-def client(connection: psycopg.Connection[Any]) -> str:
-    """The source of ragdb/client/_generated/functions.py."""
+def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """The sources of ragdb/client/_generated/, by file name."""
     by_name: dict[str, list[Function]] = defaultdict(list)
     for function in functions(connection):
         for argument in function.arguments:
@@ -128,32 +128,43 @@ def client(connection: psycopg.Connection[Any]) -> str:
         by_name[function.name].append(function)
 
     rows: dict[str, str] = {}
-    for group in by_name.values():
-        for function in group:
-            if function.columns:
-                rows[row_name(function)] = row_class(function)
-
-    calls = []
+    constants = []
     methods: dict[bool, list[str]] = {False: [], True: []}
     for group in by_name.values():
         names = [constant(f, None if len(group) == 1 else n) for n, f in enumerate(group)]
         for name, function in zip(names, group, strict=True):
-            calls.append(call(name, function))
+            if function.columns:
+                rows[row_name(function)] = row_class(function)
+            constants.append(call(name, function))
         for is_async in methods:
             methods[is_async].append(method(group, names, is_async))
 
-    body = "\n\n".join(
-        [
-            "\n\n".join(rows[name] for name in sorted(rows)),
-            "\n".join(calls),
+    of_methods = (
+        "from ragdb.client._generated import calls\n"
+        f"from ragdb.client._generated.rows import {', '.join(sorted(rows))}\n"
+    )
+    of_sync = "from ragdb.client._generated.functions import Functions\n"
+    return {
+        "rows.py": source("Rows.", "", "\n\n".join(rows[name] for name in sorted(rows))),
+        "calls.py": source("Calls.", "", "\n".join(constants)),
+        "functions.py": source(
+            "Methods.",
+            of_methods,
             'class Functions(Caller):\n    """Every public SQL function, as a method."""\n\n'
             + textwrap.indent("\n".join(methods[False]), "    "),
-            "class AsyncFunctions(AsyncCaller):\n"
+        ),
+        "async_functions.py": source(
+            "Asynchronous methods.",
+            of_methods + of_sync,
+            "@documented_by(Functions)\nclass AsyncFunctions(AsyncCaller):\n"
             '    """Every public SQL function, as an asynchronous method."""\n\n'
             + textwrap.indent("\n".join(methods[True]), "    "),
-        ]
-    )
-    return formatted(HEAD + body + "\n")
+        ),
+    }
+
+
+def source(about: str, imports: str, body: str) -> str:
+    return formatted(f'"""{about} {DO_NOT_EDIT}"""\n{IMPORTS}{imports}\n{body}\n')
 
 
 def row_class(function: Function) -> str:
@@ -193,16 +204,14 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
     if len(returned) != 1:
         raise ValueError(f"the overloads of {first.name} return different things")
     awaited = "await " if is_async else ""
-    heads = [
-        "@overload\n" + head(f, is_async) + "\n" + textwrap.indent(docstring(f.comment, 8), "    ")
-        for f in group
-    ]
+    heads = ["@overload\n" + head(f, is_async) + (documented(f, is_async) or " ...") for f in group]
     runner, row = how(first)
+    of_calls = ", ".join(f"calls.{name}" for name in constants)
     body = (
         f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
-        f"-> {result(first)}:\n"
-        + textwrap.indent(docstring(first.comment, 8), "    ")
-        + f"\n    call, values = choose(({', '.join(constants)}), args, kwargs)\n"
+        f"-> {result(first)}:"
+        + documented(first, is_async)
+        + f"\n    call, values = choose(({of_calls}), args, kwargs)\n"
         f"    return {awaited}self.{runner}(call{row}, *values)\n"
     )
     return "\n".join([*heads, body])
@@ -211,7 +220,7 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
 def one_method(function: Function, name: str, is_async: bool) -> str:
     runner, row = how(function)
     values = "".join(f", {a.name}" for a in function.arguments)
-    what = f"{'await ' if is_async else ''}self.{runner}({name}{row}{values})"
+    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}{values})"
     returns = result(function)
     if returns == "None":
         body = what
@@ -219,12 +228,12 @@ def one_method(function: Function, name: str, is_async: bool) -> str:
         body = f"value: {returns} = {what}\n    return value"
     else:
         body = f"return {what}"
-    return (
-        head(function, is_async)
-        + "\n"
-        + textwrap.indent(docstring(function.comment, 8), "    ")
-        + f"\n    {body}\n"
-    )
+    return head(function, is_async) + documented(function, is_async) + f"\n    {body}\n"
+
+
+def documented(function: Function, is_async: bool) -> str:
+    """The docstring of a method; `documented_by` gives the asynchronous one that of the other."""
+    return "" if is_async else "\n" + textwrap.indent(docstring(function.comment, 8), "    ")
 
 
 def head(function: Function, is_async: bool) -> str:
@@ -290,7 +299,8 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
 def main() -> None:
     with scratch_database() as connection:
-        (ROOT / "ragdb/client/_generated/functions.py").write_text(client(connection))
+        for name, source in client(connection).items():
+            (ROOT / FOLDER / name).write_text(source)
         (ROOT / "ragdb/errors.py").write_text(errors(connection))
 
 

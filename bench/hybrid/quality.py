@@ -20,7 +20,7 @@ import numpy as np
 import psycopg
 
 from bench.common import DATA, document, fill, parser, publish, records, server
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.models import embedders, encoders
 from ragdb.models.worker import Worker
 

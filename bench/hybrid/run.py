@@ -24,7 +24,7 @@ import numpy as np
 import psycopg
 
 from bench.common import PEERS, Connection, document, fill, parser, publish, records, server, texts
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.models import embedders, encoders
 from ragdb.models.worker import Worker
 

@@ -19,7 +19,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from bench.common import Connection, parser, publish, server
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 
 DIMS = 384
 Matrix = NDArray[np.float32]

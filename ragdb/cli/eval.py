@@ -12,7 +12,7 @@ from ragdb.cli.app import verb
 from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.functions import EvalRuns
+    from ragdb.client._generated.rows import EvalRuns
     from ragdb.database import Database
 
 REPORTS = ("table", "json", "csv", "tap", "junit", "md")

@@ -10,7 +10,8 @@ from typing import Any, Self
 import psycopg
 
 from ragdb import errors as errors  # psycopg raises these once they are imported
-from ragdb.client._generated.functions import AsyncFunctions, Functions
+from ragdb.client._generated.async_functions import AsyncFunctions
+from ragdb.client._generated.functions import Functions
 
 CAPABILITIES = {
     "rag.query@1.0": "rag_query",

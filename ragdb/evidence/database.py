@@ -12,7 +12,7 @@ from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from ragdb.client._generated.functions import TracedHit
+    from ragdb.client._generated.rows import TracedHit
     from ragdb.client.client import Client
     from ragdb.models.rerank import RerankedHit, Reranker
 

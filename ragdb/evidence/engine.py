@@ -26,9 +26,9 @@ class Engine:
 
     `task` is given {"question", "evidence"?, "problems"? (of the attempt before)} and returns an
     output or its JSON: any callable, such as `ragdb.models.chat.OpenAIModel`. Without one the
-    answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner` is given the question
-    and returns a plan in place of `ragdb.rag_query_plan`. A `contract` brings policy, schemas,
-    verifiers and the number of attempts.
+    answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner` is given the
+    question and returns a plan in place of `ragdb.rag_query_plan`. A `contract` brings policy,
+    schemas, verifiers and the number of attempts.
 
     Evidence that a recorded retrieval found is weighed and answered on record
     (`ragdb.record_gate`, `ragdb.record_answer`).

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request
 from pydantic import BaseModel
 
-from ragdb.client._generated.functions import CapabilitySchemasRow
+from ragdb.client._generated.rows import CapabilitySchemasRow
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
 from ragdb.http.routes import Token, failures

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
 
-from ragdb.client._generated.functions import TurnHit
+from ragdb.client._generated.rows import TurnHit
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, check_turn_ids, failures, policy_of

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel
 
-from ragdb.client._generated.functions import RetrievalTraces
+from ragdb.client._generated.rows import RetrievalTraces
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.http import models as m

@@ -30,7 +30,7 @@ from ragdb.readers import read as readers
 from ragdb.readers.document import storable
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.functions import PutResult
+    from ragdb.client._generated.rows import PutResult
     from ragdb.client.client import Client
 
 

@@ -17,7 +17,7 @@ from ragdb.models import embedders, encoders, rerank
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.functions import ListToolsRow, RetrievalTraces
+    from ragdb.client._generated.rows import ListToolsRow, RetrievalTraces
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import class_row
 
-from ragdb.client.calls import Reals as Reals
+from ragdb.client.calling import Reals as Reals
 from ragdb.errors import EmbedderNotFound, InvalidEmbedding
 from ragdb.models.encoders import Encoder, HashEncoder, check
 from ragdb.models.endpoints import EndpointEncoder

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from ragdb.client._generated.functions import Hit, Rerankers, TracedHit, TurnHit
+from ragdb.client._generated.rows import Hit, Rerankers, TracedHit, TurnHit
 from ragdb.errors import (
     EmbedderMismatch,
     EmbedderNotFound,

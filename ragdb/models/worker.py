@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,

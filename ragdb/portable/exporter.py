@@ -27,7 +27,7 @@ from ragdb.portable.format import (
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.functions import Blob
+    from ragdb.client._generated.rows import Blob
     from ragdb.client.client import Client
 
 

@@ -13,7 +13,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from ragdb.client import upkeep
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.errors import AlreadyExists, DocumentNotFound, RagdbError
 from ragdb.portable.format import (
     DOCUMENTS,

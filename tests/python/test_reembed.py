@@ -15,7 +15,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb import errors
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.contracts import contract_file, syntax
 from ragdb.models.encoders import HashEncoder
 from ragdb.models.worker import Worker

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.client.calls import Reals
+from ragdb.client.calling import Reals
 from ragdb.contracts import contract_file, syntax
 from ragdb.models.encoders import HashEncoder
 from tests.conftest import Connection

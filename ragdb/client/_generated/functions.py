@@ -1,2182 +1,96 @@
-"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""
+"""Methods. Generated from sql/ by `make client`. Do not edit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client.calls import AsyncCaller, Call, Caller, choose
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyContractRow:
-    """A row of `apply_contract`."""
-
-    name: str
-    version: int
-    is_new: bool
-    corpora: list[str]
-    nodes: int
-
-
-@dataclass(frozen=True, slots=True)
-class AssertionKindsRow:
-    """A row of `assertion_kinds`."""
-
-    kind: str
-    is_frozen: bool
-    property: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A row of type `ragdb.blob`."""
-
-    cid: str
-    media_type: str
-    size: int
-    bytes: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class BuildSlicesRow:
-    """A row of `build_slices`."""
-
-    anchor_chunk_id: str
-    slice_id: str
-    chunk_ids: list[str]
-    selection_order: list[str]
-    distances: list[int]
-    edge_count: int
-    policy_id: str
-    params_hash: str
-    schema_version: str
-    graph_snapshot_hash: str
-    admissibility_token: str | None
-    error_code: str | None
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltSlice:
-    """A row of type `ragdb.built_slice`."""
-
-    slice_id: str
-    anchor_chunk_id: str
-    chunk_ids: list[str]
-    selection_order: list[str]
-    distances: list[int]
-    edge_count: int
-    policy_id: str
-    params_hash: str
-    schema_version: str
-    graph_snapshot_hash: str
-    admissibility_token: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class CapabilitiesRow:
-    """A row of `capabilities`."""
-
-    name: str
-    version: str
-    stability: str
-    trust_required: str
-    timeout_seconds: int
-    max_concurrent: int
-    idempotent: bool
-    params: Any
-    request_schema: Any
-    response_schema: Any
-
-
-@dataclass(frozen=True, slots=True)
-class CapabilitySchemasRow:
-    """A row of `capability_schemas`."""
-
-    name: str
-    version: str
-    trust_required: str
-    timeout_seconds: int
-    max_concurrent: int
-    request_schema: Any
-    response_schema: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ChallengeEvalRow:
-    """A row of `challenge_eval`."""
-
-    subject: str
-    name: str
-    applies: bool
-    caught: bool
-    count: int
-    caught_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckCitationsRow:
-    """A row of `check_citations`."""
-
-    citation: int | None
-    code: str | None
-    is_advisory: bool
-    message: str | None
-    source_id: str | None
-    chunk_id: str | None
-    method: str | None
-    start_offset: int | None
-    end_offset: int | None
-    similarity: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckCorpusRow:
-    """A row of `check_corpus`."""
-
-    check: str
-    expected: str | None
-    found: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A row of type `ragdb.chunk`."""
-
-    chunk_id: str
-    doc_cid: str
-    ordinal: int
-    source: str
-    title: str | None
-    heading: list[str]
-    page: int | None
-    start_offset: int
-    end_offset: int
-    tokens: int
-    text: str
-    citation: Any
-    content_hash: str
-    metadata: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimEmbedJobsRow:
-    """A row of `claim_embed_jobs`."""
-
-    job_id: UUID
-    attempt: int
-    embedder: str
-    texts: list[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimEmbeddingsRow:
-    """A row of `claim_embeddings`."""
-
-    space_id: int
-    corpus: str
-    embedder: str
-    input_hash: bytes
-    attempt: int
-    input: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimIngestJobsRow:
-    """A row of `claim_ingest_jobs`."""
-
-    job_id: UUID
-    attempt: int
-    corpus: str
-    doc_cid: str
-    media_type: str
-    bytes: bytes
-    title: str | None
-    language: str | None
-    metadata: Any
-    max_tokens: int
-    overlap: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimQueriesRow:
-    """A row of `claim_queries`."""
-
-    corpus: str
-    embedder: str
-    query_hash: bytes
-    attempt: int
-    query: str
-    input: str
-
-
-@dataclass(frozen=True, slots=True)
-class CompareRunsRow:
-    """A row of `compare_runs`."""
-
-    metric: str
-    verdict: str
-    baseline_mean: float
-    run_mean: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    smallest_effect: float
-    cases: int
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class CompareSpacesRow:
-    """A row of `compare_spaces`."""
-
-    query: str
-    overlap: float
-    current_ndcg: float
-    ndcg: float
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusInfoRow:
-    """A row of `corpus_info`."""
-
-    name: str
-    title: str | None
-    documents: int
-    chunks: int
-    tokens: int
-    size_bytes: int
-    language_majority: str | None
-    drift: float | None
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    text_config: str
-    k1: float
-    b: float
-    pivot: float
-    lexemes: int
-    record_query_text: str
-    privilege: str
-
-
-@dataclass(frozen=True, slots=True)
-class DecideProposalRow:
-    """A row of `decide_proposal`."""
-
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteDocumentRow:
-    """A row of `delete_document`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteSourceRow:
-    """A row of `delete_source`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A row of type `ragdb.document`."""
-
-    doc_cid: str
-    source: str
-    sources: list[str]
-    title: str | None
-    language: str | None
-    media_type: str
-    metadata: Any
-    chunking: Any
-    external_id: str | None
-    source_name: str
-    size_bytes: int
-    pages: int | None
-    chunks: int
-    tokens: int
-    event_id: UUID
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DropTracesBeforeRow:
-    """A row of `drop_traces_before`."""
-
-    month: date
-    traces: int
-    hits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Embedders:
-    """A row of type `ragdb.embedders`."""
-
-    embedder_id: int
-    name: str
-    model: str
-    revision: str | None
-    dims: int
-    metric: str
-    max_tokens: int
-    query_prefix: str
-    passage_prefix: str
-    weights_sha256: str | None
-    provider: str | None
-    provider_model: str | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingStatusRow:
-    """A row of `embedding_status`."""
-
-    corpus: str
-    embedder: str
-    model: str
-    provider: str | None
-    provider_model: str | None
-    dims: int
-    metric: str
-    state: str
-    chunks: int
-    embedded: int
-    coverage: float | None
-    backlog: int
-    in_work: int
-    failing: int
-    dead: int
-    oldest: timedelta
-    last_error: str | None
-    is_indexed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCodesRow:
-    """A row of `error_codes`."""
-
-    sqlstate: str
-    name: str
-    wire_word: str
-    http_status: int
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvalAssertResults:
-    """A row of type `ragdb.eval_assert_results`."""
-
-    corpus_id: int
-    run_id: UUID
-    case_no: int
-    assert_no: int
-    kind: str
-    required: bool
-    passed: bool
-    code: str
-    message: str
-    expected: Any
-    actual: Any
-
-
-@dataclass(frozen=True, slots=True)
-class EvalCandidatesRow:
-    """A row of `eval_candidates`."""
-
-    reranker: str | None
-    query: str
-    chunk_id: str
-    passage: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvalCaseResults:
-    """A row of type `ragdb.eval_case_results`."""
-
-    corpus_id: int
-    run_id: UUID
-    case_no: int
-    kind: str
-    name: str
-    query: str
-    tags: list[str]
-    status: str
-    trace_id: UUID | None
-    elapsed_ms: float | None
-    error_code: str | None
-    hits: int
-    labels: int
-    stale_labels: int
-
-
-@dataclass(frozen=True, slots=True)
-class EvalMetrics:
-    """A row of type `ragdb.eval_metrics`."""
-
-    corpus_id: int
-    run_id: UUID
-    case_no: int
-    metric: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class EvalQueriesRow:
-    """A row of `eval_queries`."""
-
-    corpus: str
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvalRuns:
-    """A row of type `ragdb.eval_runs`."""
-
-    corpus_id: int
-    run_id: UUID
-    created_at: datetime
-    corpus: str
-    corpus_version: int
-    documents_hash: str
-    contract: str
-    contract_version: int
-    rag: str
-    eval: str
-    retriever: str
-    rank_mode: str
-    top_k: int
-    min_score: float
-    embedding_model: str | None
-    ranking_hash: str
-    semantics_version: int
-    label: str | None
-    tags: list[str] | None
-    metric: str | None
-    threshold: float | None
-    metric_value: float | None
-    cases: int
-    passed_cases: int
-    assertions: int
-    passed_assertions: int
-    stale_labels: int
-    status: str
-    reasons: list[str]
-    elapsed_ms: float
-    caller: str
-    reranker: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluateCaseRow:
-    """A row of `evaluate_case`."""
-
-    assert_no: int
-    kind: str
-    required: bool
-    passed: bool
-    code: str
-    message: str
-    expected: Any
-    actual: Any
-    fails_case: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EventsAfterRow:
-    """A row of `events_after`."""
-
-    event_id: UUID
-    lamport: int
-    kind: str
-    created_at: datetime
-    author: str
-    corpus: str
-    doc_cid: str
-    title: str | None
-    language: str | None
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainSearchRow:
-    """A row of `explain_search`."""
-
-    lexeme: str
-    df: int
-    query_frequency: int
-    idf: float
-    tf: int
-    impact: float
-    contribution: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExportDocumentsRow:
-    """A row of `export_documents`."""
-
-    position: int
-    doc_cid: str
-    chunks: int
-    document: str
-    has_blob: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ExportEmbeddingsRow:
-    """A row of `export_embeddings`."""
-
-    position: int
-    doc_cids: list[str]
-    ordinals: list[int]
-    embeddings: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportSigningKeysRow:
-    """A row of `export_signing_keys`."""
-
-    key_id: str
-    secret: str
-    state: str
-    created_at: datetime
-    active_until: datetime | None
-    not_after: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class GetSourceRow:
-    """A row of `get_source`."""
-
-    doc_cid: str
-    source_name: str
-    etag: str | None
-    chunking: Any
-    seen_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class GetTurnRow:
-    """A row of `get_turn`."""
-
-    turn_id: str
-    session_id: str
-    role: str
-    phase: str
-    salience: float
-    depth: int
-    sibling_order: int
-    homogeneity: float
-    temporal: float
-    complexity: float
-    created_at: datetime
-    content_hash: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A row of type `ragdb.hit`."""
-
-    rank: int
-    corpus: str
-    chunk_id: str
-    doc_cid: str
-    source: str
-    title: str | None
-    heading: list[str]
-    page: int | None
-    start_offset: int
-    end_offset: int
-    text: str
-    citation: Any
-    score: float
-    lexical_score: float | None
-    semantic_score: float | None
-    lexical_rank: int | None
-    semantic_rank: int | None
-    bm25: float | None
-    coverage: float | None
-    content_hash: str
-    metadata: Any
-    mode: str
-    is_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ImportEvalRow:
-    """A row of `import_eval`."""
-
-    case_count: int
-    label_count: int
-    stale_labels: int
-
-
-@dataclass(frozen=True, slots=True)
-class JobStateRow:
-    """A row of `job_state`."""
-
-    capability: str
-    corpus: str
-    state: str
-    error: str | None
-    message: str
-    hint: str | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ListContractsRow:
-    """A row of `list_contracts`."""
-
-    name: str
-    version: int
-    is_current: bool
-    corpora: list[str]
-    rags: list[str]
-    applied_at: datetime
-    applied_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListCorporaRow:
-    """A row of `list_corpora`."""
-
-    name: str
-    title: str | None
-    documents: int
-    chunks: int
-    tokens: int
-    size_bytes: int
-    language_majority: str | None
-    drift: float | None
-    version: int
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ListFailedEmbeddingsRow:
-    """A row of `list_failed_embeddings`."""
-
-    embedder: str
-    chunk_id: str
-    is_dead: bool
-    failures: int
-    last_error: str | None
-    due_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ListHttpTokensRow:
-    """A row of `list_http_tokens`."""
-
-    name: str
-    role: str
-    created_by: str
-    created_at: datetime
-    expires_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListIncidentsRow:
-    """A row of `list_incidents`."""
-
-    incident_id: UUID
-    created_at: datetime
-    kind: str
-    severity: str
-    trace_id: UUID
-    caller: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListPoliciesRow:
-    """A row of `list_policies`."""
-
-    policy_id: str
-    params_hash: str
-    policy: Any
-    created_at: datetime
-    created_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListProposalsRow:
-    """A row of `list_proposals`."""
-
-    proposal_id: UUID
-    status: str
-    text: str
-    source_atoms: list[UUID]
-    source_slice_id: str
-    created_at: datetime
-    created_by: str
-    decided_at: datetime | None
-    decided_by: str | None
-    decision_reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListSigningKeysRow:
-    """A row of `list_signing_keys`."""
-
-    key_id: str
-    state: str
-    created_at: datetime
-    active_until: datetime | None
-    not_after: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListSourcesRow:
-    """A row of `list_sources`."""
-
-    contract: str
-    corpus: str
-    name: str
-    kind: str
-    uri: str
-    resource: str
-    refresh: timedelta
-    read_at: datetime | None
-    tried_at: datetime
-    documents: int
-    failed: int
-    is_due: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ListToolsRow:
-    """A row of `list_tools`."""
-
-    name: str
-    kind: str
-    title: str | None
-    description: str
-    input_schema: Any
-    output_schema: Any
-    query: str
-    query_param: str
-    corpus: str
-    mode: str
-    contract: str
-    contract_version: int
-    reranker: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class MatchDocumentsRow:
-    """A row of `match_documents`."""
-
-    id: str
-    content: str
-    metadata: Any
-    similarity: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizeCorpusRow:
-    """A row of `optimize_corpus`."""
-
-    chunks: int
-    pivot_before: float
-    pivot: float
-    lexemes_dropped: int
-
-
-@dataclass(frozen=True, slots=True)
-class PromoteToAtomRow:
-    """A row of `promote_to_atom`."""
-
-    atom_id: UUID
-    code: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProposeRow:
-    """A row of `propose`."""
-
-    proposal_id: UUID
-    code: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PruneSourcesRow:
-    """A row of `prune_sources`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutResult:
-    """A row of type `ragdb.put_result`."""
-
-    position: int
-    doc_cid: str
-    chunks_indexed: int
-    tokens_indexed: int
-    ingest_event_id: UUID
-    was_duplicate: bool
-    ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class QueryEmbeddingStateRow:
-    """A row of `query_embedding_state`."""
-
-    is_ready: bool
-    last_error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RecordAnswerRow:
-    """A row of `record_answer`."""
-
-    answer_id: UUID
-    citation: int | None
-    code: str
-    is_advisory: bool
-    message: str
-    source_id: str | None
-    chunk_id: str
-    method: str | None
-    start_offset: int
-    end_offset: int
-    similarity: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterPolicyRow:
-    """A row of `register_policy`."""
-
-    policy_id: str
-    params_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayRow:
-    """A row of `replay`."""
-
-    verdict: str
-    cause: str
-    detail: str
-    changed_chunk_ids: list[str]
-    recorded_chunk_ids: list[str]
-    replayed_chunk_ids: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Rerankers:
-    """A row of type `ragdb.rerankers`."""
-
-    name: str
-    max_tokens: int
-    weights_sha256: str
-    source: str
-    revision: str | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ResolveAnchorRow:
-    """A row of `resolve_anchor`."""
-
-    anchor: str
-    resolved_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResolveTemporalRow:
-    """A row of `resolve_temporal`."""
-
-    chunk_id: str
-    session_id: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalHits:
-    """A row of type `ragdb.retrieval_hits`."""
-
-    corpus_id: int
-    trace_id: UUID
-    created_at: datetime
-    rank: int
-    chunk_id: str
-    content_hash: bytes
-    score: float
-    lexical_score: float | None
-    semantic_score: float | None
-    lexical_rank: int | None
-    semantic_rank: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalReranks:
-    """A row of type `ragdb.retrieval_reranks`."""
-
-    corpus_id: int
-    trace_id: UUID
-    created_at: datetime
-    rank: int
-    chunk_id: str
-    score: float
-    model: str
-    is_returned: bool
-    recorded_at: datetime
-    rerank_hash: bytes | None
-    rerank_mac: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalTraces:
-    """A row of type `ragdb.retrieval_traces`."""
-
-    corpus_id: int
-    id: UUID
-    created_at: datetime
-    corpus: str
-    retriever: str | None
-    rag: str | None
-    retrieval_mode: str
-    rank_mode: str | None
-    query_text: str | None
-    query_hash: str | None
-    query_embedding_hash: str | None
-    embedding_model: str | None
-    slice_id: str | None
-    anchor_chunk_id: str | None
-    slice_chunk_count: int | None
-    slice_edge_count: int | None
-    policy_id: str | None
-    policy_params_hash: str | None
-    schema_version: str | None
-    graph_snapshot_hash: str | None
-    admissibility_token: str | None
-    is_admissible: bool
-    admissibility_shortfall: bool
-    shortfall_reason: str | None
-    limit_requested: int | None
-    limit_returned: int
-    min_score: float | None
-    filters: Any
-    chunk_ids: list[str] | None
-    statistics: str | None
-    ranking_hash: str | None
-    result_hash: str | None
-    corpus_version: int
-    is_exact: bool
-    elapsed_ms: float
-    error_code: str | None
-    client: str | None
-    caller: str
-    otel_trace_id: str | None
-    otel_span_id: str | None
-    trace_hash: bytes
-    trace_mac: bytes | None
-    ranking: Any
-
-
-@dataclass(frozen=True, slots=True)
-class RetrieverSettings:
-    """A row of type `ragdb.retriever_settings`."""
-
-    corpus: str
-    mode: str
-    k: int
-    min_score: float
-    embedding_model: str | None
-    reranker: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchDualRow:
-    """A row of `search_dual`."""
-
-    rank: int
-    plane: str
-    id: str
-    text: str
-    score: float
-    source_ids: list[str]
-    source_slice_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class SliceMembersRow:
-    """A row of `slice_members`."""
-
-    place: int
-    chunk_id: str
-    source: str
-    content_hash: str
-    is_unchanged: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceQuestionsRow:
-    """A row of `space_questions`."""
-
-    origin: str
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCandidatesRow:
-    """A row of `tool_candidates`."""
-
-    reranker: str | None
-    query: str
-    chunk_id: str
-    passage: str
-
-
-@dataclass(frozen=True, slots=True)
-class TracedHit:
-    """A row of type `ragdb.traced_hit`."""
-
-    trace_id: UUID
-    rank: int
-    corpus: str
-    chunk_id: str
-    doc_cid: str
-    source: str
-    title: str | None
-    heading: list[str]
-    page: int | None
-    start_offset: int
-    end_offset: int
-    text: str
-    citation: Any
-    score: float
-    lexical_score: float | None
-    semantic_score: float | None
-    lexical_rank: int | None
-    semantic_rank: int | None
-    bm25: float | None
-    coverage: float | None
-    content_hash: str
-    metadata: Any
-    mode: str
-    is_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TurnHit:
-    """A row of type `ragdb.turn_hit`."""
-
-    trace_id: UUID
-    rank: int
-    corpus: str
-    chunk_id: str
-    source: str
-    title: str | None
-    heading: list[str]
-    page: int | None
-    text: str
-    citation: Any
-    score: float
-    lexical_score: float | None
-    semantic_score: float | None
-    lexical_rank: int | None
-    semantic_rank: int | None
-    bm25: float | None
-    coverage: float | None
-    content_hash: str
-    metadata: Any
-    mode: str
-    is_exact: bool
-    session_id: str
-    role: str
-    phase: str
-    salience: float
-    depth: int
-    sibling_order: int
-    homogeneity: float
-    temporal: float
-    complexity: float
-
-
-@dataclass(frozen=True, slots=True)
-class ValidateContractRow:
-    """A row of `validate_contract`."""
-
-    rule: str
-    severity: str
-    node: str
-    line: int | None
-    column: int | None
-    message: str
-    hint: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyTokenRow:
-    """A row of `verify_token`."""
-
-    valid: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyTraceRow:
-    """A row of `verify_trace`."""
-
-    field: str
-    is_intact: bool
-    stored: str
-    recomputed: str
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNotRow:
-    """A row of `why_not`."""
-
-    step: str
-    reason: str
-
-
-_ANSWER_FROM_EVIDENCE = Call(
-    "answer_from_evidence",
-    {
-        "question": "text",
-        "evidence": "jsonb",
-        "max_sentences": "integer",
-        "min_support": "double precision",
-    },
-    {"max_sentences": 2, "min_support": 0.5},
-)
-_APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
-_ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
-_ASSERTION_KINDS = Call("assertion_kinds", {})
-_BASELINE_RUN = Call(
-    "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
-)
-_BIND_EMBEDDER = Call(
-    "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
-)
-_BIND_RERANKER = Call(
-    "bind_reranker",
-    {
-        "name": "text",
-        "source": "text",
-        "weights_sha256": "text",
-        "max_tokens": "integer",
-        "revision": "text",
-    },
-    {"max_tokens": 512, "revision": None},
-)
-_BLESS_RUN = Call(
-    "bless_run",
-    {"run_id": "uuid", "name": "text", "reason": "text"},
-    {"name": "main", "reason": None},
-)
-_BUILD_EVIDENCE_PACK = Call(
-    "build_evidence_pack",
-    {
-        "trace_id": "uuid",
-        "chunk_ids": "text[]",
-        "corpus": "text",
-        "max_context": "integer",
-        "unit": "text",
-    },
-    {"trace_id": None, "chunk_ids": None, "corpus": None, "max_context": None, "unit": "token"},
-)
-_BUILD_SLICE = Call(
-    "build_slice",
-    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean"},
-    {"policy": None, "sign": True},
-)
-_BUILD_SLICES = Call(
-    "build_slices",
-    {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
-    {"policy": None, "sign": True},
-)
-_CAPABILITIES = Call("capabilities", {})
-_CAPABILITY_SCHEMAS = Call("capability_schemas", {})
-_CHALLENGE_EVAL = Call(
-    "challenge_eval",
-    {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"},
-    {"eval": None, "tags": None, "rerank_scores": None},
-)
-_CHECK_CITATIONS = Call(
-    "check_citations",
-    {
-        "output": "jsonb",
-        "evidence": "jsonb",
-        "trace_id": "uuid",
-        "require_citations": "boolean",
-        "require_admissible": "boolean",
-        "min_coverage": "double precision",
-        "min_quote": "integer",
-        "offsets": "text",
-    },
-    {
-        "trace_id": None,
-        "require_citations": False,
-        "require_admissible": False,
-        "min_coverage": 0.0,
-        "min_quote": 8,
-        "offsets": "codepoint",
-    },
-)
-_CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
-_CLAIM_EMBED_JOBS = Call(
-    "claim_embed_jobs",
-    {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
-    {"count": 1, "lease": "00:02:00", "only_embedder": None},
-)
-_CLAIM_EMBEDDINGS = Call(
-    "claim_embeddings",
-    {
-        "worker": "text",
-        "count": "integer",
-        "lease": "interval",
-        "only_corpus": "text",
-        "only_embedder": "text",
-        "except_embedders": "text[]",
-    },
-    {
-        "count": 256,
-        "lease": "00:01:00",
-        "only_corpus": None,
-        "only_embedder": None,
-        "except_embedders": "{}",
-    },
-)
-_CLAIM_INGEST_JOBS = Call(
-    "claim_ingest_jobs",
-    {"worker": "text", "count": "integer", "lease": "interval", "only_corpus": "text"},
-    {"count": 1, "lease": "00:10:00", "only_corpus": None},
-)
-_CLAIM_QUERIES = Call(
-    "claim_queries",
-    {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
-    {"count": 16, "lease": "00:01:00", "only_embedder": None},
-)
-_COMPARE_RUNS = Call(
-    "compare_runs",
-    {
-        "baseline": "uuid",
-        "run_id": "uuid",
-        "seed": "text",
-        "resamples": "integer",
-        "tolerance": "double precision",
-    },
-    {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
-)
-_COMPARE_SPACES = Call(
-    "compare_spaces",
-    {
-        "corpus": "text",
-        "embedder": "text",
-        "queries": "text[]",
-        "current_embeddings": "real[]",
-        "embeddings": "real[]",
-        "k": "integer",
-        "mode": "text",
-    },
-    {"k": 10, "mode": "hybrid"},
-)
-_COMPLETE_EMBED_JOB = Call(
-    "complete_embed_job", {"job_id": "uuid", "attempt": "integer", "embeddings": "real[]"}
-)
-_COMPLETE_EMBEDDINGS = Call(
-    "complete_embeddings",
-    {
-        "space_id": "integer",
-        "input_hashes": "bytea[]",
-        "attempts": "integer[]",
-        "embeddings": "real[]",
-    },
-)
-_COMPLETE_INGEST_JOB = Call(
-    "complete_ingest_job", {"job_id": "uuid", "attempt": "integer", "document": "jsonb"}
-)
-_CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
-_CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
-_CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
-_CREATE_CORPUS = Call(
-    "create_corpus",
-    {
-        "corpus": "text",
-        "title": "text",
-        "text_config": "text",
-        "k1": "double precision",
-        "b": "double precision",
-        "record_query_text": "text",
-    },
-    {"title": None, "text_config": "english", "k1": 1.2, "b": 0.75, "record_query_text": "full"},
-)
-_CREATE_EMBEDDER = Call(
-    "create_embedder",
-    {
-        "name": "text",
-        "dims": "integer",
-        "model": "text",
-        "metric": "text",
-        "max_tokens": "integer",
-        "revision": "text",
-        "query_prefix": "text",
-        "passage_prefix": "text",
-        "weights_sha256": "text",
-    },
-    {
-        "model": None,
-        "metric": "cosine",
-        "max_tokens": 256,
-        "revision": None,
-        "query_prefix": "",
-        "passage_prefix": "",
-        "weights_sha256": None,
-    },
-)
-_CREATE_HTTP_TOKEN = Call(
-    "create_http_token",
-    {"role": "text", "name": "text", "expires_in": "interval"},
-    {"expires_in": None},
-)
-_CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": None})
-_CUTOVER_CORPUS = Call(
-    "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
-)
-_DECIDE_PROPOSAL = Call(
-    "decide_proposal",
-    {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
-    {"reason": None},
-)
-_DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
-_DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
-_DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
-_DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
-_DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
-_DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
-_DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
-_EMBED_CORPUS = Call(
-    "embed_corpus",
-    {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 128},
-)
-_EMBED_QUERY = Call(
-    "embed_query",
-    {"query": "text", "corpus": "text", "timeout_s": "double precision"},
-    {"corpus": None, "timeout_s": 30.0},
-    procedure=True,
-)
-_EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
-_EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
-_ERROR_CODES = Call("error_codes", {})
-_EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
-_EVAL_CANDIDATES = Call(
-    "eval_candidates",
-    {"rag": "text", "eval": "text", "tags": "text[]"},
-    {"eval": None, "tags": None},
-)
-_EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
-_EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
-_EVAL_QUERIES = Call(
-    "eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"}, {"eval": None, "tags": None}
-)
-_EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format": "table"})
-_EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
-_EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
-_EVENT_ENVELOPES = Call(
-    "event_envelopes", {"after": "uuid", "count": "integer"}, {"after": None, "count": 100}
-)
-_EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
-_EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
-_EXPLAIN_SEARCH = Call(
-    "explain_search",
-    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
-    {"statistics": None},
-)
-_EXPORT_CONTRACT = Call(
-    "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
-)
-_EXPORT_CORPUS = Call("export_corpus", {"corpus": "text"})
-_EXPORT_DOCUMENTS = Call(
-    "export_documents",
-    {"corpus": "text", "after": "integer", "count": "integer"},
-    {"after": 0, "count": 1000},
-)
-_EXPORT_EMBEDDINGS = Call(
-    "export_embeddings",
-    {"corpus": "text", "after": "integer", "count": "integer"},
-    {"after": 0, "count": 1000},
-)
-_EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
-_EXPORT_SLICE = Call(
-    "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
-)
-_EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
-_FAIL_EMBED_JOB = Call(
-    "fail_embed_job",
-    {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
-    {"is_final": False},
-)
-_FAIL_EMBEDDINGS = Call(
-    "fail_embeddings",
-    {
-        "space_id": "integer",
-        "input_hashes": "bytea[]",
-        "attempts": "integer[]",
-        "error": "text",
-        "retry_after": "interval",
-    },
-    {"retry_after": None},
-)
-_FAIL_INGEST_JOB = Call(
-    "fail_ingest_job",
-    {"job_id": "uuid", "attempt": "integer", "message": "text", "hint": "text", "error": "text"},
-    {"hint": None, "error": None},
-)
-_FAIL_QUERY = Call(
-    "fail_query",
-    {
-        "corpus": "text",
-        "embedder": "text",
-        "query_hash": "bytea",
-        "attempt": "integer",
-        "error": "text",
-    },
-)
-_FILTER_ADMISSIBLE = Call(
-    "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
-)
-_FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
-_GET_BLOB = Call("get_blob", {"cid": "text"})
-_GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
-_GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
-_GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
-_GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
-_GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
-_GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
-_GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
-_GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
-_HIGHLIGHT = Call(
-    "highlight",
-    {
-        "corpus": "text",
-        "chunk_id": "text",
-        "query": "text",
-        "start_mark": "text",
-        "end_mark": "text",
-    },
-    {"start_mark": "**", "end_mark": "**"},
-)
-_HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
-_IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
-_IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
-_IMPORT_EMBEDDINGS = Call(
-    "import_embeddings",
-    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
-)
-_IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
-_IMPORT_SIGNING_KEY = Call(
-    "import_signing_key",
-    {
-        "key_id": "text",
-        "secret": "text",
-        "state": "text",
-        "created_at": "timestamp with time zone",
-        "active_until": "timestamp with time zone",
-        "not_after": "timestamp with time zone",
-    },
-    {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
-)
-_INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
-_INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
-_IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
-_JOB_STATE = Call("job_state", {"job_id": "uuid"})
-_KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
-_LAST_TRACE_ID = Call("last_trace_id", {})
-_LIST_CONTRACTS = Call("list_contracts", {})
-_LIST_CORPORA = Call("list_corpora", {})
-_LIST_DOCUMENTS = Call(
-    "list_documents",
-    {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"},
-    {"prefix": "", "after": "", "count": 100},
-)
-_LIST_EMBEDDERS = Call("list_embedders", {})
-_LIST_EVAL_RUNS = Call(
-    "list_eval_runs",
-    {"rag": "text", "eval": "text", "count": "integer"},
-    {"rag": None, "eval": None, "count": 50},
-)
-_LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
-_LIST_HTTP_TOKENS = Call("list_http_tokens", {})
-_LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
-_LIST_POLICIES = Call("list_policies", {})
-_LIST_PROPOSALS = Call(
-    "list_proposals",
-    {"corpus": "text", "state": "text", "count": "integer"},
-    {"state": None, "count": 100},
-)
-_LIST_RERANKERS = Call("list_rerankers", {})
-_LIST_SIGNING_KEYS = Call("list_signing_keys", {})
-_LIST_SOURCES = Call("list_sources", {})
-_LIST_TOOLS = Call("list_tools", {})
-_LIST_TRACES = Call(
-    "list_traces",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
-)
-_MAINTAIN = Call("maintain", {})
-_MATCH_DOCUMENTS = Call(
-    "match_documents",
-    {
-        "query_embedding": "double precision[]",
-        "match_threshold": "double precision",
-        "match_count": "integer",
-        "filter": "jsonb",
-        "corpus": "text",
-    },
-    {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
-)
-_OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
-_POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
-_PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
-_PROMOTE_TO_ATOM = Call(
-    "promote_to_atom",
-    {"trace_id": "uuid", "chunk_ids": "text[]", "text": "text", "sufficiency": "text"},
-    {"sufficiency": "default"},
-)
-_PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
-_PROVENANCE = Call("provenance", {"trace_id": "uuid"})
-_PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
-_PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
-_PUT_CONVERSATIONS = Call(
-    "put_conversations",
-    {"corpus": "text", "conversations": "jsonb", "force": "boolean"},
-    {"force": False},
-)
-_PUT_DOCUMENT = Call(
-    "put_document",
-    {
-        "corpus": "text",
-        "doc_cid": "text",
-        "uri": "text",
-        "chunks": "jsonb",
-        "chunking": "jsonb",
-        "title": "text",
-        "language": "text",
-        "media_type": "text",
-        "metadata": "jsonb",
-        "external_id": "text",
-        "source_name": "text",
-        "size_bytes": "bigint",
-        "pages": "integer",
-        "etag": "text",
-        "links": "jsonb",
-        "force": "boolean",
-    },
-    {
-        "title": None,
-        "language": None,
-        "media_type": "text/plain",
-        "metadata": {},
-        "external_id": None,
-        "source_name": "",
-        "size_bytes": None,
-        "pages": None,
-        "etag": None,
-        "links": "[]",
-        "force": False,
-    },
-)
-_PUT_DOCUMENTS = Call(
-    "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
-)
-_PUT_QUERY_EMBEDDING = Call(
-    "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
-)
-_PUT_TEXT = Call(
-    "put_text",
-    {
-        "corpus": "text",
-        "source": "text",
-        "text": "text",
-        "title": "text",
-        "language": "text",
-        "metadata": "jsonb",
-        "external_id": "text",
-        "strategy": "text",
-        "max_tokens": "integer",
-        "overlap": "integer",
-        "unit": "text",
-        "media_type": "text",
-        "force": "boolean",
-    },
-    {
-        "title": None,
-        "language": None,
-        "metadata": {},
-        "external_id": None,
-        "strategy": "paragraph",
-        "max_tokens": 240,
-        "overlap": 48,
-        "unit": "token",
-        "media_type": "text/plain",
-        "force": False,
-    },
-)
-_QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
-_RAG_ENOUGH_CONTEXT_GATE = Call(
-    "rag_enough_context_gate",
-    {
-        "query": "text",
-        "pack": "jsonb",
-        "min_chunks": "integer",
-        "min_score": "double precision",
-        "min_coverage": "double precision",
-    },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
-)
-_RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
-_RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
-_RAG_QUERY = Call("rag_query", {"request": "jsonb"})
-_RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
-_RECORD_ANSWER = Call(
-    "record_answer",
-    {
-        "output": "jsonb",
-        "evidence": "jsonb",
-        "trace_id": "uuid",
-        "require_citations": "boolean",
-        "require_admissible": "boolean",
-        "min_coverage": "double precision",
-        "min_quote": "integer",
-        "offsets": "text",
-        "task": "text",
-        "model": "text",
-        "attempt": "integer",
-        "client": "text",
-    },
-    {
-        "trace_id": None,
-        "require_citations": False,
-        "require_admissible": False,
-        "min_coverage": 0.0,
-        "min_quote": 8,
-        "offsets": "codepoint",
-        "task": None,
-        "model": None,
-        "attempt": 1,
-        "client": None,
-    },
-)
-_RECORD_FAILURE = Call(
-    "record_failure",
-    {
-        "corpus": "text",
-        "query": "text",
-        "error_code": "text",
-        "elapsed_ms": "double precision",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "chunk_ids": "text[]",
-        "statistics": "text",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-        "slice_id": "text",
-        "anchor": "text",
-        "policy": "jsonb",
-    },
-    {
-        "k": None,
-        "mode": None,
-        "min_score": None,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-    },
-)
-_RECORD_GATE = Call(
-    "record_gate",
-    {
-        "query": "text",
-        "pack": "jsonb",
-        "min_chunks": "integer",
-        "min_score": "double precision",
-        "min_coverage": "double precision",
-        "trace_id": "uuid",
-        "client": "text",
-    },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
-)
-_RECORD_READING = Call(
-    "record_reading",
-    {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
-    {"failed": 0},
-)
-_RECORD_RERANK = Call(
-    "record_rerank",
-    {
-        "trace_id": "uuid",
-        "model": "text",
-        "chunk_ids": "text[]",
-        "scores": "double precision[]",
-        "k": "integer",
-    },
-    {"k": None},
-)
-_REEMBED_CORPUS = Call(
-    "reembed_corpus",
-    {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 128},
-)
-_REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
-_REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
-_REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
-_RENEW_EMBEDDINGS = Call(
-    "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
-)
-_REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
-_REPLAY = Call("replay", {"trace_id": "uuid"})
-_REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
-_REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
-_RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
-_RESOLVE_ANCHOR = Call(
-    "resolve_anchor",
-    {
-        "corpus": "text",
-        "chunk_id": "text",
-        "session": "text",
-        "query": "text",
-        "query_embedding": "double precision[]",
-        "project": "text",
-    },
-    {"chunk_id": None, "session": None, "query": None, "query_embedding": None, "project": None},
-)
-_RESOLVE_EXPLICIT = Call("resolve_explicit", {"corpus": "text", "chunk_id": "text"})
-_RESOLVE_FROM_QUERY = Call(
-    "resolve_from_query",
-    {"corpus": "text", "query": "text", "mode": "text", "query_embedding": "double precision[]"},
-    {"mode": None, "query_embedding": None},
-)
-_RESOLVE_FROM_SESSION = Call("resolve_from_session", {"corpus": "text", "session": "text"})
-_RESOLVE_TEMPORAL = Call(
-    "resolve_temporal",
-    {"corpus": "text", "count": "integer", "project": "text"},
-    {"count": 1, "project": None},
-)
-_RETRIEVE = Call(
-    "retrieve",
-    {
-        "corpus": "text",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "chunk_ids": "text[]",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
-)
-_RETRIEVE_GLOBAL = Call(
-    "retrieve_global",
-    {
-        "corpus": "text",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "query_embedding": "double precision[]",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "query_embedding": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
-)
-_RETRIEVE_SLICE = Call(
-    "retrieve_slice",
-    {
-        "corpus": "text",
-        "query": "text",
-        "slice_id": "text",
-        "anchor": "text",
-        "policy": "jsonb",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-    },
-    {
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
-)
-_RETRIEVE_TOOL = Call(
-    "retrieve_tool",
-    {
-        "tool": "text",
-        "arguments": "jsonb",
-        "query_embedding": "double precision[]",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-        "rerank_scores": "jsonb",
-    },
-    {
-        "arguments": {},
-        "query_embedding": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "rerank_scores": None,
-    },
-)
-_RETRIEVE_WITH = Call(
-    "retrieve_with",
-    {
-        "retriever": "text",
-        "query": "text",
-        "k": "integer",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "query_embedding": "double precision[]",
-        "rag": "text",
-        "client": "text",
-        "otel_trace_id": "text",
-        "otel_span_id": "text",
-        "rerank": "text",
-    },
-    {
-        "k": None,
-        "min_score": None,
-        "filter": None,
-        "query_embedding": None,
-        "rag": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "rerank": None,
-    },
-)
-_RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
-_REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
-_REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
-_REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
-_ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
-_RUN_EVAL = Call(
-    "run_eval",
-    {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
-    {"eval": None, "tags": None, "label": None, "rerank_scores": None},
-)
-_SEARCH_1 = Call(
-    "search",
-    {
-        "corpora": "text[]",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "chunk_ids": "text[]",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-    },
-)
-_SEARCH_2 = Call(
-    "search",
-    {
-        "corpus": "text",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "chunk_ids": "text[]",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-    },
-)
-_SEARCH_DUAL = Call(
-    "search_dual",
-    {
-        "corpus": "text",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-    },
-)
-_SEARCH_GLOBAL = Call(
-    "search_global",
-    {
-        "corpus": "text",
-        "query": "text",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "chunk_ids": "text[]",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-    },
-)
-_SEARCH_SLICE = Call(
-    "search_slice",
-    {
-        "corpus": "text",
-        "query": "text",
-        "slice_id": "text",
-        "anchor": "text",
-        "policy": "jsonb",
-        "k": "integer",
-        "mode": "text",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "statistics": "text",
-        "query_embedding": "double precision[]",
-        "fusion": "text",
-        "lexical_weight": "double precision",
-        "min_lexical": "double precision",
-        "min_semantic": "double precision",
-    },
-    {
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": 0.5,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-    },
-)
-_SEARCH_TOOL = Call(
-    "search_tool",
-    {
-        "tool": "text",
-        "arguments": "jsonb",
-        "query_embedding": "double precision[]",
-        "rerank_scores": "jsonb",
-    },
-    {"arguments": {}, "query_embedding": None, "rerank_scores": None},
-)
-_SEARCH_WITH = Call(
-    "search_with",
-    {
-        "retriever": "text",
-        "query": "text",
-        "k": "integer",
-        "min_score": "double precision",
-        "filter": "jsonb",
-        "query_embedding": "double precision[]",
-        "rag": "text",
-        "rerank": "text",
-    },
-    {
-        "k": None,
-        "min_score": None,
-        "filter": None,
-        "query_embedding": None,
-        "rag": None,
-        "rerank": None,
-    },
-)
-_SIMILAR = Call(
-    "similar",
-    {
-        "corpus": "text",
-        "chunk_id": "text",
-        "k": "integer",
-        "min_score": "double precision",
-        "filter": "jsonb",
-    },
-    {"k": 10, "min_score": 0.0, "filter": None},
-)
-_SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
-_SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
-_TOOL_CANDIDATES = Call(
-    "tool_candidates",
-    {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
-    {"arguments": {}, "query_embedding": None},
-)
-_TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
-_TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
-_TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
-_VALIDATE_CITATIONS = Call(
-    "validate_citations",
-    {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
-    {"require_citations": False},
-)
-_VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
-_VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
-_VERIFY_TOKEN = Call(
-    "verify_token",
-    {
-        "corpus": "text",
-        "token": "text",
-        "slice_id": "text",
-        "anchor_chunk_id": "text",
-        "policy_id": "text",
-        "params_hash": "text",
-        "graph_snapshot_hash": "text",
-        "schema_version": "text",
-        "chunk_ids": "text[]",
-    },
-    {"chunk_ids": None},
-)
-_VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
-_WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
-_XXH64 = Call("xxh64", {"data": "bytea"})
+from ragdb.client._generated import calls
+from ragdb.client._generated.rows import (
+    ApplyContractRow,
+    AssertionKindsRow,
+    Blob,
+    BuildSlicesRow,
+    BuiltSlice,
+    CapabilitiesRow,
+    CapabilitySchemasRow,
+    ChallengeEvalRow,
+    CheckCitationsRow,
+    CheckCorpusRow,
+    Chunk,
+    ClaimEmbeddingsRow,
+    ClaimEmbedJobsRow,
+    ClaimIngestJobsRow,
+    ClaimQueriesRow,
+    CompareRunsRow,
+    CompareSpacesRow,
+    CorpusInfoRow,
+    DecideProposalRow,
+    DeleteDocumentRow,
+    DeleteSourceRow,
+    Document,
+    DropTracesBeforeRow,
+    Embedders,
+    EmbeddingStatusRow,
+    ErrorCodesRow,
+    EvalAssertResults,
+    EvalCandidatesRow,
+    EvalCaseResults,
+    EvalMetrics,
+    EvalQueriesRow,
+    EvalRuns,
+    EvaluateCaseRow,
+    EventsAfterRow,
+    ExplainSearchRow,
+    ExportDocumentsRow,
+    ExportEmbeddingsRow,
+    ExportSigningKeysRow,
+    GetSourceRow,
+    GetTurnRow,
+    Hit,
+    ImportEvalRow,
+    JobStateRow,
+    ListContractsRow,
+    ListCorporaRow,
+    ListFailedEmbeddingsRow,
+    ListHttpTokensRow,
+    ListIncidentsRow,
+    ListPoliciesRow,
+    ListProposalsRow,
+    ListSigningKeysRow,
+    ListSourcesRow,
+    ListToolsRow,
+    MatchDocumentsRow,
+    OptimizeCorpusRow,
+    PromoteToAtomRow,
+    ProposeRow,
+    PruneSourcesRow,
+    PutResult,
+    QueryEmbeddingStateRow,
+    RecordAnswerRow,
+    RegisterPolicyRow,
+    ReplayRow,
+    Rerankers,
+    ResolveAnchorRow,
+    ResolveTemporalRow,
+    RetrievalHits,
+    RetrievalReranks,
+    RetrievalTraces,
+    RetrieverSettings,
+    SearchDualRow,
+    SliceMembersRow,
+    SpaceQuestionsRow,
+    ToolCandidatesRow,
+    TracedHit,
+    TurnHit,
+    ValidateContractRow,
+    VerifyTokenRow,
+    VerifyTraceRow,
+    WhyNotRow,
+)
+from ragdb.client.calling import Caller, choose
 
 
 class Functions(Caller):
@@ -2191,39 +105,41 @@ class Functions(Caller):
         insufficient_evidence true where at most max_sentences (1 to 20) support it less than
         min_support (0 to 1). Raises RG400, RG413, RG460.
         """
-        return self._value(_ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support)
+        return self._value(
+            calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
 
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
-        return self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
+        return self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
 
     def assert_run_passed(self, run_id: UUID | str) -> None:
         """Does nothing for a run that passed: in a script that stops at errors it is the gate.
         Raises RG443, RG444.
         """
-        self._run(_ASSERT_RUN_PASSED, run_id)
+        self._run(calls.ASSERT_RUN_PASSED, run_id)
 
     def assertion_kinds(self) -> list[AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         one, the properties each takes and when it passes.
         """
-        return self._rows(_ASSERTION_KINDS, AssertionKindsRow)
+        return self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
 
     def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
         """Returns the run that is the baseline of that name of an eval; null when there is none
         that the caller may see.
         """
-        value: UUID | None = self._value(_BASELINE_RUN, rag, eval, name)
+        value: UUID | None = self._value(calls.BASELINE_RUN, rag, eval, name)
         return value
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
         """
-        return self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
+        return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
     def bind_reranker(
         self,
@@ -2239,14 +155,14 @@ class Functions(Caller):
         reads of query and passage together. Raises RG400, RG409.
         """
         return self._row(
-            _BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+            calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
         RG401, RG442, RG443.
         """
-        self._run(_BLESS_RUN, run_id, name, reason)
+        self._run(calls.BLESS_RUN, run_id, name, reason)
 
     def build_evidence_pack(
         self,
@@ -2263,7 +179,9 @@ class Functions(Caller):
         omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
         RG404, RG406, RG407.
         """
-        return self._value(_BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit)
+        return self._value(
+            calls.BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
+        )
 
     def build_slice(
         self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
@@ -2272,7 +190,7 @@ class Functions(Caller):
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(_BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -2280,20 +198,20 @@ class Functions(Caller):
         """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
-        return self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+        return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
     def capabilities(self) -> list[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
         corpus and embed.text once for each embedder, with the trust they take (unknown <
         member < trusted < anchor), their limits and the JSON schemas of request and answer.
         """
-        return self._rows(_CAPABILITIES, CapabilitiesRow)
+        return self._rows(calls.CAPABILITIES, CapabilitiesRow)
 
     def capability_schemas(self) -> list[CapabilitySchemasRow]:
         """Lists the wire capabilities that there are, with the trust they take, their limits and
         the JSON schemas of request and answer.
         """
-        return self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+        return self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
 
     def challenge_eval(
         self,
@@ -2307,7 +225,7 @@ class Functions(Caller):
         then (caught, count), and a row for each case that catches none; rerank_scores is that
         of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
+        return self._rows(calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
 
     def check_citations(
         self,
@@ -2328,7 +246,7 @@ class Functions(Caller):
         the answer follows. Raises RG400, RG407, RG460.
         """
         return self._rows(
-            _CHECK_CITATIONS,
+            calls.CHECK_CITATIONS,
             CheckCitationsRow,
             output,
             evidence,
@@ -2345,7 +263,7 @@ class Functions(Caller):
         means that all is well. With deep, every chunk is analysed again, which takes as long
         as indexing it. Raises RG400, RG404.
         """
-        return self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+        return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
     def claim_embed_jobs(
         self,
@@ -2359,7 +277,9 @@ class Functions(Caller):
         embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
         RG400.
         """
-        return self._rows(_CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder)
+        return self._rows(
+            calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+        )
 
     def claim_embeddings(
         self,
@@ -2376,7 +296,7 @@ class Functions(Caller):
         RG401, RG404, RG416.
         """
         return self._rows(
-            _CLAIM_EMBEDDINGS,
+            calls.CLAIM_EMBEDDINGS,
             ClaimEmbeddingsRow,
             worker,
             count,
@@ -2399,7 +319,9 @@ class Functions(Caller):
         before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
         Raises RG400, RG401, RG404.
         """
-        return self._rows(_CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus)
+        return self._rows(
+            calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
+        )
 
     def claim_queries(
         self,
@@ -2412,7 +334,7 @@ class Functions(Caller):
         caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
         Raises RG400.
         """
-        return self._rows(_CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
+        return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
 
     def compare_runs(
         self,
@@ -2430,7 +352,7 @@ class Functions(Caller):
         RG400, RG443.
         """
         return self._rows(
-            _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+            calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
     def compare_spaces(
@@ -2450,7 +372,7 @@ class Functions(Caller):
         RG401, RG404, RG415, RG416, RG418.
         """
         return self._rows(
-            _COMPARE_SPACES,
+            calls.COMPARE_SPACES,
             CompareSpacesRow,
             corpus,
             embedder,
@@ -2467,7 +389,7 @@ class Functions(Caller):
         """Stores the embeddings of a claimed request, one behind the other in the order of its
         texts. Raises RG418, RG453.
         """
-        self._run(_COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+        self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
 
     def complete_embeddings(
         self,
@@ -2480,7 +402,9 @@ class Functions(Caller):
         have these inputs still, and returns how many chunks that is; claims lost meanwhile
         are left alone. Raises RG400, RG404, RG418.
         """
-        value: int = self._value(_COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings)
+        value: int = self._value(
+            calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
+        )
         return value
 
     def complete_ingest_job(self, job_id: UUID | str, attempt: int, document: Any) -> PutResult:
@@ -2488,25 +412,25 @@ class Functions(Caller):
         who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
         RG413, RG453.
         """
-        return self._row(_COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+        return self._row(calls.COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
 
     def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
         """Returns the names of the corpora that the caller may read and that have a chunk of one
         of these ids, without personal.
         """
-        return self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
+        return self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
 
     def corpus_embedder(self, corpus: str) -> Embedders:
         """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
         Raises RG400, RG404.
         """
-        return self._row(_CORPUS_EMBEDDER, Embedders, corpus)
+        return self._row(calls.CORPUS_EMBEDDER, Embedders, corpus)
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
         (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
         """
-        return self._row(_CORPUS_INFO, CorpusInfoRow, corpus)
+        return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
     def create_corpus(
         self,
@@ -2521,7 +445,7 @@ class Functions(Caller):
         pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
         RG401, RG409, RG411.
         """
-        self._run(_CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
 
     def create_embedder(
         self,
@@ -2539,7 +463,7 @@ class Functions(Caller):
         4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
         """
         return self._row(
-            _CREATE_EMBEDDER,
+            calls.CREATE_EMBEDDER,
             Embedders,
             name,
             dims,
@@ -2558,14 +482,14 @@ class Functions(Caller):
         """Makes a bearer token of the HTTP server for a role that the caller may act as, and
         returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
         """
-        value: str = self._value(_CREATE_HTTP_TOKEN, role, name, expires_in)
+        value: str = self._value(calls.CREATE_HTTP_TOKEN, role, name, expires_in)
         return value
 
     def create_signing_key(self, key_id: str | None = None) -> str:
         """Makes the key that signs from now on and returns its id; the key that signed before
         still verifies. Raises RG400, RG409.
         """
-        value: str = self._value(_CREATE_SIGNING_KEY, key_id)
+        value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
         return value
 
     def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
@@ -2573,7 +497,7 @@ class Functions(Caller):
         other for a rollback; refused while chunks are missing unless forced. Raises RG401,
         RG404, RG409, RG416.
         """
-        value: int = self._value(_CUTOVER_CORPUS, corpus, embedder, force)
+        value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
     def decide_proposal(
@@ -2584,50 +508,52 @@ class Functions(Caller):
         whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
         Raises RG400, RG401, RG404, RG435.
         """
-        return self._row(_DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason)
+        return self._row(
+            calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+        )
 
     def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
         """Removes a document with all its sources and chunks; returns how many documents and
         chunks went. Raises RG400, RG401, RG404, RG405.
         """
-        return self._row(_DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
 
     def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
         documents and chunks went. Raises RG400, RG401, RG404, RG405.
         """
-        return self._row(_DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
 
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
-        return self._rows(_DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
 
     def document_text(self, corpus: str, doc_cid: str) -> str | None:
         """Returns the text of a document as its chunks have it: each character once, with a line
         end or two for white space that no chunk has; null without chunks. Raises RG400,
         RG404, RG405.
         """
-        value: str | None = self._value(_DOCUMENT_TEXT, corpus, doc_cid)
+        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
     def drop_corpus(self, corpus: str) -> None:
         """Removes a corpus with its documents, index, grants and events; its traces and
         evaluation runs stay. Raises RG400, RG401, RG404.
         """
-        self._run(_DROP_CORPUS, corpus)
+        self._run(calls.DROP_CORPUS, corpus)
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
         RG404, RG416.
         """
-        self._run(_DROP_SPACE, corpus, embedder)
+        self._run(calls.DROP_SPACE, corpus, embedder)
 
     def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
         their rerankings, gates and answers, and returns each month with the number of traces
         and hits dropped. It waits for readers of the tables. Raises RG400.
         """
-        return self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+        return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -2636,7 +562,7 @@ class Functions(Caller):
         by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
         RG416, RG417.
         """
-        value: int = self._value(_EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        value: int = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
     def embed_query(self, query: str, corpus: str | None = None, timeout_s: float = 30.0) -> None:
@@ -2645,7 +571,7 @@ class Functions(Caller):
         its meaning. Call it outside a transaction block. Raises RG400, RG401, RG404, RG415,
         RG419, RG420.
         """
-        self._run(_EMBED_QUERY, query, corpus, timeout_s)
+        self._run(calls.EMBED_QUERY, query, corpus, timeout_s)
 
     def embed_text(self, request: Any) -> Any:
         """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
@@ -2654,24 +580,24 @@ class Functions(Caller):
         not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
         while a worker embeds the texts.
         """
-        return self._value(_EMBED_TEXT, request)
+        return self._value(calls.EMBED_TEXT, request)
 
     def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
         """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
         chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
         last error. Raises RG401, RG404.
         """
-        return self._rows(_EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+        return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
     def error_codes(self) -> list[ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.
         """
-        return self._rows(_ERROR_CODES, ErrorCodesRow)
+        return self._rows(calls.ERROR_CODES, ErrorCodesRow)
 
     def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
-        return self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+        return self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
 
     def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
@@ -2680,15 +606,15 @@ class Functions(Caller):
         chunks that the retriever finds (four times topK, at most 1000) and the passages to
         give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
         """
-        return self._rows(_EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
 
     def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
-        return self._rows(_EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+        return self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
 
     def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
         """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
-        return self._rows(_EVAL_METRICS, EvalMetrics, run_id)
+        return self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
 
     def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
@@ -2696,13 +622,13 @@ class Functions(Caller):
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
         by words. Raises RG404, RG417, RG441.
         """
-        return self._rows(_EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
     def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
         """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
         RG400, RG443.
         """
-        value: str = self._value(_EVAL_REPORT, run_id, format)
+        value: str = self._value(calls.EVAL_REPORT, run_id, format)
         return value
 
     def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
@@ -2714,7 +640,7 @@ class Functions(Caller):
         coverage and diagnostics. It proves reference, location and lexical support, not
         entailment. Raises RG442.
         """
-        return self._value(_EVALUATE_ANSWER, contract, retrieval)
+        return self._value(calls.EVALUATE_ANSWER, contract, retrieval)
 
     def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
         """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
@@ -2722,7 +648,7 @@ class Functions(Caller):
         "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
         whether it fails the case. Raises RG442.
         """
-        return self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+        return self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
     def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
         """Returns the events after a given one (null: from the beginning), oldest first, at most
@@ -2731,20 +657,20 @@ class Functions(Caller):
         "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
         corpora are left out. Raises RG400.
         """
-        return self._values(_EVENT_ENVELOPES, after, count)
+        return self._values(calls.EVENT_ENVELOPES, after, count)
 
     def events_after(self, id: UUID | str | None = None, count: int = 100) -> list[EventsAfterRow]:
         """Returns the events after a given one (null: from the beginning), oldest first, at most
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
         """
-        return self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
+        return self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
 
     def evidence_pack_to_input(self, pack: Any) -> Any:
         """Returns a pack as the input of a task that answers from evidence: question, and
         evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
         omitted. Raises RG460.
         """
-        return self._value(_EVIDENCE_PACK_TO_INPUT, pack)
+        return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     def explain_search(
         self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
@@ -2753,20 +679,22 @@ class Functions(Caller):
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
         Raises RG400, RG401, RG404, RG406.
         """
-        return self._rows(_EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics)
+        return self._rows(
+            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+        )
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
         """Returns an applied contract (the version in force unless another is named) in the form
         that ragdb.apply_contract takes. Raises RG441.
         """
-        return self._value(_EXPORT_CONTRACT, contract, version)
+        return self._value(calls.EXPORT_CONTRACT, contract, version)
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
         and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
         is equal wherever these are equal, under whatever name. Raises RG400, RG404.
         """
-        return self._value(_EXPORT_CORPUS, corpus)
+        return self._value(calls.EXPORT_CORPUS, corpus)
 
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
@@ -2776,7 +704,7 @@ class Functions(Caller):
         ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
         RG400, RG404.
         """
-        return self._rows(_EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
 
     def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
@@ -2785,25 +713,25 @@ class Functions(Caller):
         position: document and ordinal of each chunk, and their numbers one behind the other
         as big-endian float4; no row when there are no more. Raises RG400, RG404.
         """
-        return self._rows(_EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
         """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
         imported into a restored copy.
         """
-        return self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+        return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
     def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+        return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
         for its eval. Raises RG400, RG443.
         """
-        return self._values(_EXPORT_TREC, run_id, what)
+        return self._values(calls.EXPORT_TREC, run_id, what)
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -2811,7 +739,7 @@ class Functions(Caller):
         """Gives a claimed request back after a failure, to be tried again after a back-off, five
         times in all, or ends it. Raises RG400, RG453.
         """
-        self._run(_FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+        self._run(calls.FAIL_EMBED_JOB, job_id, attempt, message, is_final)
 
     def fail_embeddings(
         self,
@@ -2826,7 +754,7 @@ class Functions(Caller):
         kills a job. Returns how many died. Raises RG400, RG404.
         """
         value: int = self._value(
-            _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
+            calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
         )
         return value
 
@@ -2842,7 +770,7 @@ class Functions(Caller):
         without a word it is tried again after a back-off, five times in all. Raises RG400,
         RG453.
         """
-        self._run(_FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
+        self._run(calls.FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
 
     def fail_query(
         self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
@@ -2850,13 +778,13 @@ class Functions(Caller):
         """Gives a claimed query back after a failure, to be tried again after a back-off, five
         times in all. Raises RG400, RG401, RG404, RG416.
         """
-        self._run(_FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+        self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
     def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
         """Returns those of the chunk ids that are members of a stored slice, in the order given.
         Raises RG400, RG404, RG435.
         """
-        value: list[str] = self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
+        value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
     def finish_import(self, corpus: str, header: Any) -> None:
@@ -2864,54 +792,54 @@ class Functions(Caller):
         the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
         RG455.
         """
-        self._run(_FINISH_IMPORT, corpus, header)
+        self._run(calls.FINISH_IMPORT, corpus, header)
 
     def get_blob(self, cid: str) -> Blob:
         """Returns the original bytes of a document that the caller may read. Raises RG408."""
-        return self._row(_GET_BLOB, Blob, cid)
+        return self._row(calls.GET_BLOB, Blob, cid)
 
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return self._row(_GET_CHUNK, Chunk, corpus, chunk_id)
+        return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
     def get_document(self, corpus: str, doc_cid: str) -> Document:
         """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
         RG404, RG405.
         """
-        return self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
+        return self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
 
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
-        return self._row(_GET_EVAL_RUN, EvalRuns, run_id)
+        return self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
 
     def get_retriever(self, retriever: str) -> RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
         corpus, mode, k, min_score, the model that it is declared for and the reranker (null
         for none). Raises RG400, RG404, RG417, RG441.
         """
-        return self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
+        return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
 
     def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
         """
-        return self._rows(_GET_SOURCE, GetSourceRow, corpus, uri)
+        return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
         """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
-        return self._row(_GET_TRACE, RetrievalTraces, trace_id)
+        return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
 
     def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
         """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return self._row(_GET_TURN, GetTurnRow, corpus, chunk_id)
+        return self._row(calls.GET_TURN, GetTurnRow, corpus, chunk_id)
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
         the first grant closes the corpus to all other readers and writers. Raises RG400,
         RG401, RG404.
         """
-        self._run(_GRANT_CORPUS, corpus, role, privilege)
+        self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     def highlight(
         self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
@@ -2919,14 +847,14 @@ class Functions(Caller):
         """Returns the text of a chunk with the words that a query matches between two marks.
         Raises RG400, RG401, RG404, RG406.
         """
-        value: str = self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        value: str = self._value(calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
         when it is unknown or has expired.
         """
-        value: str | None = self._value(_HTTP_TOKEN_ROLE, token_hash)
+        value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
 
     def import_corpus(self, header: Any, corpus: str | None = None) -> str:
@@ -2935,7 +863,7 @@ class Functions(Caller):
         it was restricted only the caller and admins may read it; rights are not part of an
         export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
         """
-        value: str = self._value(_IMPORT_CORPUS, header, corpus)
+        value: str = self._value(calls.IMPORT_CORPUS, header, corpus)
         return value
 
     def import_documents(self, corpus: str, documents: Any) -> int:
@@ -2944,7 +872,7 @@ class Functions(Caller):
         links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
         RG413, RG455.
         """
-        value: int = self._value(_IMPORT_DOCUMENTS, corpus, documents)
+        value: int = self._value(calls.IMPORT_DOCUMENTS, corpus, documents)
         return value
 
     def import_embeddings(
@@ -2958,7 +886,7 @@ class Functions(Caller):
         corpus that this transaction imports, and returns their number. Raises RG400, RG401,
         RG404, RG418, RG455.
         """
-        value: int = self._value(_IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
+        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
         return value
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
@@ -2967,7 +895,7 @@ class Functions(Caller):
         of a document (uri or external id) or of a span of its characters, and survives
         another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
-        return self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
+        return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
     def import_signing_key(
         self,
@@ -2981,25 +909,27 @@ class Functions(Caller):
         """Puts back an exported key, so that a restored copy verifies the tokens and traces of
         the original; an active one signs from now on. Raises RG400, RG409.
         """
-        self._run(_IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after)
+        self._run(
+            calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
+        )
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
         RG401, RG404.
         """
-        value: bool = self._value(_INDEX_SPACE, corpus, embedder)
+        value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
         return value
 
     def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
         """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
         mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
         """
-        return self._value(_INLINE_SPANS, answer, chunk_ids)
+        return self._value(calls.INLINE_SPANS, answer, chunk_ids)
 
     def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
-        value: bool = self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
+        value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
     def job_state(self, job_id: UUID | str) -> JobStateRow:
@@ -3007,34 +937,34 @@ class Functions(Caller):
         (with the error), or done for texts; a job that is done otherwise is no more. Raises
         RG453.
         """
-        return self._row(_JOB_STATE, JobStateRow, job_id)
+        return self._row(calls.JOB_STATE, JobStateRow, job_id)
 
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
         its UTF-8 bytes. Raises RG400.
         """
-        value: str = self._value(_KERN_CHUNK_HASH, text)
+        value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
     def last_trace_id(self) -> UUID | None:
         """Returns the id of the trace that this session recorded last, also when the retrieval
         had no hits; null when it recorded none.
         """
-        value: UUID | None = self._value(_LAST_TRACE_ID)
+        value: UUID | None = self._value(calls.LAST_TRACE_ID)
         return value
 
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
         """
-        return self._rows(_LIST_CONTRACTS, ListContractsRow)
+        return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
     def list_corpora(self) -> list[ListCorporaRow]:
         """Lists the corpora that the caller may read: counts, the language of most documents,
         and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
         chunks).
         """
-        return self._rows(_LIST_CORPORA, ListCorporaRow)
+        return self._rows(calls.LIST_CORPORA, ListCorporaRow)
 
     def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
@@ -3042,11 +972,11 @@ class Functions(Caller):
         """Lists the documents of a corpus by their first source: those whose source begins with
         a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
-        return self._rows(_LIST_DOCUMENTS, Document, corpus, prefix, after, count)
+        return self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
 
     def list_embedders(self) -> list[Embedders]:
         """Lists the embedders by name."""
-        return self._rows(_LIST_EMBEDDERS, Embedders)
+        return self._rows(calls.LIST_EMBEDDERS, Embedders)
 
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
@@ -3054,27 +984,27 @@ class Functions(Caller):
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
         may see; count is 1 to 10000. Raises RG400.
         """
-        return self._rows(_LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
+        return self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
     def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
         those to be tried again. Raises RG400, RG401, RG404.
         """
-        return self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+        return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
     def list_http_tokens(self) -> list[ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
-        return self._rows(_LIST_HTTP_TOKENS, ListHttpTokensRow)
+        return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
         RG404.
         """
-        return self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+        return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the registered slice policies by reference."""
-        return self._rows(_LIST_POLICIES, ListPoliciesRow)
+        return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
     def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
@@ -3082,22 +1012,22 @@ class Functions(Caller):
         """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
         rejected) or of all. Raises RG400, RG401, RG404.
         """
-        return self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+        return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
     def list_rerankers(self) -> list[Rerankers]:
         """Lists the rerankers by name."""
-        return self._rows(_LIST_RERANKERS, Rerankers)
+        return self._rows(calls.LIST_RERANKERS, Rerankers)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
         """Lists the signing keys without their secrets."""
-        return self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
+        return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when that was last, how old it may be (refresh; null: any age), and
         whether it is due, which one never read always is.
         """
-        return self._rows(_LIST_SOURCES, ListSourcesRow)
+        return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
@@ -3105,7 +1035,7 @@ class Functions(Caller):
         query or the argument that is the query, corpus and mode searched, and the reranker
         (null for none).
         """
-        return self._rows(_LIST_TOOLS, ListToolsRow)
+        return self._rows(calls.LIST_TOOLS, ListToolsRow)
 
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -3113,7 +1043,7 @@ class Functions(Caller):
         """Returns the latest traces, newest first, of one corpus or of all that the caller may
         read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
         """
-        return self._rows(_LIST_TRACES, RetrievalTraces, corpus, since, count)
+        return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
@@ -3121,7 +1051,7 @@ class Functions(Caller):
         made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
         outside any insert, at least monthly, and every few minutes for dashboards.
         """
-        return self._values(_MAINTAIN)
+        return self._values(calls.MAINTAIN)
 
     def match_documents(
         self,
@@ -3137,7 +1067,7 @@ class Functions(Caller):
         RG404, RG410, RG415, RG418.
         """
         return self._rows(
-            _MATCH_DOCUMENTS,
+            calls.MATCH_DOCUMENTS,
             MatchDocumentsRow,
             query_embedding,
             match_threshold,
@@ -3150,13 +1080,13 @@ class Functions(Caller):
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
         blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
-        return self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+        return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
         canonical JSON. Raises RG430.
         """
-        value: str = self._value(_POLICY_HASH, policy)
+        value: str = self._value(calls.POLICY_HASH, policy)
         return value
 
     def prepare_query(self, corpus: str, query: str) -> bool:
@@ -3164,7 +1094,7 @@ class Functions(Caller):
         it has: it has no embeddings, or the query has one; otherwise the workers are asked
         for that. Raises RG400, RG404.
         """
-        value: bool = self._value(_PREPARE_QUERY, corpus, query)
+        value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
         return value
 
     def promote_to_atom(
@@ -3179,14 +1109,16 @@ class Functions(Caller):
         TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
         RG401, RG404, RG407.
         """
-        return self._row(_PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency)
+        return self._row(
+            calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+        )
 
     def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
         PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
         Raises RG400, RG401, RG404.
         """
-        return self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
+        return self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
 
     def provenance(self, trace_id: UUID | str) -> Any:
         """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
@@ -3194,20 +1126,20 @@ class Functions(Caller):
         reference, snapshot and token (null in global mode), hashes of query embedding and
         result, filters, limits and shortfall. Raises RG400, RG407.
         """
-        return self._value(_PROVENANCE, trace_id)
+        return self._value(calls.PROVENANCE, trace_id)
 
     def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
         """Forgets the sources that begin with a prefix and are not among those to keep, and
         every document that is left without one; returns how many documents and chunks went.
         Raises RG400, RG401, RG404.
         """
-        return self._row(_PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
         digits; the media type given first stays. Raises RG400, RG401.
         """
-        value: str = self._value(_PUT_BLOB, bytes, media_type)
+        value: str = self._value(calls.PUT_BLOB, bytes, media_type)
         return value
 
     def put_conversations(
@@ -3219,7 +1151,7 @@ class Functions(Caller):
         each parent an edge; what is not given is derived. Returns what put_documents returns.
         Raises RG401, RG404, RG412 and what put_documents raises.
         """
-        return self._rows(_PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
+        return self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
 
     def put_document(
         self,
@@ -3244,7 +1176,7 @@ class Functions(Caller):
         its chunks. Raises RG400, RG401, RG404, RG409, RG412.
         """
         return self._row(
-            _PUT_DOCUMENT,
+            calls.PUT_DOCUMENT,
             PutResult,
             corpus,
             doc_cid,
@@ -3274,13 +1206,13 @@ class Functions(Caller):
         "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
         "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
-        return self._rows(_PUT_DOCUMENTS, PutResult, corpus, documents, force)
+        return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
     def put_query_embedding(self, corpus: str, query: str, embedding: Sequence[float]) -> str:
         """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
-        value: str = self._value(_PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
     def put_text(
@@ -3303,7 +1235,7 @@ class Functions(Caller):
         of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
         """
         return self._row(
-            _PUT_TEXT,
+            calls.PUT_TEXT,
             PutResult,
             corpus,
             source,
@@ -3324,7 +1256,7 @@ class Functions(Caller):
         """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
         RG400, RG401, RG404, RG415.
         """
-        return self._rows(_QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+        return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 
     def rag_enough_context_gate(
         self,
@@ -3340,7 +1272,7 @@ class Functions(Caller):
         RG460.
         """
         return self._value(
-            _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
+            calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
         )
 
     def rag_ingest(self, request: Any) -> Any:
@@ -3351,7 +1283,7 @@ class Functions(Caller):
         unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
         blob.
         """
-        return self._value(_RAG_INGEST, request)
+        return self._value(calls.RAG_INGEST, request)
 
     def rag_list_corpora(self, request: Any = None) -> Any:
         """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
@@ -3359,7 +1291,7 @@ class Functions(Caller):
         {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
         bad_request, unauthorized or capacity_exceeded.
         """
-        return self._value(_RAG_LIST_CORPORA, request)
+        return self._value(calls.RAG_LIST_CORPORA, request)
 
     def rag_query(self, request: Any) -> Any:
         """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
@@ -3369,7 +1301,7 @@ class Functions(Caller):
         bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
         query. Raises 25006 where nothing can be written.
         """
-        return self._value(_RAG_QUERY, request)
+        return self._value(calls.RAG_QUERY, request)
 
     def rag_query_plan(self, question: str) -> Any:
         """Plans the retrieval for a question without a model: needs_retrieval (false for
@@ -3377,7 +1309,7 @@ class Functions(Caller):
         parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
         RG413.
         """
-        return self._value(_RAG_QUERY_PLAN, question)
+        return self._value(calls.RAG_QUERY_PLAN, question)
 
     def record_answer(
         self,
@@ -3401,7 +1333,7 @@ class Functions(Caller):
         RG413, and 25006 where nothing can be written.
         """
         return self._rows(
-            _RECORD_ANSWER,
+            calls.RECORD_ANSWER,
             RecordAnswerRow,
             output,
             evidence,
@@ -3442,7 +1374,7 @@ class Functions(Caller):
         RG400, RG404, RG413.
         """
         value: UUID = self._value(
-            _RECORD_FAILURE,
+            calls.RECORD_FAILURE,
             corpus,
             query,
             error_code,
@@ -3479,7 +1411,7 @@ class Functions(Caller):
         written.
         """
         return self._value(
-            _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
+            calls.RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
         )
 
     def record_reading(
@@ -3489,7 +1421,7 @@ class Functions(Caller):
         had not changed, and so many failures; one of which nothing could be read stays as old
         as it was. Raises RG400, RG401, RG404.
         """
-        self._run(_RECORD_READING, corpus, source_name, documents, failed)
+        self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
     def record_rerank(
         self,
@@ -3505,7 +1437,9 @@ class Functions(Caller):
         Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
         written.
         """
-        return self._rows(_RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k)
+        return self._rows(
+            calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+        )
 
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -3514,7 +1448,7 @@ class Functions(Caller):
         the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
         RG416.
         """
-        value: int = self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
+        value: int = self._value(calls.REEMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
     def refresh_rollups(self, recount: bool = False) -> int:
@@ -3522,7 +1456,7 @@ class Functions(Caller):
         number of hours counted, each of one corpus: those with new traces, or with recount
         all whose traces are kept. ragdb.maintain does it too. Raises RG400.
         """
-        value: int = self._value(_REFRESH_ROLLUPS, recount)
+        value: int = self._value(calls.REFRESH_ROLLUPS, recount)
         return value
 
     def register_policy(self, policy: Any) -> RegisterPolicyRow:
@@ -3530,27 +1464,27 @@ class Functions(Caller):
         decimals) and returns its reference; registering it again changes nothing. Raises
         RG409, RG430.
         """
-        return self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
+        return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
     def registry_fingerprint(self) -> str:
         """Returns xxHash64 over the ordered JSON list of policy references: equal registries
         have equal fingerprints.
         """
-        value: str = self._value(_REGISTRY_FINGERPRINT)
+        value: str = self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
         """
-        value: int = self._value(_RENEW_EMBEDDINGS, worker, lease)
+        value: int = self._value(calls.RENEW_EMBEDDINGS, worker, lease)
         return value
 
     def repair_corpus(self, corpus: str) -> None:
         """Rebuilds a corpus's counters and lexical index from its documents and chunks. Raises
         RG400, RG401, RG404.
         """
-        self._run(_REPAIR_CORPUS, corpus)
+        self._run(calls.REPAIR_CORPUS, corpus)
 
     def replay(self, trace_id: UUID | str) -> ReplayRow:
         """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
@@ -3559,27 +1493,27 @@ class Functions(Caller):
         that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
-        return self._row(_REPLAY, ReplayRow, trace_id)
+        return self._row(calls.REPLAY, ReplayRow, trace_id)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
         it is there already. Raises RG400, RG401, RG404, RG415.
         """
-        value: bool = self._value(_REQUEST_QUERY_EMBEDDING, corpus, query)
+        value: bool = self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
         return value
 
     def requeue_embeddings(self, corpus: str | None = None) -> int:
         """Has workers look again at every chunk without an embedding, of one corpus or all that
         the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
-        value: int = self._value(_REQUEUE_EMBEDDINGS, corpus)
+        value: int = self._value(calls.REQUEUE_EMBEDDINGS, corpus)
         return value
 
     def rerank_depth(self, k: int) -> int:
         """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
         most 1000.
         """
-        value: int = self._value(_RERANK_DEPTH, k)
+        value: int = self._value(calls.RERANK_DEPTH, k)
         return value
 
     def resolve_anchor(
@@ -3596,7 +1530,7 @@ class Functions(Caller):
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return self._rows(
-            _RESOLVE_ANCHOR,
+            calls.RESOLVE_ANCHOR,
             ResolveAnchorRow,
             corpus,
             chunk_id,
@@ -3608,7 +1542,7 @@ class Functions(Caller):
 
     def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
         """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
-        value: str | None = self._value(_RESOLVE_EXPLICIT, corpus, chunk_id)
+        value: str | None = self._value(calls.RESOLVE_EXPLICIT, corpus, chunk_id)
         return value
 
     def resolve_from_query(
@@ -3621,12 +1555,14 @@ class Functions(Caller):
         """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
         what ragdb.search raises.
         """
-        value: str | None = self._value(_RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding)
+        value: str | None = self._value(
+            calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
+        )
         return value
 
     def resolve_from_session(self, corpus: str, session: str) -> str | None:
         """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
-        value: str | None = self._value(_RESOLVE_FROM_SESSION, corpus, session)
+        value: str | None = self._value(calls.RESOLVE_FROM_SESSION, corpus, session)
         return value
 
     def resolve_temporal(
@@ -3635,7 +1571,7 @@ class Functions(Caller):
         """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
         project when one is given. Raises RG400, RG404.
         """
-        return self._rows(_RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+        return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
     def retrieve(
         self,
@@ -3662,7 +1598,7 @@ class Functions(Caller):
         Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
-            _RETRIEVE,
+            calls.RETRIEVE,
             TracedHit,
             corpus,
             query,
@@ -3700,7 +1636,7 @@ class Functions(Caller):
         raises, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
-            _RETRIEVE_GLOBAL,
+            calls.RETRIEVE_GLOBAL,
             TurnHit,
             corpus,
             query,
@@ -3742,7 +1678,7 @@ class Functions(Caller):
         slice's evidence has changed.
         """
         return self._rows(
-            _RETRIEVE_SLICE,
+            calls.RETRIEVE_SLICE,
             TurnHit,
             corpus,
             query,
@@ -3779,7 +1715,7 @@ class Functions(Caller):
         those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
         """
         return self._value(
-            _RETRIEVE_TOOL,
+            calls.RETRIEVE_TOOL,
             tool,
             arguments,
             query_embedding,
@@ -3810,7 +1746,7 @@ class Functions(Caller):
         ragdb.retrieve raises, RG415, RG417, RG441.
         """
         return self._rows(
-            _RETRIEVE_WITH,
+            calls.RETRIEVE_WITH,
             TracedHit,
             retriever,
             query,
@@ -3829,28 +1765,28 @@ class Functions(Caller):
         """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
         that the caller may write, and returns how many. Raises RG401, RG404.
         """
-        value: int = self._value(_RETRY_FAILED, corpus)
+        value: int = self._value(calls.RETRY_FAILED, corpus)
         return value
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
         """Takes a role's right to a corpus away; without any grant left the corpus is open to
         every reader and writer again. Raises RG400, RG401, RG404.
         """
-        self._run(_REVOKE_CORPUS, corpus, role)
+        self._run(calls.REVOKE_CORPUS, corpus, role)
 
     def revoke_http_token(self, name: str) -> None:
         """Revokes a bearer token: the next request with it is refused. Raises RG454."""
-        self._run(_REVOKE_HTTP_TOKEN, name)
+        self._run(calls.REVOKE_HTTP_TOKEN, name)
 
     def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""
-        self._run(_REVOKE_SIGNING_KEY, key_id)
+        self._run(calls.REVOKE_SIGNING_KEY, key_id)
 
     def rollback_corpus(self, corpus: str) -> str:
         """Makes the space that was current before current again, and returns its embedder;
         chunks that came since are queued for it. Raises RG401, RG404, RG409.
         """
-        value: str = self._value(_ROLLBACK_CORPUS, corpus)
+        value: str = self._value(calls.ROLLBACK_CORPUS, corpus)
         return value
 
     def run_eval(
@@ -3868,7 +1804,7 @@ class Functions(Caller):
         reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
         {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
+        return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
     @overload
     def search(
@@ -3923,7 +1859,7 @@ class Functions(Caller):
         scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
         RG410, RG415, RG418.
         """
-        call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
+        call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
     def search_dual(
@@ -3943,7 +1879,7 @@ class Functions(Caller):
         their plane and what they rest on. Raises what ragdb.search raises.
         """
         return self._rows(
-            _SEARCH_DUAL,
+            calls.SEARCH_DUAL,
             SearchDualRow,
             corpus,
             query,
@@ -3977,7 +1913,7 @@ class Functions(Caller):
         Raises what ragdb.search raises.
         """
         return self._rows(
-            _SEARCH_GLOBAL,
+            calls.SEARCH_GLOBAL,
             TurnHit,
             corpus,
             query,
@@ -4018,7 +1954,7 @@ class Functions(Caller):
         ragdb.search raises, RG430, RG431, RG434, RG435.
         """
         return self._rows(
-            _SEARCH_SLICE,
+            calls.SEARCH_SLICE,
             TurnHit,
             corpus,
             query,
@@ -4052,7 +1988,7 @@ class Functions(Caller):
         score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
         where required citations or evidence are missing.
         """
-        return self._value(_SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
+        return self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
 
     def search_with(
         self,
@@ -4069,7 +2005,16 @@ class Functions(Caller):
         raises, RG415, RG417, RG441.
         """
         return self._rows(
-            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag, rerank
+            calls.SEARCH_WITH,
+            Hit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            rerank,
         )
 
     def similar(
@@ -4078,20 +2023,20 @@ class Functions(Caller):
         """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
         without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
         """
-        return self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
 
     def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and
         whether each still says what it said. Raises RG400, RG404, RG435.
         """
-        return self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+        return self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
     def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
         those of its evals, else recorded ones (their text must have been kept), else headings
         and titles. Raises RG400, RG401, RG404.
         """
-        return self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+        return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
     def tool_candidates(
         self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
@@ -4100,25 +2045,27 @@ class Functions(Caller):
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
         when the retriever declares none. Raises what ragdb.search_tool raises.
         """
-        return self._rows(_TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding)
+        return self._rows(
+            calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+        )
 
     def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
         RG400, RG407.
         """
-        return self._rows(_TRACE_HITS, RetrievalHits, trace_id)
+        return self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
 
     def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
         """Returns what a reranker made of the hits of one trace, best first; none where it was
         not reranked. Raises RG400, RG407.
         """
-        return self._rows(_TRACE_RERANKS, RetrievalReranks, trace_id)
+        return self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
         UUID of (corpus, session, id).
         """
-        value: str = self._value(_TURN_ID, corpus, session, id)
+        value: str = self._value(calls.TURN_ID, corpus, session, id)
         return value
 
     def validate_citations(
@@ -4129,7 +2076,9 @@ class Functions(Caller):
         missing citations where they are required; nothing for insufficient_evidence: true.
         Raises RG400, RG460.
         """
-        value: list[str] = self._value(_VALIDATE_CITATIONS, output, evidence, require_citations)
+        value: list[str] = self._value(
+            calls.VALIDATE_CITATIONS, output, evidence, require_citations
+        )
         return value
 
     def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
@@ -4138,14 +2087,14 @@ class Functions(Caller):
         rule, error or warning, where, what and what to do. No row with severity error: it can
         be applied. Raises RG400.
         """
-        return self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
+        return self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
 
     def validate_query_plan(self, plan: Any) -> list[str]:
         """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
         needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
         where it is true, reason is a text; nothing for a sound one.
         """
-        value: list[str] = self._value(_VALIDATE_QUERY_PLAN, plan)
+        value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
     def verify_token(
@@ -4165,7 +2114,7 @@ class Functions(Caller):
         new build) is the one signed; reason says why not. Raises RG400, RG404.
         """
         return self._row(
-            _VERIFY_TOKEN,
+            calls.VERIFY_TOKEN,
             VerifyTokenRow,
             corpus,
             token,
@@ -4184,2080 +2133,18 @@ class Functions(Caller):
         query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
         is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
         """
-        return self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
+        return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
         ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
         RG404, RG407.
         """
-        return self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
+        return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
 
     def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
         nothing.
         """
-        value: str = self._value(_XXH64, data)
-        return value
-
-
-class AsyncFunctions(AsyncCaller):
-    """Every public SQL function, as an asynchronous method."""
-
-    async def answer_from_evidence(
-        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
-    ) -> Any:
-        """Answers a question by the sentences of its evidence (a pack, or the input made of one)
-        that have most of its terms, rare ones counting more: answer, citations with quote,
-        start and end in the chunk and answer_start and answer_end, support (0 to 1), and
-        insufficient_evidence true where at most max_sentences (1 to 20) support it less than
-        min_support (0 to 1). Raises RG400, RG413, RG460.
-        """
-        return await self._value(
-            _ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
-        )
-
-    async def apply_contract(self, contract: Any) -> ApplyContractRow:
-        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
-        admin, acl: read) and embedders, and stores it as a new version unless nothing
-        changed. Raises RG400, RG401, RG409, RG417, RG440.
-        """
-        return await self._row(_APPLY_CONTRACT, ApplyContractRow, contract)
-
-    async def assert_run_passed(self, run_id: UUID | str) -> None:
-        """Does nothing for a run that passed: in a script that stops at errors it is the gate.
-        Raises RG443, RG444.
-        """
-        await self._run(_ASSERT_RUN_PASSED, run_id)
-
-    async def assertion_kinds(self) -> list[AssertionKindsRow]:
-        """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
-        one, the properties each takes and when it passes.
-        """
-        return await self._rows(_ASSERTION_KINDS, AssertionKindsRow)
-
-    async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
-        """Returns the run that is the baseline of that name of an eval; null when there is none
-        that the caller may see.
-        """
-        value: UUID | None = await self._value(_BASELINE_RUN, rag, eval, name)
-        return value
-
-    async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
-        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
-        """
-        return await self._row(_BIND_EMBEDDER, Embedders, name, provider, provider_model)
-
-    async def bind_reranker(
-        self,
-        name: str,
-        source: str,
-        weights_sha256: str,
-        max_tokens: int = 512,
-        revision: str | None = None,
-    ) -> Rerankers:
-        """Makes a reranker, or says where an existing one with the same weights and max_tokens
-        lies: source is a path, or a name on the hub with its revision, weights_sha256 the
-        digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
-        reads of query and passage together. Raises RG400, RG409.
-        """
-        return await self._row(
-            _BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
-        )
-
-    async def bless_run(
-        self, run_id: UUID | str, name: str = "main", reason: str | None = None
-    ) -> None:
-        """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
-        RG401, RG442, RG443.
-        """
-        await self._run(_BLESS_RUN, run_id, name, reason)
-
-    async def build_evidence_pack(
-        self,
-        trace_id: UUID | str | None = None,
-        chunk_ids: Sequence[str] | None = None,
-        corpus: str | None = None,
-        max_context: int | None = None,
-        unit: str = "token",
-    ) -> Any:
-        """Returns the evidence that the hits of a trace (after its reranking, the ones
-        returned), or chunks of a corpus by their ids, amount to: canonical_text in at most
-        max_context (1 to 10000000, null: no limit) tokens (four characters each) or
-        characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and
-        omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
-        RG404, RG406, RG407.
-        """
-        return await self._value(
-            _BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
-        )
-
-    async def build_slice(
-        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
-    ) -> BuiltSlice:
-        """Builds the slice that a policy (in full, by reference, or null for the default) admits
-        around an anchor chunk, without writing: members, fingerprints and, with sign, the
-        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
-        """
-        return await self._row(_BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
-
-    async def build_slices(
-        self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
-    ) -> list[BuildSlicesRow]:
-        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
-        row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
-        """
-        return await self._rows(_BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
-
-    async def capabilities(self) -> list[CapabilitiesRow]:
-        """Lists the wire capabilities that the caller can route to, rag.query once for each
-        corpus and embed.text once for each embedder, with the trust they take (unknown <
-        member < trusted < anchor), their limits and the JSON schemas of request and answer.
-        """
-        return await self._rows(_CAPABILITIES, CapabilitiesRow)
-
-    async def capability_schemas(self) -> list[CapabilitySchemasRow]:
-        """Lists the wire capabilities that there are, with the trust they take, their limits and
-        the JSON schemas of request and answer.
-        """
-        return await self._rows(_CAPABILITY_SCHEMAS, CapabilitySchemasRow)
-
-    async def challenge_eval(
-        self,
-        rag: str,
-        eval: str | None = None,
-        tags: Sequence[str] | None = None,
-        rerank_scores: Any = None,
-    ) -> list[ChallengeEvalRow]:
-        """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
-        whether it changes any result of a case that passes (applies) and whether cases fail
-        then (caught, count), and a row for each case that catches none; rerank_scores is that
-        of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
-        """
-        return await self._rows(_CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
-
-    async def check_citations(
-        self,
-        output: Any,
-        evidence: Any,
-        trace_id: UUID | str | None = None,
-        require_citations: bool = False,
-        require_admissible: bool = False,
-        min_coverage: float = 0.0,
-        min_quote: int = 8,
-        offsets: str = "codepoint",
-    ) -> list[CheckCitationsRow]:
-        """Checks without a model the citations of an output against its evidence and the trace
-        that retrieved it: a row for each citation (from 0) with code null and where its quote
-        stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
-        must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are
-        counted in (codepoint, utf16, byte). It proves reference, place and words, not that
-        the answer follows. Raises RG400, RG407, RG460.
-        """
-        return await self._rows(
-            _CHECK_CITATIONS,
-            CheckCitationsRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-        )
-
-    async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
-        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. With deep, every chunk is analysed again, which takes as long
-        as indexing it. Raises RG400, RG404.
-        """
-        return await self._rows(_CHECK_CORPUS, CheckCorpusRow, corpus, deep)
-
-    async def claim_embed_jobs(
-        self,
-        worker: str,
-        count: int = 1,
-        lease: timedelta | str = "00:02:00",
-        only_embedder: str | None = None,
-    ) -> list[ClaimEmbedJobsRow]:
-        """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
-        the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
-        embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
-        RG400.
-        """
-        return await self._rows(
-            _CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
-        )
-
-    async def claim_embeddings(
-        self,
-        worker: str,
-        count: int = 256,
-        lease: timedelta | str = "00:01:00",
-        only_corpus: str | None = None,
-        only_embedder: str | None = None,
-        except_embedders: Sequence[str] = "{}",
-    ) -> list[ClaimEmbeddingsRow]:
-        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
-        the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
-        one, and of one embedder or all but some. Commit before computing. Raises RG400,
-        RG401, RG404, RG416.
-        """
-        return await self._rows(
-            _CLAIM_EMBEDDINGS,
-            ClaimEmbeddingsRow,
-            worker,
-            count,
-            lease,
-            only_corpus,
-            only_embedder,
-            except_embedders,
-        )
-
-    async def claim_ingest_jobs(
-        self,
-        worker: str,
-        count: int = 1,
-        lease: timedelta | str = "00:10:00",
-        only_corpus: str | None = None,
-    ) -> list[ClaimIngestJobsRow]:
-        """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
-        s to 1 day), of corpora that the caller may write, with the chunking they shall get:
-        1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
-        before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
-        Raises RG400, RG401, RG404.
-        """
-        return await self._rows(
-            _CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
-        )
-
-    async def claim_queries(
-        self,
-        worker: str,
-        count: int = 16,
-        lease: timedelta | str = "00:01:00",
-        only_embedder: str | None = None,
-    ) -> list[ClaimQueriesRow]:
-        """Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the
-        caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
-        Raises RG400.
-        """
-        return await self._rows(
-            _CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
-        )
-
-    async def compare_runs(
-        self,
-        baseline: UUID | str,
-        run_id: UUID | str,
-        seed: str = "ragdb",
-        resamples: int = 10000,
-        tolerance: float = 0.01,
-    ) -> list[CompareRunsRow]:
-        """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
-        improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
-        no_baseline. A required assertion that passed and fails now is a regression; a metric
-        is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
-        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
-        RG400, RG443.
-        """
-        return await self._rows(
-            _COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
-        )
-
-    async def compare_spaces(
-        self,
-        corpus: str,
-        embedder: str,
-        queries: Sequence[str],
-        current_embeddings: Sequence[float],
-        embeddings: Sequence[float],
-        k: int = 10,
-        mode: str = "hybrid",
-    ) -> list[CompareSpacesRow]:
-        """Compares the current space of a corpus with its space of another embedder, query by
-        query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
-        each where an eval of the corpus labels the query; mode is semantic or hybrid,
-        embeddings of the queries by both embedders come one behind the other. Raises RG400,
-        RG401, RG404, RG415, RG416, RG418.
-        """
-        return await self._rows(
-            _COMPARE_SPACES,
-            CompareSpacesRow,
-            corpus,
-            embedder,
-            queries,
-            current_embeddings,
-            embeddings,
-            k,
-            mode,
-        )
-
-    async def complete_embed_job(
-        self, job_id: UUID | str, attempt: int, embeddings: Sequence[float]
-    ) -> None:
-        """Stores the embeddings of a claimed request, one behind the other in the order of its
-        texts. Raises RG418, RG453.
-        """
-        await self._run(_COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
-
-    async def complete_embeddings(
-        self,
-        space_id: int,
-        input_hashes: Sequence[bytes],
-        attempts: Sequence[int],
-        embeddings: Sequence[float],
-    ) -> int:
-        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that
-        have these inputs still, and returns how many chunks that is; claims lost meanwhile
-        are left alone. Raises RG400, RG404, RG418.
-        """
-        value: int = await self._value(
-            _COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
-        )
-        return value
-
-    async def complete_ingest_job(
-        self, job_id: UUID | str, attempt: int, document: Any
-    ) -> PutResult:
-        """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
-        who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
-        RG413, RG453.
-        """
-        return await self._row(_COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
-
-    async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Returns the names of the corpora that the caller may read and that have a chunk of one
-        of these ids, without personal.
-        """
-        return await self._values(_CORPORA_WITH_CHUNKS, chunk_ids)
-
-    async def corpus_embedder(self, corpus: str) -> Embedders:
-        """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
-        Raises RG400, RG404.
-        """
-        return await self._row(_CORPUS_EMBEDDER, Embedders, corpus)
-
-    async def corpus_info(self, corpus: str) -> CorpusInfoRow:
-        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
-        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
-        """
-        return await self._row(_CORPUS_INFO, CorpusInfoRow, corpus)
-
-    async def create_corpus(
-        self,
-        corpus: str,
-        title: str | None = None,
-        text_config: str = "english",
-        k1: float = 1.2,
-        b: float = 0.75,
-        record_query_text: str = "full",
-    ) -> None:
-        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
-        RG401, RG409, RG411.
-        """
-        await self._run(_CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
-
-    async def create_embedder(
-        self,
-        name: str,
-        dims: int,
-        model: str | None = None,
-        metric: str = "cosine",
-        max_tokens: int = 256,
-        revision: str | None = None,
-        query_prefix: str = "",
-        passage_prefix: str = "",
-        weights_sha256: str | None = None,
-    ) -> Embedders:
-        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
-        4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
-        """
-        return await self._row(
-            _CREATE_EMBEDDER,
-            Embedders,
-            name,
-            dims,
-            model,
-            metric,
-            max_tokens,
-            revision,
-            query_prefix,
-            passage_prefix,
-            weights_sha256,
-        )
-
-    async def create_http_token(
-        self, role: str, name: str, expires_in: timedelta | str | None = None
-    ) -> str:
-        """Makes a bearer token of the HTTP server for a role that the caller may act as, and
-        returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
-        """
-        value: str = await self._value(_CREATE_HTTP_TOKEN, role, name, expires_in)
-        return value
-
-    async def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before
-        still verifies. Raises RG400, RG409.
-        """
-        value: str = await self._value(_CREATE_SIGNING_KEY, key_id)
-        return value
-
-    async def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
-        """Makes the second space of a corpus the current one, in one transaction, and keeps the
-        other for a rollback; refused while chunks are missing unless forced. Raises RG401,
-        RG404, RG409, RG416.
-        """
-        value: int = await self._value(_CUTOVER_CORPUS, corpus, embedder, force)
-        return value
-
-    async def decide_proposal(
-        self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
-    ) -> DecideProposalRow:
-        """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
-        changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
-        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
-        Raises RG400, RG401, RG404, RG435.
-        """
-        return await self._row(
-            _DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
-        )
-
-    async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks; returns how many documents and
-        chunks went. Raises RG400, RG401, RG404, RG405.
-        """
-        return await self._row(_DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
-
-    async def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
-        """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Raises RG400, RG401, RG404, RG405.
-        """
-        return await self._row(_DELETE_SOURCE, DeleteSourceRow, corpus, uri)
-
-    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
-        return await self._rows(_DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
-
-    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        """Returns the text of a document as its chunks have it: each character once, with a line
-        end or two for white space that no chunk has; null without chunks. Raises RG400,
-        RG404, RG405.
-        """
-        value: str | None = await self._value(_DOCUMENT_TEXT, corpus, doc_cid)
-        return value
-
-    async def drop_corpus(self, corpus: str) -> None:
-        """Removes a corpus with its documents, index, grants and events; its traces and
-        evaluation runs stay. Raises RG400, RG401, RG404.
-        """
-        await self._run(_DROP_CORPUS, corpus)
-
-    async def drop_space(self, corpus: str, embedder: str) -> None:
-        """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
-        RG404, RG416.
-        """
-        await self._run(_DROP_SPACE, corpus, embedder)
-
-    async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
-        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their rerankings, gates and answers, and returns each month with the number of traces
-        and hits dropped. It waits for readers of the tables. Raises RG400.
-        """
-        return await self._rows(_DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
-
-    async def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
-        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
-        RG416, RG417.
-        """
-        value: int = await self._value(_EMBED_CORPUS, corpus, embedder, m, ef_construction)
-        return value
-
-    async def embed_query(
-        self, query: str, corpus: str | None = None, timeout_s: float = 30.0
-    ) -> None:
-        """Has a running worker embed a query for one corpus or all readable ones that have
-        embeddings, and waits up to timeout_s (0 to 3600); from then on everyone can search by
-        its meaning. Call it outside a transaction block. Raises RG400, RG401, RG404, RG415,
-        RG419, RG420.
-        """
-        await self._run(_EMBED_QUERY, query, corpus, timeout_s)
-
-    async def embed_text(self, request: Any) -> Any:
-        """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
-        8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta":
-        {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with
-        not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
-        while a worker embeds the texts.
-        """
-        return await self._value(_EMBED_TEXT, request)
-
-    async def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
-        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
-        chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
-        last error. Raises RG401, RG404.
-        """
-        return await self._rows(_EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
-
-    async def error_codes(self) -> list[ErrorCodesRow]:
-        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
-        HTTP status and its meaning.
-        """
-        return await self._rows(_ERROR_CODES, ErrorCodesRow)
-
-    async def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
-        """Returns the outcome of every assertion of a run in their order. Raises RG443."""
-        return await self._rows(_EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
-
-    async def eval_candidates(
-        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalCandidatesRow]:
-        """Returns what a reranker has to score for a run: its name, and each query with the
-        chunks that the retriever finds (four times topK, at most 1000) and the passages to
-        give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
-        """
-        return await self._rows(_EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
-
-    async def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
-        """Returns the cases of a run in their order. Raises RG443."""
-        return await self._rows(_EVAL_CASE_RESULTS, EvalCaseResults, run_id)
-
-    async def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
-        """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
-        return await self._rows(_EVAL_METRICS, EvalMetrics, run_id)
-
-    async def eval_queries(
-        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalQueriesRow]:
-        """Returns the queries that a run needs the embeddings of; none when its retriever ranks
-        by words. Raises RG404, RG417, RG441.
-        """
-        return await self._rows(_EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
-
-    async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
-        """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
-        RG400, RG443.
-        """
-        value: str = await self._value(_EVAL_REPORT, run_id, format)
-        return value
-
-    async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
-        """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
-        "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
-        1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer",
-        "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}:
-        passed, status (grounded, abstained, partially_grounded, ungrounded, invalid),
-        coverage and diagnostics. It proves reference, location and lexical support, not
-        entailment. Raises RG442.
-        """
-        return await self._value(_EVALUATE_ANSWER, contract, retrieval)
-
-    async def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
-        """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
-        "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
-        "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
-        whether it fails the case. Raises RG442.
-        """
-        return await self._rows(_EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
-
-    async def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
-        """Returns the events after a given one (null: from the beginning), oldest first, at most
-        count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
-        "lamport", "wall_clock", "community_id" (the database), "author" (the role),
-        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
-        corpora are left out. Raises RG400.
-        """
-        return await self._values(_EVENT_ENVELOPES, after, count)
-
-    async def events_after(
-        self, id: UUID | str | None = None, count: int = 100
-    ) -> list[EventsAfterRow]:
-        """Returns the events after a given one (null: from the beginning), oldest first, at most
-        count (1 to 10000), of the corpora that the caller may read. Raises RG400.
-        """
-        return await self._rows(_EVENTS_AFTER, EventsAfterRow, id, count)
-
-    async def evidence_pack_to_input(self, pack: Any) -> Any:
-        """Returns a pack as the input of a task that answers from evidence: question, and
-        evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
-        omitted. Raises RG460.
-        """
-        return await self._value(_EVIDENCE_PACK_TO_INPUT, pack)
-
-    async def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
-    ) -> list[ExplainSearchRow]:
-        """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
-        chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
-        Raises RG400, RG401, RG404, RG406.
-        """
-        return await self._rows(
-            _EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
-        )
-
-    async def export_contract(self, contract: str, version: int | None = None) -> Any:
-        """Returns an applied contract (the version in force unless another is named) in the form
-        that ragdb.apply_contract takes. Raises RG441.
-        """
-        return await self._value(_EXPORT_CONTRACT, contract, version)
-
-    async def export_corpus(self, corpus: str) -> Any:
-        """Returns what an export of a corpus begins with: its settings, its embedder, counts,
-        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
-        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
-        """
-        return await self._value(_EXPORT_CORPUS, corpus)
-
-    async def export_documents(
-        self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportDocumentsRow]:
-        """Returns the documents of a corpus after a position, as many as have together about
-        count chunks (1 to 1000) and at least one: each as the JSON that
-        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
-        RG400, RG404.
-        """
-        return await self._rows(_EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
-
-    async def export_embeddings(
-        self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportEmbeddingsRow]:
-        """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
-        position: document and ordinal of each chunk, and their numbers one behind the other
-        as big-endian float4; no row when there are no more. Raises RG400, RG404.
-        """
-        return await self._rows(_EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
-
-    async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
-        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
-        imported into a restored copy.
-        """
-        return await self._rows(_EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
-
-    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
-        """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
-        RG404, RG430, RG431, RG433, RG434.
-        """
-        return await self._row(_EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
-
-    async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
-        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
-        for its eval. Raises RG400, RG443.
-        """
-        return await self._values(_EXPORT_TREC, run_id, what)
-
-    async def fail_embed_job(
-        self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
-    ) -> None:
-        """Gives a claimed request back after a failure, to be tried again after a back-off, five
-        times in all, or ends it. Raises RG400, RG453.
-        """
-        await self._run(_FAIL_EMBED_JOB, job_id, attempt, message, is_final)
-
-    async def fail_embeddings(
-        self,
-        space_id: int,
-        input_hashes: Sequence[bytes],
-        attempts: Sequence[int],
-        error: str,
-        retry_after: timedelta | str | None = None,
-    ) -> int:
-        """Gives claimed inputs back after a failure, to be tried again after a back-off, or
-        after about retry_after when the provider and not the input failed; the fifth failure
-        kills a job. Returns how many died. Raises RG400, RG404.
-        """
-        value: int = await self._value(
-            _FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
-        )
-        return value
-
-    async def fail_ingest_job(
-        self,
-        job_id: UUID | str,
-        attempt: int,
-        message: str,
-        hint: str | None = None,
-        error: str | None = None,
-    ) -> None:
-        """Ends a claimed ingest job with the wire word, message and hint that its caller gets;
-        without a word it is tried again after a back-off, five times in all. Raises RG400,
-        RG453.
-        """
-        await self._run(_FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
-
-    async def fail_query(
-        self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
-    ) -> None:
-        """Gives a claimed query back after a failure, to be tried again after a back-off, five
-        times in all. Raises RG400, RG401, RG404, RG416.
-        """
-        await self._run(_FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
-
-    async def filter_admissible(
-        self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
-    ) -> list[str]:
-        """Returns those of the chunk ids that are members of a stored slice, in the order given.
-        Raises RG400, RG404, RG435.
-        """
-        value: list[str] = await self._value(_FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
-        return value
-
-    async def finish_import(self, corpus: str, header: Any) -> None:
-        """Ends an import: compares what came with the counts and the digest of the header, makes
-        the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
-        RG455.
-        """
-        await self._run(_FINISH_IMPORT, corpus, header)
-
-    async def get_blob(self, cid: str) -> Blob:
-        """Returns the original bytes of a document that the caller may read. Raises RG408."""
-        return await self._row(_GET_BLOB, Blob, cid)
-
-    async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
-        """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return await self._row(_GET_CHUNK, Chunk, corpus, chunk_id)
-
-    async def get_document(self, corpus: str, doc_cid: str) -> Document:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
-        RG404, RG405.
-        """
-        return await self._row(_GET_DOCUMENT, Document, corpus, doc_cid)
-
-    async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
-        """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
-        return await self._row(_GET_EVAL_RUN, EvalRuns, run_id)
-
-    async def get_retriever(self, retriever: str) -> RetrieverSettings:
-        """Returns how a retriever of a contract in force searches when nothing else is asked:
-        corpus, mode, k, min_score, the model that it is declared for and the reranker (null
-        for none). Raises RG400, RG404, RG417, RG441.
-        """
-        return await self._row(_GET_RETRIEVER, RetrieverSettings, retriever)
-
-    async def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
-        """Returns what document a source gave last, with the version that its store named
-        (etag), its chunking and when that was; no row for a source that is not there. Raises
-        RG400, RG404.
-        """
-        return await self._rows(_GET_SOURCE, GetSourceRow, corpus, uri)
-
-    async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
-        """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
-        return await self._row(_GET_TRACE, RetrievalTraces, trace_id)
-
-    async def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
-        """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return await self._row(_GET_TURN, GetTurnRow, corpus, chunk_id)
-
-    async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
-        """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400,
-        RG401, RG404.
-        """
-        await self._run(_GRANT_CORPUS, corpus, role, privilege)
-
-    async def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
-    ) -> str:
-        """Returns the text of a chunk with the words that a query matches between two marks.
-        Raises RG400, RG401, RG404, RG406.
-        """
-        value: str = await self._value(_HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
-        return value
-
-    async def http_token_role(self, token_hash: bytes) -> str | None:
-        """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown or has expired.
-        """
-        value: str | None = await self._value(_HTTP_TOKEN_ROLE, token_hash)
-        return value
-
-    async def import_corpus(self, header: Any, corpus: str | None = None) -> str:
-        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
-        it, under the name of its header or another, with its settings and its embedder. Where
-        it was restricted only the caller and admins may read it; rights are not part of an
-        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
-        """
-        value: str = await self._value(_IMPORT_CORPUS, header, corpus)
-        return value
-
-    async def import_documents(self, corpus: str, documents: Any) -> int:
-        """Puts documents of an export, an array of what ragdb.export_documents returns, into the
-        corpus that this transaction imports, and returns the number of their chunks; ids,
-        links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
-        RG413, RG455.
-        """
-        value: int = await self._value(_IMPORT_DOCUMENTS, corpus, documents)
-        return value
-
-    async def import_embeddings(
-        self,
-        corpus: str,
-        doc_cids: Sequence[str],
-        ordinals: Sequence[int],
-        embeddings: Sequence[float],
-    ) -> int:
-        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
-        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
-        RG404, RG418, RG455.
-        """
-        value: int = await self._value(_IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
-        return value
-
-    async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
-        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
-        [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
-        of a document (uri or external id) or of a span of its characters, and survives
-        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
-        """
-        return await self._row(_IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
-
-    async def import_signing_key(
-        self,
-        key_id: str,
-        secret: str,
-        state: str = "verify_only",
-        created_at: datetime | None = None,
-        active_until: datetime | None = None,
-        not_after: datetime | None = None,
-    ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
-        the original; an active one signs from now on. Raises RG400, RG409.
-        """
-        await self._run(
-            _IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
-        )
-
-    async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
-        """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
-        named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
-        RG401, RG404.
-        """
-        value: bool = await self._value(_INDEX_SPACE, corpus, embedder)
-        return value
-
-    async def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
-        """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
-        mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
-        """
-        return await self._value(_INLINE_SPANS, answer, chunk_ids)
-
-    async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
-        """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
-        value: bool = await self._value(_IS_ADMISSIBLE, corpus, slice_id, chunk_id)
-        return value
-
-    async def job_state(self, job_id: UUID | str) -> JobStateRow:
-        """Returns what has become of the job of a partition answer: waiting, in_work, failed
-        (with the error), or done for texts; a job that is done otherwise is no more. Raises
-        RG453.
-        """
-        return await self._row(_JOB_STATE, JobStateRow, job_id)
-
-    async def kern_chunk_hash(self, text: str) -> str:
-        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
-        its UTF-8 bytes. Raises RG400.
-        """
-        value: str = await self._value(_KERN_CHUNK_HASH, text)
-        return value
-
-    async def last_trace_id(self) -> UUID | None:
-        """Returns the id of the trace that this session recorded last, also when the retrieval
-        had no hits; null when it recorded none.
-        """
-        value: UUID | None = await self._value(_LAST_TRACE_ID)
-        return value
-
-    async def list_contracts(self) -> list[ListContractsRow]:
-        """Lists every version of the contracts that the caller may read, the newest of each
-        first.
-        """
-        return await self._rows(_LIST_CONTRACTS, ListContractsRow)
-
-    async def list_corpora(self) -> list[ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts, the language of most documents,
-        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
-        chunks).
-        """
-        return await self._rows(_LIST_CORPORA, ListCorporaRow)
-
-    async def list_documents(
-        self, corpus: str, prefix: str = "", after: str = "", count: int = 100
-    ) -> list[Document]:
-        """Lists the documents of a corpus by their first source: those whose source begins with
-        a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
-        """
-        return await self._rows(_LIST_DOCUMENTS, Document, corpus, prefix, after, count)
-
-    async def list_embedders(self) -> list[Embedders]:
-        """Lists the embedders by name."""
-        return await self._rows(_LIST_EMBEDDERS, Embedders)
-
-    async def list_eval_runs(
-        self, rag: str | None = None, eval: str | None = None, count: int = 50
-    ) -> list[EvalRuns]:
-        """Returns the latest runs, newest first, of one rag and eval or of all that the caller
-        may see; count is 1 to 10000. Raises RG400.
-        """
-        return await self._rows(_LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
-
-    async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
-        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
-        those to be tried again. Raises RG400, RG401, RG404.
-        """
-        return await self._rows(_LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
-
-    async def list_http_tokens(self) -> list[ListHttpTokensRow]:
-        """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
-        return await self._rows(_LIST_HTTP_TOKENS, ListHttpTokensRow)
-
-    async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
-        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
-        RG404.
-        """
-        return await self._rows(_LIST_INCIDENTS, ListIncidentsRow, corpus, count)
-
-    async def list_policies(self) -> list[ListPoliciesRow]:
-        """Lists the registered slice policies by reference."""
-        return await self._rows(_LIST_POLICIES, ListPoliciesRow)
-
-    async def list_proposals(
-        self, corpus: str, state: str | None = None, count: int = 100
-    ) -> list[ListProposalsRow]:
-        """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
-        rejected) or of all. Raises RG400, RG401, RG404.
-        """
-        return await self._rows(_LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
-
-    async def list_rerankers(self) -> list[Rerankers]:
-        """Lists the rerankers by name."""
-        return await self._rows(_LIST_RERANKERS, Rerankers)
-
-    async def list_signing_keys(self) -> list[ListSigningKeysRow]:
-        """Lists the signing keys without their secrets."""
-        return await self._rows(_LIST_SIGNING_KEYS, ListSigningKeysRow)
-
-    async def list_sources(self) -> list[ListSourcesRow]:
-        """Lists the sources of the contracts in force whose corpus the caller may read: what is
-        read from where, when that was last, how old it may be (refresh; null: any age), and
-        whether it is due, which one never read always is.
-        """
-        return await self._rows(_LIST_SOURCES, ListSourcesRow)
-
-    async def list_tools(self) -> list[ListToolsRow]:
-        """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
-        whose corpus the caller may read: JSON schemas of arguments and output, the fixed
-        query or the argument that is the query, corpus and mode searched, and the reranker
-        (null for none).
-        """
-        return await self._rows(_LIST_TOOLS, ListToolsRow)
-
-    async def list_traces(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> list[RetrievalTraces]:
-        """Returns the latest traces, newest first, of one corpus or of all that the caller may
-        read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
-        """
-        return await self._rows(_LIST_TRACES, RetrievalTraces, corpus, since, count)
-
-    async def maintain(self) -> list[str]:
-        """Makes the partitions that traces need: this month, three ahead, those of rows in the
-        default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
-        outside any insert, at least monthly, and every few minutes for dashboards.
-        """
-        return await self._values(_MAINTAIN)
-
-    async def match_documents(
-        self,
-        query_embedding: Sequence[float],
-        match_threshold: float = 0.0,
-        match_count: int = 10,
-        filter: Any = None,
-        corpus: str | None = None,
-    ) -> list[MatchDocumentsRow]:
-        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
-        of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
-        be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
-        RG404, RG410, RG415, RG418.
-        """
-        return await self._rows(
-            _MATCH_DOCUMENTS,
-            MatchDocumentsRow,
-            query_embedding,
-            match_threshold,
-            match_count,
-            filter,
-            corpus,
-        )
-
-    async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
-        blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
-        """
-        return await self._row(_OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
-
-    async def policy_hash(self, policy: Any) -> str:
-        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
-        canonical JSON. Raises RG430.
-        """
-        value: str = await self._value(_POLICY_HASH, policy)
-        return value
-
-    async def prepare_query(self, corpus: str, query: str) -> bool:
-        """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
-        it has: it has no embeddings, or the query has one; otherwise the workers are asked
-        for that. Raises RG400, RG404.
-        """
-        value: bool = await self._value(_PREPARE_QUERY, corpus, query)
-        return value
-
-    async def promote_to_atom(
-        self,
-        trace_id: UUID | str,
-        chunk_ids: Sequence[str],
-        text: str,
-        sufficiency: str = "default",
-    ) -> PromoteToAtomRow:
-        """Makes a statement out of hits of an admissible retrieval, and returns its id with code
-        PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
-        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
-        RG401, RG404, RG407.
-        """
-        return await self._row(
-            _PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
-        )
-
-    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
-        """Stores a conclusion that rests on atoms of one slice and returns its id with code
-        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
-        Raises RG400, RG401, RG404.
-        """
-        return await self._row(_PROPOSE, ProposeRow, corpus, atom_ids, text)
-
-    async def provenance(self, trace_id: UUID | str) -> Any:
-        """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
-        retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy's
-        reference, snapshot and token (null in global mode), hashes of query embedding and
-        result, filters, limits and shortfall. Raises RG400, RG407.
-        """
-        return await self._value(_PROVENANCE, trace_id)
-
-    async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and
-        every document that is left without one; returns how many documents and chunks went.
-        Raises RG400, RG401, RG404.
-        """
-        return await self._row(_PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
-
-    async def put_blob(self, bytes: bytes, media_type: str) -> str:
-        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Raises RG400, RG401.
-        """
-        value: str = await self._value(_PUT_BLOB, bytes, media_type)
-        return value
-
-    async def put_conversations(
-        self, corpus: str, conversations: Any, force: bool = False
-    ) -> list[PutResult]:
-        """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
-        "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
-        "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
-        each parent an edge; what is not given is derived. Returns what put_documents returns.
-        Raises RG401, RG404, RG412 and what put_documents raises.
-        """
-        return await self._rows(_PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
-
-    async def put_document(
-        self,
-        corpus: str,
-        doc_cid: str,
-        uri: str,
-        chunks: Any,
-        chunking: Any,
-        title: str | None = None,
-        language: str | None = None,
-        media_type: str = "text/plain",
-        metadata: Any = None,
-        external_id: str | None = None,
-        source_name: str = "",
-        size_bytes: int | None = None,
-        pages: int | None = None,
-        etag: str | None = None,
-        links: Any = "[]",
-        force: bool = False,
-    ) -> PutResult:
-        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
-        its chunks. Raises RG400, RG401, RG404, RG409, RG412.
-        """
-        return await self._row(
-            _PUT_DOCUMENT,
-            PutResult,
-            corpus,
-            doc_cid,
-            uri,
-            chunks,
-            chunking,
-            title,
-            language,
-            media_type,
-            metadata,
-            external_id,
-            source_name,
-            size_bytes,
-            pages,
-            etag,
-            links,
-            force,
-        )
-
-    async def put_documents(
-        self, corpus: str, documents: Any, force: bool = False
-    ) -> list[PutResult]:
-        """Stores documents with their chunks, at most 10000, in one transaction and returns a
-        row for each: its position from 0, its identity, chunks, tokens and event, whether it
-        was there already, and the milliseconds of the whole call. What is there already is
-        not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
-        "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
-        "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
-        "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
-        "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
-        """
-        return await self._rows(_PUT_DOCUMENTS, PutResult, corpus, documents, force)
-
-    async def put_query_embedding(self, corpus: str, query: str, embedding: Sequence[float]) -> str:
-        """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
-        search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
-        """
-        value: str = await self._value(_PUT_QUERY_EMBEDDING, corpus, query, embedding)
-        return value
-
-    async def put_text(
-        self,
-        corpus: str,
-        source: str,
-        text: str,
-        title: str | None = None,
-        language: str | None = None,
-        metadata: Any = None,
-        external_id: str | None = None,
-        strategy: str = "paragraph",
-        max_tokens: int = 240,
-        overlap: int = 48,
-        unit: str = "token",
-        media_type: str = "text/plain",
-        force: bool = False,
-    ) -> PutResult:
-        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
-        of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
-        """
-        return await self._row(
-            _PUT_TEXT,
-            PutResult,
-            corpus,
-            source,
-            text,
-            title,
-            language,
-            metadata,
-            external_id,
-            strategy,
-            max_tokens,
-            overlap,
-            unit,
-            media_type,
-            force,
-        )
-
-    async def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
-        """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
-        RG400, RG401, RG404, RG415.
-        """
-        return await self._rows(_QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
-
-    async def rag_enough_context_gate(
-        self,
-        query: str,
-        pack: Any,
-        min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
-    ) -> Any:
-        """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
-        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
-        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
-        RG460.
-        """
-        return await self._value(
-            _RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
-        )
-
-    async def rag_ingest(self, request: Any) -> Any:
-        """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
-        "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed",
-        "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is
-        there already its existing result; or {"error"} with not_found, bad_request,
-        unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
-        blob.
-        """
-        return await self._value(_RAG_INGEST, request)
-
-    async def rag_list_corpora(self, request: Any = None) -> Any:
-        """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
-        {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta":
-        {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
-        bad_request, unauthorized or capacity_exceeded.
-        """
-        return await self._value(_RAG_LIST_CORPORA, request)
-
-    async def rag_query(self, request: Any) -> Any:
-        """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
-        "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score",
-        "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta":
-        {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found,
-        bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
-        query. Raises 25006 where nothing can be written.
-        """
-        return await self._value(_RAG_QUERY, request)
-
-    async def rag_query_plan(self, question: str) -> Any:
-        """Plans the retrieval for a question without a model: needs_retrieval (false for
-        greetings, arithmetic and what has no word to search for), queries (the question, its
-        parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
-        RG413.
-        """
-        return await self._value(_RAG_QUERY_PLAN, question)
-
-    async def record_answer(
-        self,
-        output: Any,
-        evidence: Any,
-        trace_id: UUID | str | None = None,
-        require_citations: bool = False,
-        require_admissible: bool = False,
-        min_coverage: float = 0.0,
-        min_quote: int = 8,
-        offsets: str = "codepoint",
-        task: str | None = None,
-        model: str | None = None,
-        attempt: int = 1,
-        client: str | None = None,
-    ) -> list[RecordAnswerRow]:
-        """Checks the citations of an output as ragdb.check_citations, whose rows it returns
-        after the id of the answer, and records the answer and what each citation came to,
-        without any text; task, model and client (up to 200 characters each) are names,
-        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
-        RG413, and 25006 where nothing can be written.
-        """
-        return await self._rows(
-            _RECORD_ANSWER,
-            RecordAnswerRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-            task,
-            model,
-            attempt,
-            client,
-        )
-
-    async def record_failure(
-        self,
-        corpus: str,
-        query: str,
-        error_code: str,
-        elapsed_ms: float,
-        k: int | None = None,
-        mode: str | None = None,
-        min_score: float | None = None,
-        filter: Any = None,
-        chunk_ids: Sequence[str] | None = None,
-        statistics: str | None = None,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-        slice_id: str | None = None,
-        anchor: str | None = None,
-        policy: Any = None,
-    ) -> UUID:
-        """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
-        milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
-        slice), and returns its id; the caller's client calls it after the rollback. Raises
-        RG400, RG404, RG413.
-        """
-        value: UUID = await self._value(
-            _RECORD_FAILURE,
-            corpus,
-            query,
-            error_code,
-            elapsed_ms,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            slice_id,
-            anchor,
-            policy,
-        )
-        return value
-
-    async def record_gate(
-        self,
-        query: str,
-        pack: Any,
-        min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
-        trace_id: UUID | str | None = None,
-        client: str | None = None,
-    ) -> Any:
-        """Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records
-        what it was decided by and the verdict, and returns it with gate_id; trace_id is that
-        of the pack unless given, client (up to 200 characters) names the program. Raises what
-        ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be
-        written.
-        """
-        return await self._value(
-            _RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
-        )
-
-    async def record_reading(
-        self, corpus: str, source_name: str, documents: int, failed: int = 0
-    ) -> None:
-        """Records that a source of a contract was read now: so many documents, also those that
-        had not changed, and so many failures; one of which nothing could be read stays as old
-        as it was. Raises RG400, RG401, RG404.
-        """
-        await self._run(_RECORD_READING, corpus, source_name, documents, failed)
-
-    async def record_rerank(
-        self,
-        trace_id: UUID | str,
-        model: str,
-        chunk_ids: Sequence[str],
-        scores: Sequence[float],
-        k: int | None = None,
-    ) -> list[RetrievalReranks]:
-        """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
-        their finite scores, in any order), and returns the hits by score, equal ones in the
-        order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
-        Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
-        written.
-        """
-        return await self._rows(
-            _RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
-        )
-
-    async def reembed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        """Starts, or takes up again, a second space of a corpus under another embedder, beside
-        the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
-        RG416.
-        """
-        value: int = await self._value(_REEMBED_CORPUS, corpus, embedder, m, ef_construction)
-        return value
-
-    async def refresh_rollups(self, recount: bool = False) -> int:
-        """Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the
-        number of hours counted, each of one corpus: those with new traces, or with recount
-        all whose traces are kept. ragdb.maintain does it too. Raises RG400.
-        """
-        value: int = await self._value(_REFRESH_ROLLUPS, recount)
-        return value
-
-    async def register_policy(self, policy: Any) -> RegisterPolicyRow:
-        """Registers a slice policy (fields left out have their defaults, weights count to six
-        decimals) and returns its reference; registering it again changes nothing. Raises
-        RG409, RG430.
-        """
-        return await self._row(_REGISTER_POLICY, RegisterPolicyRow, policy)
-
-    async def registry_fingerprint(self) -> str:
-        """Returns xxHash64 over the ordered JSON list of policy references: equal registries
-        have equal fingerprints.
-        """
-        value: str = await self._value(_REGISTRY_FINGERPRINT)
-        return value
-
-    async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
-        """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
-        returns how many inputs that is. Raises RG400.
-        """
-        value: int = await self._value(_RENEW_EMBEDDINGS, worker, lease)
-        return value
-
-    async def repair_corpus(self, corpus: str) -> None:
-        """Rebuilds a corpus's counters and lexical index from its documents and chunks. Raises
-        RG400, RG401, RG404.
-        """
-        await self._run(_REPAIR_CORPUS, corpus)
-
-    async def replay(self, trace_id: UUID | str) -> ReplayRow:
-        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
-        scores), same_order, same_set or drifted, with the cause (trace_tampered,
-        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
-        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
-        query_embedding_not_kept). Raises RG400, RG404, RG407.
-        """
-        return await self._row(_REPLAY, ReplayRow, trace_id)
-
-    async def request_query_embedding(self, corpus: str, query: str) -> bool:
-        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
-        it is there already. Raises RG400, RG401, RG404, RG415.
-        """
-        value: bool = await self._value(_REQUEST_QUERY_EMBEDDING, corpus, query)
-        return value
-
-    async def requeue_embeddings(self, corpus: str | None = None) -> int:
-        """Has workers look again at every chunk without an embedding, of one corpus or all that
-        the caller may write, and returns the number of spaces. Raises RG401, RG404.
-        """
-        value: int = await self._value(_REQUEUE_EMBEDDINGS, corpus)
-        return value
-
-    async def rerank_depth(self, k: int) -> int:
-        """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
-        most 1000.
-        """
-        value: int = await self._value(_RERANK_DEPTH, k)
-        return value
-
-    async def resolve_anchor(
-        self,
-        corpus: str,
-        chunk_id: str | None = None,
-        session: str | None = None,
-        query: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        project: str | None = None,
-    ) -> list[ResolveAnchorRow]:
-        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
-        turn of the session, the best hit of the query (semantic), the most recent turn
-        (temporal); no row when none does. Raises RG400, RG404, RG418.
-        """
-        return await self._rows(
-            _RESOLVE_ANCHOR,
-            ResolveAnchorRow,
-            corpus,
-            chunk_id,
-            session,
-            query,
-            query_embedding,
-            project,
-        )
-
-    async def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
-        """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
-        value: str | None = await self._value(_RESOLVE_EXPLICIT, corpus, chunk_id)
-        return value
-
-    async def resolve_from_query(
-        self,
-        corpus: str,
-        query: str,
-        mode: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-    ) -> str | None:
-        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
-        what ragdb.search raises.
-        """
-        value: str | None = await self._value(
-            _RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
-        )
-        return value
-
-    async def resolve_from_session(self, corpus: str, session: str) -> str | None:
-        """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
-        value: str | None = await self._value(_RESOLVE_FROM_SESSION, corpus, session)
-        return value
-
-    async def resolve_temporal(
-        self, corpus: str, count: int = 1, project: str | None = None
-    ) -> list[ResolveTemporalRow]:
-        """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
-        project when one is given. Raises RG400, RG404.
-        """
-        return await self._rows(_RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
-
-    async def retrieve(
-        self,
-        corpus: str,
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        chunk_ids: Sequence[str] | None = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-    ) -> list[TracedHit]:
-        """Returns the hits of ragdb.search with the same arguments, best first, each with the id
-        of the one trace that is recorded in the same transaction; client (up to 200
-        characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
-        Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
-        """
-        return await self._rows(
-            _RETRIEVE,
-            TracedHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
-
-    async def retrieve_global(
-        self,
-        corpus: str,
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        """Returns the hits of ragdb.search with the same arguments and what is known of them as
-        turns, and records the one trace, which is never admissible. Raises what ragdb.search
-        raises, RG413, and 25006 where nothing can be written.
-        """
-        return await self._rows(
-            _RETRIEVE_GLOBAL,
-            TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
-
-    async def retrieve_slice(
-        self,
-        corpus: str,
-        query: str,
-        slice_id: str | None = None,
-        anchor: str | None = None,
-        policy: Any = None,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        """Returns the hits of ragdb.search_slice with the same arguments and records the one
-        trace that proves them: slice, policy, snapshot and a fresh token, over evidence
-        recomputed from the rows; not admissible where members had no embedding for a search
-        by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
-        slice's evidence has changed.
-        """
-        return await self._rows(
-            _RETRIEVE_SLICE,
-            TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
-
-    async def retrieve_tool(
-        self,
-        tool: str,
-        arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-        rerank_scores: Any = None,
-    ) -> Any:
-        """Calls a tool of a contract as ragdb.search_tool does and records the trace, with the
-        reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are
-        those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
-        """
-        return await self._value(
-            _RETRIEVE_TOOL,
-            tool,
-            arguments,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank_scores,
-        )
-
-    async def retrieve_with(
-        self,
-        retriever: str,
-        query: str,
-        k: int | None = None,
-        min_score: float | None = None,
-        filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        rag: str | None = None,
-        client: str | None = None,
-        otel_trace_id: str | None = None,
-        otel_span_id: str | None = None,
-        rerank: str | None = None,
-    ) -> list[TracedHit]:
-        """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
-        minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
-        trace with both names. A retriever that declares a reranker has to be asked for its
-        ranking before reranking (rerank: none), which a client reranks. Raises what
-        ragdb.retrieve raises, RG415, RG417, RG441.
-        """
-        return await self._rows(
-            _RETRIEVE_WITH,
-            TracedHit,
-            retriever,
-            query,
-            k,
-            min_score,
-            filter,
-            query_embedding,
-            rag,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank,
-        )
-
-    async def retry_failed(self, corpus: str | None = None) -> int:
-        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
-        that the caller may write, and returns how many. Raises RG401, RG404.
-        """
-        value: int = await self._value(_RETRY_FAILED, corpus)
-        return value
-
-    async def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to
-        every reader and writer again. Raises RG400, RG401, RG404.
-        """
-        await self._run(_REVOKE_CORPUS, corpus, role)
-
-    async def revoke_http_token(self, name: str) -> None:
-        """Revokes a bearer token: the next request with it is refused. Raises RG454."""
-        await self._run(_REVOKE_HTTP_TOKEN, name)
-
-    async def revoke_signing_key(self, key_id: str) -> None:
-        """Revokes a key: every token it signed fails from now on. Raises RG432."""
-        await self._run(_REVOKE_SIGNING_KEY, key_id)
-
-    async def rollback_corpus(self, corpus: str) -> str:
-        """Makes the space that was current before current again, and returns its embedder;
-        chunks that came since are queued for it. Raises RG401, RG404, RG409.
-        """
-        value: str = await self._value(_ROLLBACK_CORPUS, corpus)
-        return value
-
-    async def run_eval(
-        self,
-        rag: str,
-        eval: str | None = None,
-        tags: Sequence[str] | None = None,
-        label: str | None = None,
-        rerank_scores: Any = None,
-    ) -> EvalRuns:
-        """Runs the cases of an eval (the only one of the rag unless named; those with one of the
-        tags, all when null) and the answer contracts of its rag through the rag's retriever,
-        each retrieval recorded, and returns the run with its verdict. A case whose retriever
-        raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a
-        reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
-        {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
-        """
-        return await self._row(_RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
-
-    @overload
-    async def search(
-        self,
-        corpora: Sequence[str],
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        chunk_ids: Sequence[str] | None = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-    ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
-        """
-
-    @overload
-    async def search(
-        self,
-        corpus: str,
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        chunk_ids: Sequence[str] | None = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-    ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
-        when left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
-        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
-        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
-        RG415, RG418.
-        """
-
-    async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
-        """
-        call, values = choose((_SEARCH_1, _SEARCH_2), args, kwargs)
-        return await self._rows(call, Hit, *values)
-
-    async def search_dual(
-        self,
-        corpus: str,
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-    ) -> list[SearchDualRow]:
-        """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
-        promoted from them (atoms and proposals, by their words), and returns the k best with
-        their plane and what they rest on. Raises what ragdb.search raises.
-        """
-        return await self._rows(
-            _SEARCH_DUAL,
-            SearchDualRow,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            fusion,
-            lexical_weight,
-        )
-
-    async def search_global(
-        self,
-        corpus: str,
-        query: str,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        chunk_ids: Sequence[str] | None = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-    ) -> list[TurnHit]:
-        """Returns the hits of ragdb.search with the same arguments and what is known of them as
-        turns; never admissible. filter also takes role, phase, session and min_salience.
-        Raises what ragdb.search raises.
-        """
-        return await self._rows(
-            _SEARCH_GLOBAL,
-            TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-        )
-
-    async def search_slice(
-        self,
-        corpus: str,
-        query: str,
-        slice_id: str | None = None,
-        anchor: str | None = None,
-        policy: Any = None,
-        k: int = 10,
-        mode: str | None = None,
-        min_score: float = 0.0,
-        filter: Any = None,
-        statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
-        fusion: str = "convex",
-        lexical_weight: float = 0.5,
-        min_lexical: float = 0.0,
-        min_semantic: float = 0.0,
-    ) -> list[TurnHit]:
-        """Returns the k best members of a slice (by the id of a stored one, or by anchor and
-        policy) for a query, with the other arguments of ragdb.search, exactly and without
-        recording; filter also takes role, phase, session and min_salience. Raises what
-        ragdb.search raises, RG430, RG431, RG434, RG435.
-        """
-        return await self._rows(
-            _SEARCH_SLICE,
-            TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-        )
-
-    async def search_tool(
-        self,
-        tool: str,
-        arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        rerank_scores: Any = None,
-    ) -> Any:
-        """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
-        "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
-        gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Where its retriever declares a reranker,
-        rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id":
-        score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
-        where required citations or evidence are missing.
-        """
-        return await self._value(_SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
-
-    async def search_with(
-        self,
-        retriever: str,
-        query: str,
-        k: int | None = None,
-        min_score: float | None = None,
-        filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
-        rag: str | None = None,
-        rerank: str | None = None,
-    ) -> list[Hit]:
-        """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
-        raises, RG415, RG417, RG441.
-        """
-        return await self._rows(
-            _SEARCH_WITH, Hit, retriever, query, k, min_score, filter, query_embedding, rag, rerank
-        )
-
-    async def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
-    ) -> list[Hit]:
-        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
-        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
-        """
-        return await self._rows(_SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
-
-    async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
-        """Returns the members of a stored slice in the order in which they were chosen, and
-        whether each still says what it said. Raises RG400, RG404, RG435.
-        """
-        return await self._rows(_SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
-
-    async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
-        """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
-        those of its evals, else recorded ones (their text must have been kept), else headings
-        and titles. Raises RG400, RG401, RG404.
-        """
-        return await self._rows(_SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
-
-    async def tool_candidates(
-        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
-    ) -> list[ToolCandidatesRow]:
-        """Returns what a reranker has to score for a call of a tool: its name, the query, and
-        the chunks found (four times topK, at most 1000) with the passages to give it; nothing
-        when the retriever declares none. Raises what ragdb.search_tool raises.
-        """
-        return await self._rows(
-            _TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
-        )
-
-    async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
-        """Returns the hits of one trace, best first, without the text of the chunks. Raises
-        RG400, RG407.
-        """
-        return await self._rows(_TRACE_HITS, RetrievalHits, trace_id)
-
-    async def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
-        """Returns what a reranker made of the hits of one trace, best first; none where it was
-        not reranked. Raises RG400, RG407.
-        """
-        return await self._rows(_TRACE_RERANKS, RetrievalReranks, trace_id)
-
-    async def turn_id(self, corpus: str, session: str, id: str) -> str:
-        """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
-        UUID of (corpus, session, id).
-        """
-        value: str = await self._value(_TURN_ID, corpus, session, id)
-        return value
-
-    async def validate_citations(
-        self, output: Any, evidence: Any, require_citations: bool = False
-    ) -> list[str]:
-        """Returns what is wrong with the citations of an output, of our form (source_id,
-        chunk_id), Anthropic's or Cohere's: unknown ids, a chunk under another source, and
-        missing citations where they are required; nothing for insufficient_evidence: true.
-        Raises RG400, RG460.
-        """
-        value: list[str] = await self._value(
-            _VALIDATE_CITATIONS, output, evidence, require_citations
-        )
-        return value
-
-    async def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
-        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
-        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
-        rule, error or warning, where, what and what to do. No row with severity error: it can
-        be applied. Raises RG400.
-        """
-        return await self._rows(_VALIDATE_CONTRACT, ValidateContractRow, contract)
-
-    async def validate_query_plan(self, plan: Any) -> list[str]:
-        """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
-        needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
-        where it is true, reason is a text; nothing for a sound one.
-        """
-        value: list[str] = await self._value(_VALIDATE_QUERY_PLAN, plan)
-        return value
-
-    async def verify_token(
-        self,
-        corpus: str,
-        token: str,
-        slice_id: str,
-        anchor_chunk_id: str,
-        policy_id: str,
-        params_hash: str,
-        graph_snapshot_hash: str,
-        schema_version: str,
-        chunk_ids: Sequence[str] | None = None,
-    ) -> VerifyTokenRow:
-        """Tells whether a token was signed here for exactly these fields, has not ended, and
-        whether the slice recomputed from the rows (the given members, the stored slice, or a
-        new build) is the one signed; reason says why not. Raises RG400, RG404.
-        """
-        return await self._row(
-            _VERIFY_TOKEN,
-            VerifyTokenRow,
-            corpus,
-            token,
-            slice_id,
-            anchor_chunk_id,
-            policy_id,
-            params_hash,
-            graph_snapshot_hash,
-            schema_version,
-            chunk_ids,
-        )
-
-    async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
-        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
-        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
-        """
-        return await self._rows(_VERIFY_TRACE, VerifyTraceRow, trace_id)
-
-    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
-        """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
-        RG404, RG407.
-        """
-        return await self._row(_WHY_NOT, WhyNotRow, trace_id, chunk_id)
-
-    async def xxh64(self, data: bytes) -> str:
-        """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
-        nothing.
-        """
-        value: str = await self._value(_XXH64, data)
+        value: str = self._value(calls.XXH64, data)
         return value

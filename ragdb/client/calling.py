@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Row = TypeVar("Row")
+Client = TypeVar("Client")
 
 
 class Reals:
@@ -103,6 +104,18 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
             return call, values
     forms = " or ".join(f"{call.name}({', '.join(call.types)})" for call in calls)
     raise TypeError(f"the arguments fit none of {forms}")
+
+
+def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
+    """Give the methods of a class the docstrings that those of another have under their names."""
+
+    def document(made: type[Client]) -> type[Client]:
+        for name, method in vars(made).items():
+            if callable(method) and not name.startswith("_"):
+                method.__doc__ = getattr(other, name).__doc__
+        return made
+
+    return document
 
 
 class Caller:
