@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import ragdb
 from ragdb.server import roles, scripts
+from ragdb.version import __version__
 
 HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.
@@ -65,4 +65,4 @@ def script() -> str:
 
 def path() -> Path:
     """Where the script of this version lies in the source tree."""
-    return Path(__file__).with_name(f"ragdb--{ragdb.__version__}.sql")
+    return Path(__file__).with_name(f"ragdb--{__version__}.sql")

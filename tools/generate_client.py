@@ -282,7 +282,13 @@ import psycopg
 
 class RagdbError(psycopg.DatabaseError, code="RG000"):
     """Base of every error that ragdb raises."""
+
+    exit_code = 2
+    """How the command line ends: 2, what was asked is wrong; 3, the database or a right is."""
 '''
+
+# what another command line would not mend
+OF_THE_DATABASE = ("NotAuthorized", "EmbedderMismatch", "RerankerMismatch")
 
 
 def errors(connection: psycopg.Connection[Any]) -> str:
@@ -290,6 +296,8 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
     def one(code: ErrorCode) -> str:
         text = docstring(code.meaning[:1].upper() + code.meaning[1:] + ".", 4)
+        if code.name in OF_THE_DATABASE:
+            text += "\n\nexit_code = 3"
         return f'\n\nclass {code.name}(RagdbError, code="{code.sqlstate}"):\n' + textwrap.indent(
             text, "    "
         )

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from ragdb.cli.session import (
     FORMATS,
     INTERRUPTED,
     OK,
-    USAGE,
     Dsn,
     Failure,
     Format,
@@ -26,6 +25,9 @@ from ragdb.cli.session import (
     Verbose,
     Yes,
 )
+
+if TYPE_CHECKING:
+    import psycopg
 
 SHARED: dict[str, Any] = {
     "dsn": (Dsn, None),
@@ -119,23 +121,7 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
-    from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
-    from ragdb.ingest.options import IngestError
-    from ragdb.portable.format import ExportError
-    from ragdb.server.code import InUse
-    from ragdb.server.postgres import EmbeddedError
-    from ragdb.server.prepare import NotReady
-
-    if isinstance(error, IngestError | ExportError):
-        return Failure(str(error), hint=error.hint)
-    if isinstance(error, RagdbError):
-        elsewhere = (NotAuthorized, EmbedderMismatch, RerankerMismatch)
-        return Failure(
-            f"{error.diag.message_primary or error} ({error.sqlstate})",
-            code=DATABASE if isinstance(error, elsewhere) else USAGE,
-            detail=error.diag.message_detail,
-            hint=error.diag.message_hint,
-        )
+    exit_code: int | None = getattr(error, "exit_code", None)
     if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
         return Failure(
             str(error.diag.message_primary),
@@ -147,20 +133,12 @@ def explain(error: Exception) -> Failure | None:
         message = error.diag.message_primary or str(error).strip()
         return Failure(
             message + state,
-            code=DATABASE,
+            code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=error.diag.message_hint
-            or ("`ragdb doctor` looks for the cause" if not error.sqlstate else None)
-            or (
-                "a DBA grants the role ragdb_reader, ragdb_writer or ragdb_admin"
-                if isinstance(error, psycopg.errors.InsufficientPrivilege)
-                else None
-            ),
+            hint=error.diag.message_hint or _hint(error),
         )
-    if isinstance(error, NotReady | InUse):
-        return Failure(str(error), code=DATABASE)
-    if isinstance(error, EmbeddedError):
-        return Failure(str(error), code=DATABASE, hint="`ragdb doctor` looks for the cause")
+    if exit_code is not None:
+        return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
     if isinstance(error, OSError) and error.strerror:
         return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     if isinstance(error, UnicodeEncodeError):
@@ -170,6 +148,17 @@ def explain(error: Exception) -> Failure | None:
             f"the output's encoding, {error.encoding}, has not every letter of what is printed",
             hint="set PYTHONIOENCODING=utf-8, or a locale of UTF-8",
         )
+    return None
+
+
+def _hint(error: psycopg.Error) -> str | None:
+    """What to do about an error of PostgreSQL that has no hint of its own."""
+    import psycopg
+
+    if not error.sqlstate:
+        return "`ragdb doctor` looks for the cause"
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return "a DBA grants the role ragdb_reader, ragdb_writer or ragdb_admin"
     return None
 
 

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 BAR = 12
-
-
 SHOWN = 500  # characters of a chunk
-
 
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
 START, STOP = "\x01", "\x02"

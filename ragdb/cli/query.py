@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
 
-
 Mode = Annotated[
     str | None,
     typer.Option(metavar="lexical|semantic|hybrid|reference", help="How to rank."),
 ]
-
 
 MinScore = Annotated[float, typer.Option(help="Least score, 0 to 1.")]
 

@@ -18,38 +18,23 @@ if TYPE_CHECKING:
 
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-
-
 FORMATS = ("table", "json", "ndjson", "csv")
-
 
 Dsn = Annotated[
     str | None,
     typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
 ]
 
-
 Format = Annotated[
     str | None,
     typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output."),
 ]
 
-
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
-
-
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No log on stderr.")]
-
-
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what is done, and where.")]
-
-
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.", hidden=True)]
-
-
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.", hidden=True)]
-
-
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
 
 

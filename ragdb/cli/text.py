@@ -12,7 +12,6 @@ ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 
-
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -22,10 +22,7 @@ Model = Annotated[
     str, typer.Option("--model", "-m", help="Embedder, as `ragdb embedder ls` has it.")
 ]
 
-
 Lease = Annotated[float, typer.Option(help="Seconds that a claim outlives a killed worker.")]
-
-
 Batch = Annotated[int, typer.Option(help="Inputs to a claim, 1 to 10000.")]
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 
-
 MEDIA = {
     "markdown": "text/markdown",
     "text": "text/plain",

@@ -18,20 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
-
-
 MAX_DEPTH = 16
-
-
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-
-
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,15})?")
-
-
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-
-
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 

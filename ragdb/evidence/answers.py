@@ -10,20 +10,10 @@ from ragdb.evidence.packs import EvidencePack
 from ragdb.evidence.tasks import Gate, Mode
 
 NO_RETRIEVER = "rag required but no retriever configured"
-
-
 NO_EVIDENCE = "rag required but no evidence found"
-
-
 NOT_ENOUGH = "insufficient evidence"
-
-
 NOT_ACCEPTED = "rag required but task contract does not accept evidence"
-
-
 Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
-
-
 Planner = Callable[[str], "dict[str, Any] | str"]
 
 

@@ -16,13 +16,11 @@ from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk
 PREVIEW = 128 * 1024
 """Bytes of a file that are looked at."""
 
-
 DENIED_FOLDERS = (
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "env", "dist", "build", "node_modules",
     ".tox", ".nox", ".eggs", "*.egg-info", ".pytest_cache", ".mypy_cache", ".ruff_cache",
     ".cache", ".idea", ".ssh", ".gnupg", ".aws", ".kube", "*secret*",
 )  # fmt: skip
-
 
 SECRET_FILES = (
     ".git", ".env", ".env.*", "*.env", "*secret*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",

@@ -12,8 +12,6 @@ from ragdb.models.chat import ModelError, ModelRefused
 
 ANSWERS = ("answer", "content", "message", "text")
 """Where an output has its text: ours, and those of Anthropic and Cohere."""
-
-
 MOST = 1_000_000
 """Characters of an output at most."""
 

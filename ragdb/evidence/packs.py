@@ -16,30 +16,20 @@ from typing import Any, Literal
 from ragdb.evidence.retrieval import RetrievedChunk
 
 Unit = Literal["token", "char"]
-
-
 TRUNCATED = "\n[truncated]"
-
 
 INVISIBLE = (
     "\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 )
 
-
 UNSAFE = re.compile(f"[\\\\\u0001-\u0020{INVISIBLE}]")
-
-
 LINE = "\n\v\f\u0085\u2028\u2029"
-
-
 BLANK = "\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff"
-
 
 IMITATION = re.compile(
     f"(^|[{LINE}])([ \t{BLANK}]*)(?=[#\uff03]{{2}}[^{LINE}]*(?:source|chunk)_id|\\[truncated\\])",
     re.I | re.A,
 )
-
 
 TRAILING = re.compile(
     "[ \t\v\f\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+(?=\n|\\Z)|\n+\\Z"

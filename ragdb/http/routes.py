@@ -25,7 +25,6 @@ WHAT = {
     503: "The database or a worker is missing (SERVICE_UNAVAILABLE, PARTITION).",
 }
 
-
 bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
 Token = Annotated[Any, Security(bearer)]
 

@@ -21,10 +21,8 @@ from ragdb.readers.document import ReadError
 
 _MAX_DEPTH = 256
 
-
 # beside hidden ones: what tools put into folders
 _IGNORED_FOLDERS = frozenset({"CVS", "_darcs", "__pycache__", "node_modules"})
-
 
 _SECRETS = (
     *(".env", ".env.*", "*.env", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd"),

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import PurePosixPath
 
 _MAX_GLOB = 1024
-
-
 _MAX_STARS = 16
 
 

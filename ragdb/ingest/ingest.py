@@ -35,17 +35,9 @@ if TYPE_CHECKING:
 
 
 MAX_FAILURES = 1000
-
-
 BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
-
-
 BATCH_DOCUMENTS = 1000
-
-
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
-
-
 DRIFT = 0.1
 
 
@@ -68,10 +60,7 @@ REFUSED = (
     RagdbError,
 )
 
-
 OF_THE_RUN = (NotAuthorized, CorpusNotFound)
-
-
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 

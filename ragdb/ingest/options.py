@@ -17,7 +17,6 @@ CHUNKING: dict[str, Any] = {
     "unit": "token",
 }
 
-
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
     *("media_type", "source_name", "known"),
@@ -27,6 +26,8 @@ READING = (
 
 class IngestError(ValueError):
     """Something given to `ingest` cannot be used; nothing was read."""
+
+    exit_code = 2
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

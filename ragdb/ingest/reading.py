@@ -19,11 +19,7 @@ from ragdb.readers import conversation
 from ragdb.readers import read as readers
 
 MAX_BYTES = readers.MAX_BYTES
-
-
 SLAB_BYTES = 2**18  # of records; one task of a worker
-
-
 INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
 
 

@@ -66,10 +66,7 @@ _K = {
     "description": f"Chunks to return; {RESULTS} unless given.",
 }
 
-
 _TRACE = _string("Id of a recorded retrieval.", format="uuid")
-
-
 _LIST: Json = {"type": "array", "items": {"type": "object"}}
 
 

@@ -18,32 +18,21 @@ from pathlib import Path
 from typing import Any
 
 FAMILY, VERSION = "ragdb-corpus/", 1
-
-
 EMBEDDER = ("name", "m", "ef_construction")
-
-
 DOCUMENTS = b'{"documents": ['
-
-
 ORIGINAL = 256 << 20  # bytes that an original may have
-
-
 LINE = ORIGINAL // 3 * 4 + (1 << 20)  # one in base64, and what is around it
-
 
 # deflate can unpack to a thousand times as much; of text and vectors it makes some five times
 RATIO, SLACK = 300, 64 << 20
-
-
 Json = dict[str, Any]
-
-
 Progress = Callable[[int, int], None]
 
 
 class ExportError(Exception):
     """An export that cannot be made, or a file that is none; `hint` says what to do."""
+
+    exit_code = 2
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import psycopg
 from psycopg import sql
 
-from ragdb.server.scripts import Connection, chapters, stamp
+from ragdb.server.scripts import chapters, stamp
+
+if TYPE_CHECKING:
+    from ragdb.server.scripts import Connection
 
 
 class InUse(Exception):
     """Objects of the user, named in `objects`, depend on what an upgrade drops."""
+
+    exit_code = 3
 
     def __init__(self, objects: list[str]) -> None:
         super().__init__(

@@ -14,11 +14,13 @@ import psycopg
 from ragdb.server.code import drop_code, load_code
 from ragdb.server.prepare import NotReady, prepare
 from ragdb.server.roles import become_owner
-from ragdb.server.scripts import Connection, is_current, unknown_revision
+from ragdb.server.scripts import is_current, unknown_revision
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from alembic.runtime.environment import EnvironmentContext
+
+    from ragdb.server.scripts import Connection
 
 
 def migrate(dsn: str, *, force: bool = False) -> bool:

@@ -19,10 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
-
-
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
-
 
 LOCALE = {  # never the caller's
     16: ("--locale=C",),
@@ -32,6 +29,9 @@ LOCALE = {  # never the caller's
 
 class EmbeddedError(Exception):
     """The embedded server cannot be started."""
+
+    exit_code = 3
+    hint = "`ragdb doctor` looks for the cause"
 
 
 def home() -> Path:

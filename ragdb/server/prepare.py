@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragdb.server.roles import OWNER, SCHEMAS, facts_of, missing_roles
-from ragdb.server.scripts import Connection
+
+if TYPE_CHECKING:
+    from ragdb.server.scripts import Connection
 
 MIN_SERVER = 16
-
-
 MIN_VECTOR = (0, 8)
 
 
@@ -18,6 +18,8 @@ class NotReady(Exception):
 
     `statements` is what a DBA runs.
     """
+
+    exit_code = 3
 
     def __init__(self, reason: str, statements: list[str]) -> None:
         super().__init__("\n".join([reason, *statements]))

@@ -1,15 +1,16 @@
-"""The roles of ragdb, and what makes them."""
+"""The roles of ragdb, and what makes them.
+
+The build of the wheel imports this, where there is no psycopg.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-
-from ragdb.server.scripts import Connection
+if TYPE_CHECKING:
+    from ragdb.server.scripts import Connection
 
 OWNER = "ragdb_owner"
-
 
 # each with the role whose rights it has too
 ROLES = {
@@ -20,10 +21,8 @@ ROLES = {
     "bi_reader": None,
 }
 
-
 # A BI tool logs in as it, with a password that the DBA gives it.
 LOGIN = "bi_reader"
-
 
 LOGIN_SETTINGS = {
     "default_transaction_read_only": "on",
@@ -31,7 +30,6 @@ LOGIN_SETTINGS = {
     "idle_in_transaction_session_timeout": "'60s'",
     "search_path": "bi, pg_catalog",
 }
-
 
 SCHEMAS = ("ragdb", "bi")
 
@@ -96,7 +94,9 @@ def role_statements(role: str) -> list[str]:
 
 def facts_of(connection: Connection) -> dict[str, Any]:
     """What the connecting role has and may do here."""
-    with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
+    from psycopg.rows import dict_row
+
+    with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             """
             select quote_ident(current_user) as me, current_database() as database,

@@ -1,17 +1,21 @@
-"""What there is to load: the revisions of migrations/, the files of sql/, and their stamp."""
+"""What there is to load: the revisions of migrations/, the files of sql/, and their stamp.
+
+The build of the wheel imports this, where there is no psycopg.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-import psycopg
+from typing import TYPE_CHECKING, Any
 
 from ragdb.version import __version__
 
-Connection = psycopg.Connection[Any]
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
 
 
 @cache

@@ -43,7 +43,6 @@ class Ways:
         else:
             folder = postgres.programs(server.version).parent / "share/postgresql/extension"
         shutil.copy(ROOT / "extension/ragdb.control", folder)
-        # made here, for these tests: that the checked-in one is the same is a test of its own
         (folder / extension.path().name).write_text(extension.script())
         for file in ("ragdb.control", extension.path().name):
             (folder / file).chmod(0o644)
