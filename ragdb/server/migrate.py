@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
 
 
+# by the functions that Alembic runs a verb by
+NOT_DONE = {
+    "downgrade": "migrations of ragdb go up only; a backup is the way back",
+    "retrieve_migrations": "alembic has nothing to compare with: tables are declared in SQL alone;"
+    " `ragdb init` brings a database to this version",
+}
+
+
 def migrate(dsn: str, *, force: bool = False) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
@@ -45,12 +53,19 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
 
 
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:
-    """Run what Alembic was asked to do; for `upgrade` this is the whole migration."""
+    """Run what Alembic was asked to do; for `upgrade` this is the whole migration.
+
+    Raises CommandError, which Alembic shows as one sentence, for what is not done here.
+    """
+    from alembic.util import CommandError
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
+    refused = NOT_DONE.get(environment.context_opts["fn"].__name__)
     if environment.is_offline_mode():
-        raise NotReady("a script for the server is extension/ragdb--X.sql; --sql makes none", [])
+        refused = "--sql makes no script; `create extension ragdb` runs one on the server"
+    if refused:
+        raise CommandError(refused)
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
     )

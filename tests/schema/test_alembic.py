@@ -22,7 +22,7 @@ from tests.schema.facts import facts
         (["upgrade", "head", "--sql"], "--sql makes no script"),
         (["downgrade", "head:base", "--sql"], "--sql makes no script"),
     ],
-    ids=" ".join,
+    ids=["down one", "down all", "check", "up as script", "down as script"],
 )
 def test_alembic_says_in_one_sentence_what_it_does_not_do(
     clone: str, asked: list[str], said: str
