@@ -52,7 +52,7 @@ from decimal import Decimal
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client.calling import AsyncCaller, Call, Caller, choose, documented_by
+from ragdb.client.calling import AsyncCaller, Call, Caller, Reals, choose, documented_by
 """
 FOLDER = "ragdb/client/_generated"
 
@@ -68,6 +68,8 @@ def argument_type(argument: Argument) -> str:
     kind = python_type(argument.type)
     if kind.startswith("list["):
         kind = kind.replace("list[", "Sequence[")
+    if argument.type in ("real[]", "double precision[]"):
+        kind = f"Reals | {kind}"
     if kind in ("UUID", "timedelta"):
         kind = f"{kind} | str"
     optional = argument.default is not None and python_default(argument) == "None"
@@ -252,7 +254,9 @@ def result(function: Function) -> str:
         return "None"
     if function.columns:
         name = row_name(function)
-        return f"list[{name}]" if function.returns_set else name
+        if function.returns_set:
+            return f"list[{name}]"
+        return f"{name} | None" if "; no row when" in function.comment else name
     kind = python_type(function.returns)
     if function.returns_set:
         return f"list[{kind}]"
@@ -264,6 +268,8 @@ def how(function: Function) -> tuple[str, str]:
     """The method of `Caller` that runs it, and the row class to pass."""
     if result(function) == "None":
         return "_run", ""
+    if function.columns and result(function).endswith("| None"):
+        return "_row_if_any", f", {row_name(function)}"
     if function.columns:
         return "_rows" if function.returns_set else "_row", f", {row_name(function)}"
     return "_values" if function.returns_set else "_value", ""

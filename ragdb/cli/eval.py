@@ -219,9 +219,7 @@ def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | N
         model = model or embedders.current(db.connection, row.corpus)
         if model is not None:
             vector = embedders.query(model, row.query)
-            db.connection.execute(
-                "select ragdb.put_query_embedding(%s, %s, %s)", (row.corpus, row.query, vector)
-            )
+            db.put_query_embedding(row.corpus, row.query, vector)
 
 
 def _qrels(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -132,6 +132,9 @@ class Caller:
         (found,) = self._rows(call, row, *values)
         return found
 
+    def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
+        return next(iter(self._rows(call, row, *values)), None)
+
     def _values(self, call: Call, *values: Any) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
             return [row[0] for row in cursor.execute(call.sql, call.parameters(values))]
@@ -158,6 +161,9 @@ class AsyncCaller:
     async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
         (found,) = await self._rows(call, row, *values)
         return found
+
+    async def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
+        return next(iter(await self._rows(call, row, *values)), None)
 
     async def _values(self, call: Call, *values: Any) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:

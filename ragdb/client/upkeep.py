@@ -8,6 +8,8 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from ragdb.client._generated.functions import Functions
+
 
 def maintain(connection: psycopg.Connection[Any]) -> None:
     """Make the partitions of traces of this month and the next three, where that is possible.
@@ -24,4 +26,4 @@ def maintain(connection: psycopg.Connection[Any]) -> None:
         psycopg.errors.LockNotAvailable,
     )
     with contextlib.suppress(*refused), connection.transaction():
-        connection.execute("select ragdb.maintain()").fetchall()
+        Functions(connection).maintain()

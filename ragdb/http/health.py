@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
+from ragdb.client.client import AsyncClient
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.server import Server
@@ -30,7 +31,7 @@ def register(app: FastAPI, server: Server) -> None:
         """Say whether the database answers."""
         try:
             async with asyncio.timeout(2), server.pool.connection() as connection:
-                await connection.execute("select ragdb.last_trace_id()")
+                await AsyncClient(connection).last_trace_id()
         except (psycopg.Error, TimeoutError):
             return Answer({"status": "unavailable", "version": __version__}, 503)
         return Answer({"status": "ok", "version": __version__})

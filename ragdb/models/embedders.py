@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.rows import class_row
 
+from ragdb.client._generated.functions import Functions
+from ragdb.client._generated.rows import Embedders
 from ragdb.client.calling import Reals as Reals
 from ragdb.errors import EmbedderNotFound, InvalidEmbedding
 from ragdb.models.encoders import Encoder, HashEncoder, check
@@ -17,32 +17,13 @@ from ragdb.models.endpoints import EndpointEncoder
 from ragdb.models.local import PACKAGED, LocalEncoder
 
 # the weights that sentence-transformers/all-MiniLM-L6-v2 was published with
-MINILM = {
+MINILM: dict[str, Any] = {
     "name": "all-MiniLM-L6-v2",
     "model": "sentence-transformers/all-MiniLM-L6-v2",
     "dims": 384,
     "max_tokens": 256,
     "weights_sha256": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Embedder:
-    """A row of `ragdb.list_embedders()`: what a model promises, and who runs it."""
-
-    embedder_id: int
-    name: str
-    model: str
-    revision: str | None
-    dims: int
-    metric: str
-    max_tokens: int
-    query_prefix: str
-    passage_prefix: str
-    weights_sha256: str | None
-    provider: str | None
-    provider_model: str | None
-    created_at: Any
 
 
 @functools.lru_cache(4)
@@ -63,7 +44,7 @@ def _load(
     return LocalEncoder(source, dims, max_tokens, weights, revision)
 
 
-def load(embedder: Embedder) -> Encoder:
+def load(embedder: Embedders) -> Encoder:
     """The encoder of an embedder, kept for the process.
 
     Raises EmbedderNotFound, EmbedderMismatch.
@@ -83,41 +64,33 @@ def load(embedder: Embedder) -> Encoder:
     )
 
 
-def embedders(connection: psycopg.Connection[Any]) -> dict[str, Embedder]:
+def embedders(connection: psycopg.Connection[Any]) -> dict[str, Embedders]:
     """All embedders by name."""
-    with connection.cursor(row_factory=class_row(Embedder)) as cursor:
-        rows = cursor.execute("select * from ragdb.list_embedders()").fetchall()
-    return {row.name: row for row in rows}
+    return {row.name: row for row in Functions(connection).list_embedders()}
 
 
 def ensure_default(connection: psycopg.Connection[Any]) -> str:
     """Create and bind all-MiniLM-L6-v2, from the packaged weights, and return its name."""
     name = str(MINILM["name"])
     if name not in embedders(connection):
-        connection.execute(
-            "select ragdb.create_embedder(name => %(name)s, model => %(model)s, dims => %(dims)s,"
-            " max_tokens => %(max_tokens)s, weights_sha256 => %(weights_sha256)s)",
-            MINILM,
-        )
-        connection.execute(
-            "select ragdb.bind_embedder(%s, 'sentence-transformers', %s)", (name, PACKAGED)
-        )
+        db = Functions(connection)
+        db.create_embedder(**MINILM)
+        db.bind_embedder(name, "sentence-transformers", PACKAGED)
     return name
 
 
-def current(connection: psycopg.Connection[Any], corpus: str) -> Embedder | None:
+def current(connection: psycopg.Connection[Any], corpus: str) -> Embedders | None:
     """The embedder that a corpus is searched by; None when it has no embeddings."""
-    with connection.cursor(row_factory=class_row(Embedder)) as cursor:
-        return cursor.execute("select * from ragdb.corpus_embedder(%s)", (corpus,)).fetchone()
+    return Functions(connection).corpus_embedder(corpus)
 
 
-def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedder | None:
+def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedders | None:
     """The one embedder that all of some corpora are searched by; None when there is none."""
     found = [current(connection, corpus) for corpus in corpora]
     return found[0] if found and all(embedder == found[0] for embedder in found) else None
 
 
-def query(embedder: Embedder, text: str) -> Reals:
+def query(embedder: Embedders, text: str) -> Reals:
     """The embedding of a query. Raises ProviderDown, InputRefused, InvalidEmbedding."""
     vectors = load(embedder).encode([embedder.query_prefix + text])
     if wrong := check(vectors)[0]:
@@ -125,7 +98,7 @@ def query(embedder: Embedder, text: str) -> Reals:
     return Reals(vectors)
 
 
-def numbers(embedder: Embedder, text: str) -> list[float]:
+def numbers(embedder: Embedders, text: str) -> list[float]:
     """The numbers of a query's embedding. Raises what `query` raises."""
     return [float(number) for number in query(embedder, text).vectors.ravel()]
 

@@ -10,11 +10,13 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg.types.json import Jsonb
 
+from ragdb.client._generated.functions import Functions
+from ragdb.client._generated.rows import Embedders, EmbeddingStatusRow
 from ragdb.client.calling import Reals
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
+INDEXED = 20_000  # chunks of a space from which on it has an index
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
@@ -76,7 +79,7 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.done = Done()
         self._stop = threading.Event()
-        self._embedders: dict[str, embedders.Embedder] = {}
+        self._embedders: dict[str, Embedders] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
         self._away: dict[str, tuple[int, float]] = {}
 
@@ -96,18 +99,19 @@ class Worker:
             for channel in CHANNELS:
                 connection.execute(f"listen {channel}")
             maintain(connection)
+            db = Functions(connection)
             heart.start()
             try:
                 while not self._stop.is_set():
-                    busy = self._answer(connection) + self._texts(connection)
-                    busy += self._read(connection) + self._step(connection)
+                    busy = self._answer(db) + self._texts(db)
+                    busy += self._read(db) + self._step(db)
                     self.done.seconds = time.monotonic() - started
                     if self.progress:
                         self.progress(self.done)
                     if busy:
                         continue
-                    self._index(connection)
-                    if until == "idle" or (until == "empty" and not self._left(connection)):
+                    self._index(db)
+                    if until == "idle" or (until == "empty" and not self._left(db)):
                         break
                     # a notification is a hint: the clock is the truth
                     for _ in connection.notifies(
@@ -125,38 +129,34 @@ class Worker:
     def _renew(self) -> None:
         with self._connect() as connection:
             while not self._stop.wait(self.lease / 4):
-                connection.execute(
-                    "select ragdb.renew_embeddings(%s, make_interval(secs => %s))",
-                    (self.name, self.lease),
-                )
+                Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
 
-    def _encoder(self, connection: psycopg.Connection[Any], name: str) -> encoders.Encoder:
+    def _encoder(self, db: Functions, name: str) -> encoders.Encoder:
         if name not in self._embedders or self._embedders[name].provider is None:
-            self._embedders = embedders.embedders(connection)
+            self._embedders = embedders.embedders(db.connection)
         return embedders.load(self._embedders[name])
 
-    def _step(self, connection: psycopg.Connection[Any]) -> int:
+    def _step(self, db: Functions) -> int:
         """Claim and embed one batch; the number of inputs claimed."""
         resting = [name for name, (_, end) in self._away.items() if time.monotonic() < end]
-        rows = connection.execute(
-            "select space_id, embedder, input_hash, attempt, input from ragdb.claim_embeddings("
-            "%s, %s, make_interval(secs => %s), %s, %s, %s)",
-            (self.name, self.batch, self.lease, self.corpus, self.embedder, resting),
-        ).fetchall()
+        lease = timedelta(seconds=self.lease)
+        rows = db.claim_embeddings(
+            self.name, self.batch, lease, self.corpus, self.embedder, resting
+        )
         if not rows:
             return 0
-        space, name = rows[0][:2]
-        jobs = [(hash_, attempt) for _, _, hash_, attempt, _ in rows]
-        texts = [row[4] for row in rows]
+        space, name = rows[0].space_id, rows[0].embedder
+        jobs = [(row.input_hash, row.attempt) for row in rows]
+        texts = [row.input for row in rows]
         try:
-            encoder = self._encoder(connection, name)
+            encoder = self._encoder(db, name)
             try:
                 vectors = encoder.encode(texts)
                 problems = encoders.check(vectors)
             except encoders.InputRefused:
                 vectors, problems = self._one_by_one(encoder, texts)
         except (encoders.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
-            self._fail(connection, space, jobs, str(error), retry_after=REST)
+            self._fail(db, space, jobs, str(error), retry_after=REST)
             failures, _ = self._away.get(name, (0, 0.0))
             failures = failures + 1 if isinstance(error, encoders.ProviderDown) else TRIES
             self._away[name] = failures, time.monotonic() + REST
@@ -165,21 +165,17 @@ class Worker:
         good = [n for n, problem in enumerate(problems) if problem is None]
         for n, problem in enumerate(problems):
             if problem is not None:
-                self._fail(connection, space, [jobs[n]], problem)
+                self._fail(db, space, [jobs[n]], problem)
         if good:
             try:
-                (stored,) = connection.execute(
-                    "select ragdb.complete_embeddings(%s, %s, %s, %s)",
-                    (
-                        space,
-                        [jobs[n][0] for n in good],
-                        [jobs[n][1] for n in good],
-                        Reals(vectors[good]),
-                    ),
-                ).fetchall()[0]
-                self.done.embedded += stored
+                self.done.embedded += db.complete_embeddings(
+                    space,
+                    [jobs[n][0] for n in good],
+                    [jobs[n][1] for n in good],
+                    Reals(vectors[good]),
+                )
             except InvalidEmbedding as error:
-                self._fail(connection, space, [jobs[n] for n in good], str(error))
+                self._fail(db, space, [jobs[n] for n in good], str(error))
         return len(rows)
 
     def _one_by_one(
@@ -199,86 +195,69 @@ class Worker:
 
     def _fail(
         self,
-        connection: psycopg.Connection[Any],
+        db: Functions,
         space: int,
         jobs: Sequence[tuple[bytes, int]],
         error: str,
         retry_after: float | None = None,
     ) -> None:
-        connection.execute(
-            "select ragdb.fail_embeddings(%s, %s, %s, %s, make_interval(secs => %s))",
-            (space, [job[0] for job in jobs], [job[1] for job in jobs], error, retry_after),
-        )
+        pause = None if retry_after is None else timedelta(seconds=retry_after)
+        hashes, attempts = [job[0] for job in jobs], [job[1] for job in jobs]
+        db.fail_embeddings(space, hashes, attempts, error, pause)
         self.done.blame(error, len(jobs))
 
-    def _answer(self, connection: psycopg.Connection[Any]) -> int:
+    def _answer(self, db: Functions) -> int:
         """Embed the queries that wait; their number."""
-        rows = connection.execute(
-            "select * from ragdb.claim_queries(%s, only_embedder => %s)", (self.name, self.embedder)
-        ).fetchall()
-        for corpus, name, hash_, attempt, query, text in rows:
+        rows = db.claim_queries(self.name, only_embedder=self.embedder)
+        for row in rows:
             try:
-                vectors = self._encoder(connection, name).encode([text])
-                connection.execute(
-                    "select ragdb.put_query_embedding(%s, %s, %s)",
-                    (corpus, query, Reals(vectors)),
-                )
+                vectors = self._encoder(db, row.embedder).encode([row.input])
+                db.put_query_embedding(row.corpus, row.query, Reals(vectors))
                 self.done.queries += 1
             except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
-                connection.execute(
-                    "select ragdb.fail_query(%s, %s, %s, %s, %s)",
-                    (corpus, name, hash_, attempt, str(error)),
-                )
+                db.fail_query(row.corpus, row.embedder, row.query_hash, row.attempt, str(error))
                 self.done.blame(str(error), 1)
         return len(rows)
 
-    def _texts(self, connection: psycopg.Connection[Any]) -> int:
+    def _texts(self, db: Functions) -> int:
         """Embed what `ragdb.embed_text` was asked for; the number of requests."""
         if self.corpus is not None:
             return 0
-        rows = connection.execute(
-            "select * from ragdb.claim_embed_jobs(%s, only_embedder => %s)",
-            (self.name, self.embedder),
-        ).fetchall()
-        for job, attempt, name, texts in rows:
+        rows = db.claim_embed_jobs(self.name, only_embedder=self.embedder)
+        for row in rows:
             try:
-                vectors = self._encoder(connection, name).encode(texts)
-                connection.execute(
-                    "select ragdb.complete_embed_job(%s, %s, %s)",
-                    (job, attempt, Reals(vectors)),
-                )
+                vectors = self._encoder(db, row.embedder).encode(row.texts or [])
+                db.complete_embed_job(row.job_id, row.attempt, Reals(vectors))
                 self.done.queries += 1
             except JobNotFound:
                 continue
             except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
                 final = isinstance(error, encoders.InputRefused | InvalidEmbedding)
-                self._give_up(
-                    connection,
-                    "select ragdb.fail_embed_job(%s, %s, %s, %s)",
-                    (job, attempt, str(error), final),
-                )
+                with contextlib.suppress(JobNotFound):
+                    db.fail_embed_job(row.job_id, row.attempt, str(error), final)
                 self.done.blame(str(error), 1)
         return len(rows)
 
-    def _read(self, connection: psycopg.Connection[Any]) -> int:
+    def _read(self, db: Functions) -> int:
         """Read a blob that waits to be ingested, and store its document; the number of blobs."""
         from ragdb.readers import read as readers
 
-        rows = connection.execute(
-            "select job_id, attempt, doc_cid, media_type, bytes, title, language, metadata,"
-            " max_tokens, overlap from ragdb.claim_ingest_jobs(%s, only_corpus => %s)",
-            (self.name, self.corpus),
-        ).fetchall()
-        for job, attempt, cid, media_type, data, title, language, metadata, size, overlap in rows:
+        rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus)
+        for row in rows:
             problem: tuple[str, str | None, str | None]
             try:
                 (document,) = readers.read(
-                    data, cid, media_type, title=title, language=language, metadata=metadata
+                    row.bytes,
+                    row.doc_cid,
+                    row.media_type,
+                    title=row.title,
+                    language=row.language,
+                    metadata=row.metadata,
                 )
-                given = to_payload(document, cid, max_tokens=size, overlap=overlap)
-                connection.execute(
-                    "select ragdb.complete_ingest_job(%s, %s, %s)", (job, attempt, Jsonb(given))
+                given = to_payload(
+                    document, row.doc_cid, max_tokens=row.max_tokens, overlap=row.overlap
                 )
+                db.complete_ingest_job(row.job_id, row.attempt, given)
                 self.done.read += 1
                 continue
             except JobNotFound:
@@ -290,33 +269,23 @@ class Worker:
                 problem = error.diag.message_primary or str(error), error.diag.message_hint, word
             except (OSError, ValueError, MemoryError) as error:
                 problem = f"{type(error).__name__}: {error}", None, None  # it may pass
-            self._give_up(
-                connection,
-                "select ragdb.fail_ingest_job(%s, %s, %s, %s, %s)",
-                (job, attempt, *problem),
-            )
+            with contextlib.suppress(JobNotFound):
+                db.fail_ingest_job(row.job_id, row.attempt, *problem)
             self.done.blame(problem[0], 1)
         return len(rows)
 
-    @staticmethod
-    def _give_up(connection: psycopg.Connection[Any], call: str, arguments: Any) -> None:
-        with contextlib.suppress(JobNotFound):
-            connection.execute(call, arguments)
+    def _index(self, db: Functions) -> None:
+        for space in self._spaces(db):
+            if not space.is_indexed and space.chunks >= INDEXED and space.backlog == 0:
+                db.index_space(space.corpus, space.embedder)
 
-    def _index(self, connection: psycopg.Connection[Any]) -> None:
-        for corpus, name in connection.execute(
-            "select corpus, embedder from ragdb.embedding_status(%s)"
-            " where state <> 'retired' and not is_indexed and chunks >= 20000 and backlog = 0",
-            (self.corpus,),
-        ).fetchall():
-            connection.execute("select ragdb.index_space(%s, %s)", (corpus, name))
-
-    def _left(self, connection: psycopg.Connection[Any]) -> int:
+    def _left(self, db: Functions) -> int:
         given_up = [name for name, (failures, _) in self._away.items() if failures >= TRIES]
-        (left,) = connection.execute(
-            "select coalesce(sum(backlog), 0) from ragdb.embedding_status(%s)"
-            " where state <> 'retired' and embedder = coalesce(%s, embedder)"
-            " and embedder <> all (%s)",
-            (self.corpus, self.embedder, given_up),
-        ).fetchall()[0]
-        return int(left)
+        return sum(
+            space.backlog
+            for space in self._spaces(db)
+            if space.embedder not in given_up and self.embedder in (None, space.embedder)
+        )
+
+    def _spaces(self, db: Functions) -> list[EmbeddingStatusRow]:
+        return [space for space in db.embedding_status(self.corpus) if space.state != "retired"]

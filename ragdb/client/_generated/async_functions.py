@@ -91,7 +91,7 @@ from ragdb.client._generated.rows import (
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import AsyncCaller, choose, documented_by
+from ragdb.client.calling import AsyncCaller, Reals, choose, documented_by
 
 
 @documented_by(Functions)
@@ -274,8 +274,8 @@ class AsyncFunctions(AsyncCaller):
         corpus: str,
         embedder: str,
         queries: Sequence[str],
-        current_embeddings: Sequence[float],
-        embeddings: Sequence[float],
+        current_embeddings: Reals | Sequence[float],
+        embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
     ) -> list[CompareSpacesRow]:
@@ -292,7 +292,7 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def complete_embed_job(
-        self, job_id: UUID | str, attempt: int, embeddings: Sequence[float]
+        self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
     ) -> None:
         await self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
 
@@ -301,7 +301,7 @@ class AsyncFunctions(AsyncCaller):
         space_id: int,
         input_hashes: Sequence[bytes],
         attempts: Sequence[int],
-        embeddings: Sequence[float],
+        embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
             calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
@@ -316,8 +316,8 @@ class AsyncFunctions(AsyncCaller):
     async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
         return await self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
 
-    async def corpus_embedder(self, corpus: str) -> Embedders:
-        return await self._row(calls.CORPUS_EMBEDDER, Embedders, corpus)
+    async def corpus_embedder(self, corpus: str) -> Embedders | None:
+        return await self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
 
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
@@ -588,7 +588,7 @@ class AsyncFunctions(AsyncCaller):
         corpus: str,
         doc_cids: Sequence[str],
         ordinals: Sequence[int],
-        embeddings: Sequence[float],
+        embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
             calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
@@ -691,7 +691,7 @@ class AsyncFunctions(AsyncCaller):
 
     async def match_documents(
         self,
-        query_embedding: Sequence[float],
+        query_embedding: Reals | Sequence[float],
         match_threshold: float = 0.0,
         match_count: int = 10,
         filter: Any = None,
@@ -792,7 +792,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> list[PutResult]:
         return await self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
-    async def put_query_embedding(self, corpus: str, query: str, embedding: Sequence[float]) -> str:
+    async def put_query_embedding(
+        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+    ) -> str:
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
@@ -953,7 +955,7 @@ class AsyncFunctions(AsyncCaller):
         trace_id: UUID | str,
         model: str,
         chunk_ids: Sequence[str],
-        scores: Sequence[float],
+        scores: Reals | Sequence[float],
         k: int | None = None,
     ) -> list[RetrievalReranks]:
         return await self._rows(
@@ -1005,7 +1007,7 @@ class AsyncFunctions(AsyncCaller):
         chunk_id: str | None = None,
         session: str | None = None,
         query: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
     ) -> list[ResolveAnchorRow]:
         return await self._rows(
@@ -1028,7 +1030,7 @@ class AsyncFunctions(AsyncCaller):
         corpus: str,
         query: str,
         mode: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
     ) -> str | None:
         value: str | None = await self._value(
             calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
@@ -1054,7 +1056,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1092,7 +1094,7 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1124,7 +1126,7 @@ class AsyncFunctions(AsyncCaller):
         min_score: float = 0.0,
         filter: Any = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1160,7 +1162,7 @@ class AsyncFunctions(AsyncCaller):
         self,
         tool: str,
         arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1184,7 +1186,7 @@ class AsyncFunctions(AsyncCaller):
         k: int | None = None,
         min_score: float | None = None,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
@@ -1245,7 +1247,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1262,7 +1264,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1280,7 +1282,7 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
     ) -> list[SearchDualRow]:
@@ -1308,7 +1310,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1344,7 +1346,7 @@ class AsyncFunctions(AsyncCaller):
         min_score: float = 0.0,
         filter: Any = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1374,7 +1376,7 @@ class AsyncFunctions(AsyncCaller):
         self,
         tool: str,
         arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rerank_scores: Any = None,
     ) -> Any:
         return await self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
@@ -1386,7 +1388,7 @@ class AsyncFunctions(AsyncCaller):
         k: int | None = None,
         min_score: float | None = None,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
     ) -> list[Hit]:
@@ -1415,7 +1417,10 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
     async def tool_candidates(
-        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
     ) -> list[ToolCandidatesRow]:
         return await self._rows(
             calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding

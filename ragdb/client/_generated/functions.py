@@ -90,7 +90,7 @@ from ragdb.client._generated.rows import (
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import Caller, choose
+from ragdb.client.calling import Caller, Reals, choose
 
 
 class Functions(Caller):
@@ -360,8 +360,8 @@ class Functions(Caller):
         corpus: str,
         embedder: str,
         queries: Sequence[str],
-        current_embeddings: Sequence[float],
-        embeddings: Sequence[float],
+        current_embeddings: Reals | Sequence[float],
+        embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
     ) -> list[CompareSpacesRow]:
@@ -384,7 +384,7 @@ class Functions(Caller):
         )
 
     def complete_embed_job(
-        self, job_id: UUID | str, attempt: int, embeddings: Sequence[float]
+        self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
     ) -> None:
         """Stores the embeddings of a claimed request, one behind the other in the order of its
         texts. Raises RG418, RG453.
@@ -396,7 +396,7 @@ class Functions(Caller):
         space_id: int,
         input_hashes: Sequence[bytes],
         attempts: Sequence[int],
-        embeddings: Sequence[float],
+        embeddings: Reals | Sequence[float],
     ) -> int:
         """Stores the embeddings (one behind the other) of claimed inputs for all chunks that
         have these inputs still, and returns how many chunks that is; claims lost meanwhile
@@ -420,11 +420,11 @@ class Functions(Caller):
         """
         return self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
 
-    def corpus_embedder(self, corpus: str) -> Embedders:
+    def corpus_embedder(self, corpus: str) -> Embedders | None:
         """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
         Raises RG400, RG404.
         """
-        return self._row(calls.CORPUS_EMBEDDER, Embedders, corpus)
+        return self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
@@ -880,7 +880,7 @@ class Functions(Caller):
         corpus: str,
         doc_cids: Sequence[str],
         ordinals: Sequence[int],
-        embeddings: Sequence[float],
+        embeddings: Reals | Sequence[float],
     ) -> int:
         """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
         corpus that this transaction imports, and returns their number. Raises RG400, RG401,
@@ -1055,7 +1055,7 @@ class Functions(Caller):
 
     def match_documents(
         self,
-        query_embedding: Sequence[float],
+        query_embedding: Reals | Sequence[float],
         match_threshold: float = 0.0,
         match_count: int = 10,
         filter: Any = None,
@@ -1208,7 +1208,9 @@ class Functions(Caller):
         """
         return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
-    def put_query_embedding(self, corpus: str, query: str, embedding: Sequence[float]) -> str:
+    def put_query_embedding(
+        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+    ) -> str:
         """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
@@ -1428,7 +1430,7 @@ class Functions(Caller):
         trace_id: UUID | str,
         model: str,
         chunk_ids: Sequence[str],
-        scores: Sequence[float],
+        scores: Reals | Sequence[float],
         k: int | None = None,
     ) -> list[RetrievalReranks]:
         """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
@@ -1522,7 +1524,7 @@ class Functions(Caller):
         chunk_id: str | None = None,
         session: str | None = None,
         query: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
     ) -> list[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
@@ -1550,7 +1552,7 @@ class Functions(Caller):
         corpus: str,
         query: str,
         mode: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
     ) -> str | None:
         """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
         what ragdb.search raises.
@@ -1583,7 +1585,7 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1626,7 +1628,7 @@ class Functions(Caller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1662,7 +1664,7 @@ class Functions(Caller):
         min_score: float = 0.0,
         filter: Any = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1704,7 +1706,7 @@ class Functions(Caller):
         self,
         tool: str,
         arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1732,7 +1734,7 @@ class Functions(Caller):
         k: int | None = None,
         min_score: float | None = None,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         client: str | None = None,
         otel_trace_id: str | None = None,
@@ -1817,7 +1819,7 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1839,7 +1841,7 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1870,7 +1872,7 @@ class Functions(Caller):
         mode: str | None = None,
         min_score: float = 0.0,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
     ) -> list[SearchDualRow]:
@@ -1902,7 +1904,7 @@ class Functions(Caller):
         filter: Any = None,
         chunk_ids: Sequence[str] | None = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1942,7 +1944,7 @@ class Functions(Caller):
         min_score: float = 0.0,
         filter: Any = None,
         statistics: str | None = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
@@ -1977,7 +1979,7 @@ class Functions(Caller):
         self,
         tool: str,
         arguments: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rerank_scores: Any = None,
     ) -> Any:
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
@@ -1997,7 +1999,7 @@ class Functions(Caller):
         k: int | None = None,
         min_score: float | None = None,
         filter: Any = None,
-        query_embedding: Sequence[float] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
     ) -> list[Hit]:
@@ -2039,7 +2041,10 @@ class Functions(Caller):
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
     def tool_candidates(
-        self, tool: str, arguments: Any = None, query_embedding: Sequence[float] | None = None
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
     ) -> list[ToolCandidatesRow]:
         """Returns what a reranker has to score for a call of a tool: its name, the query, and
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
