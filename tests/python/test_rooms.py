@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -87,3 +88,30 @@ def test_a_module_written_by_hand_has_300_lines_at_most() -> None:
         if not name.startswith(GENERATED)
     }
     assert {name: count for name, count in counts.items() if count > MOST_LINES} == {}
+
+
+# before there is a schema nothing but SQL can be said; PostgreSQL's own words are no functions
+WITH_SQL = ("ragdb.server.", "ragdb.client.calling")
+SQL = re.compile(
+    r"\s*(select\s|insert into\s|update \w+ set\s|delete from\s|with \w+ (\(|as)|call ragdb|"
+    r"create (table|role|function|schema|database|extension)\s|drop (table|role|function|schema)\s|"
+    r"alter (table|role|schema|extension|system)\s|truncate\s)"
+)
+# a role, a limit or a level of the transaction, and who asks, in the words of PostgreSQL
+OWN_WORDS = {
+    "ragdb.http.server": "with asker as materialized",
+    "ragdb.cli.server": "select extversion from pg_extension where extname = 'vector'",
+}
+
+
+def test_no_sql_stands_outside_the_generated_client_and_what_makes_the_schema() -> None:
+    found = []
+    for name, path in modules().items():
+        if name.startswith((*GENERATED, *WITH_SQL)):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words = " ".join(node.value.split())
+                if SQL.match(words) and not words.startswith(OWN_WORDS.get(name, "\0")):
+                    found.append(f"{name}:{node.lineno}: {words[:60]}")
+    assert found == []
