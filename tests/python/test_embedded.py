@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ import psycopg
 import pytest
 
 from ragdb.server import embedded, postgres, scripts
+from tests.watcher import watched_folder
 
 DSN = "from ragdb.server import embedded; print(embedded.dsn())"
 
@@ -23,12 +22,8 @@ DSN = "from ragdb.server import embedded; print(embedded.dsn())"
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A RAGDB_HOME of the module's own."""
-    base = "/var/lib" if os.geteuid() == 0 else None
-    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-home-"))
-    home.chmod(0o711)
-    yield home
-    embedded.stop(home / "pg18")
-    shutil.rmtree(home)
+    with watched_folder() as home:
+        yield home
 
 
 def environment(home: Path) -> dict[str, str]:

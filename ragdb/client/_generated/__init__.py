@@ -1,1 +1,1 @@
-"""What `make client` writes. Do not edit."""
+"""What `make client` writes: the rows, the calls, and a method for each public SQL function."""
