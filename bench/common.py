@@ -23,7 +23,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 import ragdb
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data"

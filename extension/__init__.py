@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import ragdb
-from ragdb import migrate
+from ragdb.server import roles, scripts
+from ragdb.version import __version__
 
 HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.
@@ -43,28 +43,27 @@ end $$;
 
 def script() -> str:
     """The text of the extension's script."""
-    roles = [
+    made = [
         f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
-        + "".join(f"    {statement};\n" for statement in migrate.role_statements(role))
+        + "".join(f"    {statement};\n" for statement in roles.role_statements(role))
         + (f"    grant {lower} to {role};\n" if lower else "")
         + "  end if;"
-        for role, lower in migrate.ROLES.items()
+        for role, lower in roles.ROLES.items()
     ]
     # a role that makes another may give it away and not be it, until it gives it to itself
-    roles.append(
+    made.append(
         "  if not pg_catalog.pg_has_role('ragdb_owner', 'set') then\n"
         "    execute format('grant ragdb_owner to %I with inherit false, set true',"
         " current_user);\n"
         "  end if;"
     )
-    parts = [HEAD.format(roles="\n".join(roles))]
-    folders = {f"migrations/versions/{name}": texts for name, texts in migrate.revisions().items()}
-    for folder, texts in (folders | {"sql": migrate.chapters()}).items():
+    parts = [HEAD.format(roles="\n".join(made))]
+    for folder, texts in scripts.folders().items():
         parts += [f"\n---- {folder}/{name}\n\n{text}" for name, text in texts.items()]
-    parts += [f"\ncomment on schema ragdb is '{migrate.stamp()}';\n", TAIL]
+    parts += [f"\ncomment on schema ragdb is '{scripts.stamp()}';\n", TAIL]
     return "".join(parts)
 
 
 def path() -> Path:
     """Where the script of this version lies in the source tree."""
-    return Path(__file__).with_name(f"ragdb--{ragdb.__version__}.sql")
+    return Path(__file__).with_name(f"ragdb--{__version__}.sql")

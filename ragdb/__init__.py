@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ragdb.version import __version__
+
 if TYPE_CHECKING:
-    from ragdb.client import AsyncDatabase, Database, aconnect, connect
+    from ragdb.database import AsyncDatabase, Database, aconnect, connect
     from ragdb.errors import RagdbError
 
-__version__ = "0.1.0"
 __all__ = ["AsyncDatabase", "Database", "RagdbError", "__version__", "aconnect", "connect"]
 
 
 def __getattr__(name: str) -> Any:
     # psycopg takes longer to import than `ragdb --help` may take
     if name in ("AsyncDatabase", "Database", "aconnect", "connect"):
-        from ragdb import client
+        from ragdb import database
 
-        return getattr(client, name)
+        return getattr(database, name)
     if name == "RagdbError":
         from ragdb.errors import RagdbError
 

@@ -12,6 +12,9 @@ import psycopg
 class RagdbError(psycopg.DatabaseError, code="RG000"):
     """Base of every error that ragdb raises."""
 
+    exit_code = 2
+    """How the command line ends: 2, what was asked is wrong; 3, the database or a right is."""
+
 
 class InvalidArgument(RagdbError, code="RG400"):
     """An argument is null, of the wrong form or out of range."""
@@ -19,6 +22,8 @@ class InvalidArgument(RagdbError, code="RG400"):
 
 class NotAuthorized(RagdbError, code="RG401"):
     """The caller's role lacks the right to the corpus."""
+
+    exit_code = 3
 
 
 class CorpusNotFound(RagdbError, code="RG404"):
@@ -76,6 +81,8 @@ class EmbedderNotFound(RagdbError, code="RG416"):
 class EmbedderMismatch(RagdbError, code="RG417"):
     """A model, its weights or its dimensions are not those that the corpus is embedded by."""
 
+    exit_code = 3
+
 
 class InvalidEmbedding(RagdbError, code="RG418"):
     """An embedding has another width than its space, or is zero or not finite."""
@@ -95,6 +102,8 @@ class RerankerNotFound(RagdbError, code="RG421"):
 
 class RerankerMismatch(RagdbError, code="RG422"):
     """The weights of a reranker are not those that it was bound with, or are of no reranker."""
+
+    exit_code = 3
 
 
 class InvalidRerank(RagdbError, code="RG423"):

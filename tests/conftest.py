@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -22,7 +20,8 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql.janitor import DatabaseJanitor
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, migrate, postgres, roles
+from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +58,7 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
 class Server:
     """An embedded server with a migrated template database."""
 
-    user, port = "postgres", embedded.PORT
+    user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
     def __init__(self, folder: Path, version: int) -> None:
@@ -73,7 +72,7 @@ class Server:
             # takes any index for as good as the right one
             connection.execute("alter system set autovacuum = off")
             connection.execute("select pg_reload_conf()")
-            migrate.create_roles(connection)
+            roles.create_roles(connection)
             for login, group in LOGINS.items():
                 membership = f"in role {group}" if group else ""
                 connection.execute(f'create role "{login}" login {membership}')
@@ -118,24 +117,11 @@ class RolledBack(psycopg.Connection[Any]):
 
 @contextmanager
 def running_server(version: int) -> Iterator[Server]:
-    """A server of the run's own, gone with its data after it."""
-    if os.environ.get("RAGDB_TEST_HOME"):
-        base = Path(os.environ["RAGDB_TEST_HOME"])
-    elif os.geteuid() == 0:
-        base = Path("/var/lib/ragdb-test")  # the server's user enters no home
-    else:
-        base = Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-"))
-    home.chmod(0o711)
-    folder = home / f"pg{version}"
-    try:
-        server = Server(folder, version)
+    """A server of the run's own, gone with its data after it, however the run ends."""
+    with watched_folder() as home:
+        server = Server(home / f"pg{version}", version)
         server.fill()
         yield server
-    finally:
-        embedded.stop(folder, version)
-        shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from ragdb.embed import HashEncoder, Reals
+from ragdb.client.calling import Reals
+from ragdb.models.encoders import HashEncoder
 
 Connection = psycopg.Connection[Any]
 WIDTH = 64

@@ -168,7 +168,7 @@ def _chapters() -> dict[str, str]:
 @contextmanager
 def scratch_database() -> Iterator[psycopg.Connection[Any]]:
     """A database of the embedded server with the schema of this checkout, dropped afterwards."""
-    from ragdb import embedded, migrate
+    from ragdb.server import embedded, migrate
 
     # of this process alone: others may be generating too
     uri, name = embedded.start(), f"ragdb_generate_{os.getpid()}"
@@ -187,8 +187,8 @@ def scratch_database() -> Iterator[psycopg.Connection[Any]]:
 
 
 def formatted(source: str) -> str:
-    """Python source without unused imports, as `ruff format` leaves it."""
-    for command in (["check", "--fix-only", "--select", "F401"], ["format"]):
+    """Python source with the imports it uses, in order, as `ruff format` leaves it."""
+    for command in (["check", "--fix-only", "--select", "F401,I"], ["format"]):
         source = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", "x.py", "-"],
             input=source,

@@ -1,4 +1,4 @@
-"""Writes ragdb/functions.py and ragdb/errors.py from the catalogue (`make client`).
+"""Writes ragdb/client/_generated/ and ragdb/errors.py from the catalogue (`make client`).
 
 One method per public SQL function, with its name, its arguments in its order, and its comment.
 """
@@ -41,8 +41,8 @@ TYPES = {
     "uuid": "UUID",
 }
 
-HEAD = '''"""Generated from the comments and signatures in sql/ by `make client`. Do not edit."""
-
+DO_NOT_EDIT = "Generated from sql/ by `make client`. Do not edit."
+IMPORTS = """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ from decimal import Decimal
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.calls import AsyncCaller, Call, Caller, choose
-
-'''
+from ragdb.client.calling import AsyncCaller, Call, Caller, Reals, choose, documented_by
+"""
+FOLDER = "ragdb/client/_generated"
 
 
 def python_type(sql: str) -> str:
@@ -68,6 +68,8 @@ def argument_type(argument: Argument) -> str:
     kind = python_type(argument.type)
     if kind.startswith("list["):
         kind = kind.replace("list[", "Sequence[")
+    if argument.type in ("real[]", "double precision[]"):
+        kind = f"Reals | {kind}"
     if kind in ("UUID", "timedelta"):
         kind = f"{kind} | str"
     optional = argument.default is not None and python_default(argument) == "None"
@@ -115,11 +117,11 @@ def docstring(text: str, indent: int) -> str:
 
 
 def constant(function: Function, number: int | None) -> str:
-    return f"_{function.name.upper()}" + ("" if number is None else f"_{number + 1}")
+    return function.name.upper() + ("" if number is None else f"_{number + 1}")
 
 
-def client(connection: psycopg.Connection[Any]) -> str:
-    """The source of ragdb/functions.py."""
+def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """The sources of ragdb/client/_generated/, by file name."""
     by_name: dict[str, list[Function]] = defaultdict(list)
     for function in functions(connection):
         for argument in function.arguments:
@@ -128,32 +130,43 @@ def client(connection: psycopg.Connection[Any]) -> str:
         by_name[function.name].append(function)
 
     rows: dict[str, str] = {}
-    for group in by_name.values():
-        for function in group:
-            if function.columns:
-                rows[row_name(function)] = row_class(function)
-
-    calls = []
+    constants = []
     methods: dict[bool, list[str]] = {False: [], True: []}
     for group in by_name.values():
         names = [constant(f, None if len(group) == 1 else n) for n, f in enumerate(group)]
         for name, function in zip(names, group, strict=True):
-            calls.append(call(name, function))
+            if function.columns:
+                rows[row_name(function)] = row_class(function)
+            constants.append(call(name, function))
         for is_async in methods:
             methods[is_async].append(method(group, names, is_async))
 
-    body = "\n\n".join(
-        [
-            "\n\n".join(rows[name] for name in sorted(rows)),
-            "\n".join(calls),
+    of_methods = (
+        "from ragdb.client._generated import calls\n"
+        f"from ragdb.client._generated.rows import {', '.join(sorted(rows))}\n"
+    )
+    of_sync = "from ragdb.client._generated.functions import Functions\n"
+    return {
+        "rows.py": source("Rows.", "", "\n\n".join(rows[name] for name in sorted(rows))),
+        "calls.py": source("Calls.", "", "\n".join(constants)),
+        "functions.py": source(
+            "Methods.",
+            of_methods,
             'class Functions(Caller):\n    """Every public SQL function, as a method."""\n\n'
             + textwrap.indent("\n".join(methods[False]), "    "),
-            "class AsyncFunctions(AsyncCaller):\n"
+        ),
+        "async_functions.py": source(
+            "Asynchronous methods.",
+            of_methods + of_sync,
+            "@documented_by(Functions)\nclass AsyncFunctions(AsyncCaller):\n"
             '    """Every public SQL function, as an asynchronous method."""\n\n'
             + textwrap.indent("\n".join(methods[True]), "    "),
-        ]
-    )
-    return formatted(HEAD + body + "\n")
+        ),
+    }
+
+
+def source(about: str, imports: str, body: str) -> str:
+    return formatted(f'"""{about} {DO_NOT_EDIT}"""\n{IMPORTS}{imports}\n{body}\n')
 
 
 def row_class(function: Function) -> str:
@@ -193,16 +206,14 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
     if len(returned) != 1:
         raise ValueError(f"the overloads of {first.name} return different things")
     awaited = "await " if is_async else ""
-    heads = [
-        "@overload\n" + head(f, is_async) + "\n" + textwrap.indent(docstring(f.comment, 8), "    ")
-        for f in group
-    ]
+    heads = ["@overload\n" + head(f, is_async) + (documented(f, is_async) or " ...") for f in group]
     runner, row = how(first)
+    of_calls = ", ".join(f"calls.{name}" for name in constants)
     body = (
         f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
-        f"-> {result(first)}:\n"
-        + textwrap.indent(docstring(first.comment, 8), "    ")
-        + f"\n    call, values = choose(({', '.join(constants)}), args, kwargs)\n"
+        f"-> {result(first)}:"
+        + documented(first, is_async)
+        + f"\n    call, values = choose(({of_calls}), args, kwargs)\n"
         f"    return {awaited}self.{runner}(call{row}, *values)\n"
     )
     return "\n".join([*heads, body])
@@ -211,7 +222,7 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
 def one_method(function: Function, name: str, is_async: bool) -> str:
     runner, row = how(function)
     values = "".join(f", {a.name}" for a in function.arguments)
-    what = f"{'await ' if is_async else ''}self.{runner}({name}{row}{values})"
+    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}{values})"
     returns = result(function)
     if returns == "None":
         body = what
@@ -219,12 +230,12 @@ def one_method(function: Function, name: str, is_async: bool) -> str:
         body = f"value: {returns} = {what}\n    return value"
     else:
         body = f"return {what}"
-    return (
-        head(function, is_async)
-        + "\n"
-        + textwrap.indent(docstring(function.comment, 8), "    ")
-        + f"\n    {body}\n"
-    )
+    return head(function, is_async) + documented(function, is_async) + f"\n    {body}\n"
+
+
+def documented(function: Function, is_async: bool) -> str:
+    """The docstring of a method; `documented_by` gives the asynchronous one that of the other."""
+    return "" if is_async else "\n" + textwrap.indent(docstring(function.comment, 8), "    ")
 
 
 def head(function: Function, is_async: bool) -> str:
@@ -243,7 +254,9 @@ def result(function: Function) -> str:
         return "None"
     if function.columns:
         name = row_name(function)
-        return f"list[{name}]" if function.returns_set else name
+        if function.returns_set:
+            return f"list[{name}]"
+        return f"{name} | None" if "; no row when" in function.comment else name
     kind = python_type(function.returns)
     if function.returns_set:
         return f"list[{kind}]"
@@ -255,6 +268,8 @@ def how(function: Function) -> tuple[str, str]:
     """The method of `Caller` that runs it, and the row class to pass."""
     if result(function) == "None":
         return "_run", ""
+    if function.columns and result(function).endswith("| None"):
+        return "_row_if_any", f", {row_name(function)}"
     if function.columns:
         return "_rows" if function.returns_set else "_row", f", {row_name(function)}"
     return "_values" if function.returns_set else "_value", ""
@@ -273,7 +288,13 @@ import psycopg
 
 class RagdbError(psycopg.DatabaseError, code="RG000"):
     """Base of every error that ragdb raises."""
+
+    exit_code = 2
+    """How the command line ends: 2, what was asked is wrong; 3, the database or a right is."""
 '''
+
+# what another command line would not mend
+OF_THE_DATABASE = ("NotAuthorized", "EmbedderMismatch", "RerankerMismatch")
 
 
 def errors(connection: psycopg.Connection[Any]) -> str:
@@ -281,6 +302,8 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
     def one(code: ErrorCode) -> str:
         text = docstring(code.meaning[:1].upper() + code.meaning[1:] + ".", 4)
+        if code.name in OF_THE_DATABASE:
+            text += "\n\nexit_code = 3"
         return f'\n\nclass {code.name}(RagdbError, code="{code.sqlstate}"):\n' + textwrap.indent(
             text, "    "
         )
@@ -290,7 +313,8 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
 def main() -> None:
     with scratch_database() as connection:
-        (ROOT / "ragdb/functions.py").write_text(client(connection))
+        for name, source in client(connection).items():
+            (ROOT / FOLDER / name).write_text(source)
         (ROOT / "ragdb/errors.py").write_text(errors(connection))
 
 

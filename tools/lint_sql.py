@@ -1,7 +1,7 @@
 """Checks the house rules of sql/ that PostgreSQL does not: `python -m tools.lint_sql`.
 
-It reads the files with PostgreSQL's own parser and scanner (pglast). A name in a PL/pgSQL body or in
-dynamic SQL counts as a call, although PostgreSQL binds it only when it runs.
+It reads the files with PostgreSQL's own parser and scanner (pglast). A name in a PL/pgSQL body or
+in dynamic SQL counts as a call, although PostgreSQL binds it only when it runs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 from pglast import ast, parser
@@ -20,12 +21,6 @@ SCHEMAS = ("ragdb", "ragdb_internal", "bi")
 WIDTH = 100
 FILE_LINES = 250
 BODY_LINES = 40
-
-# The order of the folders. A room calls only what stands above it.
-FLOORS = (
-    "core text filter lexical documents vectors graph embedding search policies traces corpora"
-    " slices promotion contracts evaluation evidence wire portable bi access"
-).split()
 
 # What is longer than the limits, and why.
 LONG_FILES = {
@@ -125,10 +120,9 @@ def problems(folder: Path = SQL) -> Iterator[str]:
     for file, sentence in listed.items():
         if not re.fullmatch(r"[A-Z].*[.]", sentence):
             yield f"sql/ORDER: {file} has no sentence"
-    floors = [FLOORS.index(file.split("/")[0]) for file in listed if file.split("/")[0] in FLOORS]
-    for upper, lower, file in zip(floors, floors[1:], list(listed)[1:], strict=False):
-        if lower < upper:
-            yield f"sql/ORDER: {file} stands below its floor"
+    rooms = [room for room, _ in groupby(file.split("/")[0] for file in listed)]
+    for room in sorted({room for room in rooms if rooms.count(room) > 1}):
+        yield f"sql/ORDER: the files of {room} do not stand together"
     for file, text in found.items():
         yield from _measures(file, text)
     yield from _calls(all_of_it, list(listed))

@@ -15,8 +15,8 @@ import time
 import psycopg
 
 from bench.common import document, fill, parser, publish, resident, server, texts
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.models import embedders, local
+from ragdb.models.worker import Worker
 
 
 def main() -> None:
@@ -30,9 +30,9 @@ def main() -> None:
     with server() as own:
         dsn = own.database()
         with psycopg.connect(dsn, autocommit=True) as db:
-            name = embed.ensure_default(db)
-            encoder = embed.load(embed.embedders(db)[name])
-            assert isinstance(encoder, embed.LocalEncoder)
+            name = embedders.ensure_default(db)
+            encoder = embedders.load(embedders.embedders(db)[name])
+            assert isinstance(encoder, local.LocalEncoder)
             encoder.encode(inputs[:32])
             for n in range(given.rounds):
                 began = time.perf_counter()

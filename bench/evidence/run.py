@@ -18,12 +18,13 @@ from typing import Any
 import psycopg
 
 from bench.common import document, fill, parser, publish, records, server
-from ragdb import embed
-from ragdb.client import Database
-from ragdb.engine import Answer, Engine
-from ragdb.retrieval import CorpusRetriever
-from ragdb.tasks import RagPolicy
-from ragdb.worker import Worker
+from ragdb.database import Database
+from ragdb.evidence.answers import Answer
+from ragdb.evidence.database import CorpusRetriever
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.tasks import RagPolicy
+from ragdb.models import embedders
+from ragdb.models.worker import Worker
 
 SEED = 6
 # one query, or what rag_query_plan makes of the question
@@ -125,7 +126,7 @@ def main() -> None:
             load(db, "squad_v1_dev", "squad")
             load(db, "rag_anthropic_docs", "docs")
             if set(given.modes) - {"lexical"}:
-                model = embed.ensure_default(connection)
+                model = embedders.ensure_default(connection)
                 for corpus in ("squad", "docs"):
                     db.embed_corpus(corpus, model)
                     Worker(dsn, corpus=corpus).run(until="empty")

@@ -20,8 +20,9 @@ import numpy as np
 import psycopg
 
 from bench.common import DATA, document, fill, parser, publish, records, server
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.client.calling import Reals
+from ragdb.models import embedders, encoders
+from ragdb.models.worker import Worker
 
 SETS = ("beir_scifact", "cranfield", "rag_anthropic_docs", "squad_v1_dev")
 PEER = {  # bm25s + MiniLM in memory, min-max score fusion
@@ -35,11 +36,11 @@ PEER = {  # bm25s + MiniLM in memory, min-max score fusion
 class Kept:
     """An encoder that keeps what it computed in a folder, one file a text."""
 
-    def __init__(self, encoder: embed.Encoder, folder: Path) -> None:
+    def __init__(self, encoder: encoders.Encoder, folder: Path) -> None:
         self.encoder, self.folder, self.dims = encoder, folder, encoder.dims
         folder.mkdir(parents=True, exist_ok=True)
 
-    def encode(self, texts: Sequence[str]) -> embed.Matrix:
+    def encode(self, texts: Sequence[str]) -> encoders.Matrix:
         files = [self.folder / f"{hashlib.sha256(t.encode()).hexdigest()}.npy" for t in texts]
         missing = [n for n, file in enumerate(files) if not file.exists()]
         if missing:
@@ -84,12 +85,12 @@ def main() -> None:
     with server() as own:
         dsn = own.database()
         with psycopg.connect(dsn, autocommit=True) as db:
-            name = embed.ensure_default(db)
-            model = embed.embedders(db)[name]
-            encoder = embed.load(model)
+            name = embedders.ensure_default(db)
+            model = embedders.embedders(db)[name]
+            encoder = embedders.load(model)
             if given.vectors:
                 encoder = Kept(encoder, given.vectors)
-                embed._load = lambda *_: encoder  # type: ignore[assignment]
+                embedders._load = lambda *_: encoder  # type: ignore[assignment]
             for name in given.sets:
                 corpus = name.replace("_", "-")
                 fill(db, corpus, documents(name))
@@ -106,7 +107,7 @@ def main() -> None:
                         rows = db.execute(
                             "select substr(source, 14) from ragdb.search(%s, %s, 10, mode => %s,"
                             " query_embedding => %s) order by rank",
-                            (corpus, query["text"], mode, embed.Reals(vector)),
+                            (corpus, query["text"], mode, Reals(vector)),
                         ).fetchall()
                         gains.append(ndcg([row[0] for row in rows], grades[query["_id"]]))
                     cells.append(f"{np.mean(gains):.4f}")

@@ -24,8 +24,9 @@ import numpy as np
 import psycopg
 
 from bench.common import PEERS, Connection, document, fill, parser, publish, records, server, texts
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.client.calling import Reals
+from ragdb.models import embedders, encoders
+from ragdb.models.worker import Worker
 
 DIMS = 384
 SEARCH = """
@@ -42,12 +43,12 @@ def read(count: int) -> tuple[list[dict[str, Any]], list[str]]:
 class Made:
     """An encoder of texts whose vectors are there already."""
 
-    def __init__(self, texts: Sequence[str], vectors: embed.Matrix) -> None:
+    def __init__(self, texts: Sequence[str], vectors: encoders.Matrix) -> None:
         self.dims = vectors.shape[1]
         self.rows = {text: n for n, text in enumerate(texts)}
         self.vectors = vectors
 
-    def encode(self, texts: Sequence[str]) -> embed.Matrix:
+    def encode(self, texts: Sequence[str]) -> encoders.Matrix:
         return self.vectors[[self.rows[text] for text in texts]]
 
     def count_tokens(self, text: str) -> int:
@@ -60,7 +61,7 @@ def embedded_text(chunk: dict[str, Any]) -> str:
 
 
 def ingest(
-    db: Connection, dsn: str, chunks: list[dict[str, Any]], encoder: embed.Encoder | None = None
+    db: Connection, dsn: str, chunks: list[dict[str, Any]], encoder: encoders.Encoder | None = None
 ) -> dict[str, float]:
     """Seconds of each step; `tenth`, `hundredth` and `thousandth` are there to filter by."""
     began = time.perf_counter()
@@ -81,11 +82,11 @@ def ingest(
     db.execute("select ragdb.create_embedder('hash', %s)", (DIMS,))
     db.execute("select ragdb.bind_embedder('hash', 'hash', 'hash-v1')")
     db.execute("select ragdb.embed_corpus('bench', 'hash')")
-    load = embed._load
+    load = embedders._load
     if encoder is not None:
-        embed._load = lambda *_: encoder  # type: ignore[assignment]
+        embedders._load = lambda *_: encoder  # type: ignore[assignment]
     Worker(dsn, corpus="bench", batch=2000).run(until="empty")
-    embed._load = load
+    embedders._load = load
     done = time.perf_counter()
     db.execute("vacuum analyze")
     return {"ingest": ingested - began, "vectors and index": done - ingested}
@@ -105,12 +106,12 @@ def times(ask: Callable[[str, Any], list[Any]], queries: list[str], vectors: Any
     return [*np.percentile(np.min(rounds, axis=0), [50, 95]), fewest]
 
 
-def recall(db: Connection, vectors: embed.Matrix, asked: embed.Matrix) -> float:
+def recall(db: Connection, vectors: encoders.Matrix, asked: encoders.Matrix) -> float:
     """Share of the ten nearest that a semantic search finds; what ties with the tenth counts."""
     found = 0
     for vector in asked:
         tenth = -np.partition(-(vectors @ vector), 9)[9]
-        rows = db.execute(SEARCH, ("any", "semantic", embed.Reals(vector), None)).fetchall()
+        rows = db.execute(SEARCH, ("any", "semantic", Reals(vector), None)).fetchall()
         found += sum(score >= tenth - 1e-5 for _, score in rows)
     return found / 10 / len(asked)
 
@@ -151,7 +152,7 @@ def main() -> None:
     arguments = flags.parse_args()
     chunks, queries = read(arguments.chunks)
     queries = queries[:: max(1, len(queries) // arguments.queries)][: arguments.queries]
-    encoder = embed.HashEncoder(DIMS)
+    encoder = encoders.HashEncoder(DIMS)
     asked = encoder.encode(queries)
     inputs = [embedded_text(chunk) for chunk in chunks]
     vectors = encoder.encode(inputs)
@@ -163,7 +164,7 @@ def main() -> None:
             print({name: round(seconds, 1) for name, seconds in steps.items()}, flush=True)
 
             def ask(mode: str, filter: str | None = None) -> Callable[[str, Any], list[Any]]:
-                return lambda q, v: db.execute(SEARCH, (q, mode, embed.Reals(v), filter)).fetchall()
+                return lambda q, v: db.execute(SEARCH, (q, mode, Reals(v), filter)).fetchall()
 
             for name, function in (
                 ("lexical", ask("lexical")),

@@ -88,7 +88,8 @@ def build_peers(db: Connection, corpus: str) -> dict[str, float]:
     db.execute("create extension pg_textsearch")
     db.execute("create table peer (id integer primary key, body text, words tsvector)")
     db.execute(
-        "insert into peer select c.chunk_no, ragdb_internal.searched_text(d.title, c.heading, c.text)"
+        "insert into peer"
+        " select c.chunk_no, ragdb_internal.searched_text(d.title, c.heading, c.text)"
         " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no)"
         " join ragdb.corpora p using (corpus_id) where p.name = %s order by 1",
         (corpus,),

@@ -20,7 +20,7 @@ from typing import Any
 
 import ragdb
 from bench.common import DATA, Server, folder, parser, publish, server
-from ragdb import embed, rerank
+from ragdb.models import local, rerank
 
 SCIFACT = DATA / "beir_scifact"
 LONGEST = 256
@@ -44,7 +44,7 @@ def make_model(folder: Path) -> Path:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     torch.manual_seed(0)
-    packaged = embed.model_folder(embed.PACKAGED)
+    packaged = local.model_folder(local.PACKAGED)
     kind: Any = AutoModelForSequenceClassification
     kind.from_pretrained(packaged, num_labels=1).save_pretrained(folder)
     tokenizer: Any = AutoTokenizer

@@ -142,7 +142,7 @@ def main() -> None:
             ).fetchall()
             served = subprocess.Popen(
                 [
-                    *(sys.executable, "-c", "from ragdb.cli import main; main()"),
+                    *(sys.executable, "-c", "from ragdb.cli.main import main; main()"),
                     *("serve", "-d", dsn, "--port", "0", "--corpus", "bench"),
                 ],
                 stderr=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """Every table of the first release: one file a domain, in the folder of this name."""
 
-from ragdb.migrate import run_script
+from ragdb.server.migrate import run_script
 
 revision = "0001_first_release"
 down_revision = None

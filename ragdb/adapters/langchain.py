@@ -7,11 +7,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from ragdb.retrieval import RetrievalQuery, Retriever
+from ragdb.evidence.retrieval import RetrievalQuery, Retriever
 
 
 class RagdbRetriever(BaseRetriever):
-    """Any retriever of `ragdb.retrieval` as one of LangChain: at most `k` documents, best first.
+    """Any retriever of `ragdb.evidence` as one of LangChain: at most `k` documents, best first.
 
     The id of a document is its chunk's; its metadata has `source`, `score` (0 to 1), `content_hash`
     and `trace_id`, by which `ragdb.replay` proves the retrieval.

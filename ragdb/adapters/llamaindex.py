@@ -8,11 +8,11 @@ from typing import Any
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from ragdb.retrieval import RetrievalQuery, RetrievedChunk, Retriever
+from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk, Retriever
 
 
 class RagdbRetriever(BaseRetriever):
-    """Any retriever of `ragdb.retrieval` as one of LlamaIndex: at most `k` nodes, best first.
+    """Any retriever of `ragdb.evidence` as one of LlamaIndex: at most `k` nodes, best first.
 
     The id of a node is its chunk's, its offsets are characters of the source; its metadata has
     `source`, `content_hash` and `trace_id`, by which `ragdb.replay` proves the retrieval; models

@@ -1,43 +1,33 @@
-"""Shared by all verbs: flags, the connection, errors as messages, exit codes."""
+"""How a function becomes a verb: its flags, its errors as messages, its exit code."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ragdb.cli.session import (
+    DATABASE,
+    FORMATS,
+    INTERRUPTED,
+    OK,
+    Dsn,
+    Failure,
+    Format,
+    Json,
+    NoProgress,
+    Quiet,
+    Session,
+    Verbose,
+    Yes,
+)
+
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ragdb.client import Database
-    from ragdb.settings import Connection
-
-OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-FORMATS = ("table", "json", "ndjson", "csv")
-
-Dsn = Annotated[
-    str | None,
-    typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="|".join(FORMATS), help="Output format."),
-]
-Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is done and where.")]
-NoProgress = Annotated[
-    bool, typer.Option("--no-progress", help="Show no progress bar.", hidden=True)
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", hidden=True)]
-
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
+    import psycopg
 
 SHARED: dict[str, Any] = {
     "dsn": (Dsn, None),
@@ -48,91 +38,6 @@ SHARED: dict[str, Any] = {
     "no_progress": (NoProgress, False),
     "yes": (Yes, False),
 }
-
-
-class Failure(Exception):
-    """An error with its exit code, shown as message, detail and hint."""
-
-    def __init__(
-        self, message: str, *, code: int = USAGE, detail: str | None = None, hint: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code, self.detail, self.hint = code, detail, hint
-
-
-@dataclass
-class Session:
-    """The flags of one run, and what they give: a connection, a place for data, a log."""
-
-    verb: str = ""
-    dsn: str | None = None
-    format: str = "table"
-    quiet: bool = False
-    verbose: bool = False
-    progress: bool = True
-    yes: bool = False
-    verdict: int = OK
-    """Exit code if the reader of a pipe closes it before all is printed."""
-
-    @functools.cached_property
-    def target(self) -> Connection:
-        """The database of the flags and the environment; `-v` says which setting named it."""
-        from ragdb import settings
-
-        found = settings.connection(self.dsn)
-        self.debug(f"database: {found}")
-        return found
-
-    def connect(self) -> Database:
-        """A connection to it."""
-        import ragdb
-
-        return ragdb.connect(
-            self.target.conninfo, application_name=f"ragdb/{ragdb.__version__} {self.verb}"
-        )
-
-    @functools.cached_property
-    def out(self) -> Console:
-        """Where data goes."""
-        return _console(sys.stdout)
-
-    @functools.cached_property
-    def err(self) -> Console:
-        """Where progress and the log go."""
-        return _console(sys.stderr)
-
-    def note(self, text: str) -> None:
-        """A line of log, for people."""
-        if not self.quiet:
-            self._say(text)
-
-    def debug(self, text: str) -> None:
-        """A line of log under --verbose."""
-        if self.verbose:
-            self._say(text)
-
-    def confirm(self, question: str) -> None:
-        """Go on only if the user at the terminal, or --yes, confirms."""
-        if self.yes:
-            return
-        if not sys.stdin.isatty():
-            raise Failure(question, hint="stdin is not a terminal; give --yes to confirm")
-        if not typer.confirm(question, err=True):
-            raise Failure("cancelled; nothing was done", code=NEGATIVE)
-
-    def _say(self, text: str) -> None:
-        from ragdb.cli.output import clean
-
-        sys.stdout.flush()
-        print(clean(text), file=sys.stderr)
-
-
-def _console(file: Any) -> Console:
-    from rich.console import Console
-
-    # 80 columns are rich's guess where there is no terminal, and would wrap every path
-    width = None if file.isatty() or "COLUMNS" in os.environ else 120
-    return Console(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
 
 
 def verb(
@@ -216,22 +121,7 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
-    from ragdb.embedded import EmbeddedError
-    from ragdb.errors import EmbedderMismatch, NotAuthorized, RagdbError, RerankerMismatch
-    from ragdb.ingest import IngestError
-    from ragdb.migrate import InUse, NotReady
-    from ragdb.portable import ExportError
-
-    if isinstance(error, IngestError | ExportError):
-        return Failure(str(error), hint=error.hint)
-    if isinstance(error, RagdbError):
-        elsewhere = (NotAuthorized, EmbedderMismatch, RerankerMismatch)
-        return Failure(
-            f"{error.diag.message_primary or error} ({error.sqlstate})",
-            code=DATABASE if isinstance(error, elsewhere) else USAGE,
-            detail=error.diag.message_detail,
-            hint=error.diag.message_hint,
-        )
+    exit_code: int | None = getattr(error, "exit_code", None)
     if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
         return Failure(
             str(error.diag.message_primary),
@@ -243,20 +133,12 @@ def explain(error: Exception) -> Failure | None:
         message = error.diag.message_primary or str(error).strip()
         return Failure(
             message + state,
-            code=DATABASE,
+            code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=error.diag.message_hint
-            or ("run `ragdb doctor` to find the cause" if not error.sqlstate else None)
-            or (
-                "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
-                if isinstance(error, psycopg.errors.InsufficientPrivilege)
-                else None
-            ),
+            hint=error.diag.message_hint or _hint(error),
         )
-    if isinstance(error, NotReady | InUse):
-        return Failure(str(error), code=DATABASE)
-    if isinstance(error, EmbeddedError):
-        return Failure(str(error), code=DATABASE, hint="run `ragdb doctor` to find the cause")
+    if exit_code is not None:
+        return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
     if isinstance(error, OSError) and error.strerror:
         return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     if isinstance(error, UnicodeEncodeError):
@@ -269,9 +151,20 @@ def explain(error: Exception) -> Failure | None:
     return None
 
 
+def _hint(error: psycopg.Error) -> str | None:
+    """What to do about an error of PostgreSQL that has no hint of its own."""
+    import psycopg
+
+    if not error.sqlstate:
+        return "`ragdb doctor` looks for the cause"
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
+    return None
+
+
 def show(failure: Failure) -> None:
     """Print an error on stderr."""
-    from ragdb.cli.output import clean
+    from ragdb.cli.text import clean
 
     print(clean(f"ragdb: {failure}"), file=sys.stderr)
     for label, text in (("detail", failure.detail), ("hint", failure.hint)):

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Corpus, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.engine import Answer, PolicyOverrides, Task
-    from ragdb.retrieval import CorpusRetriever
-    from ragdb.tasks import TaskContract
+    from ragdb.database import Database
+    from ragdb.evidence.answers import Answer, PolicyOverrides, Task
+    from ragdb.evidence.database import CorpusRetriever
+    from ragdb.evidence.tasks import TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
@@ -64,8 +65,9 @@ def ask(
     Its citations are checked before it is printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
-    from ragdb.engine import Engine, RagError
-    from ragdb.tasks import RagPolicy
+    from ragdb.evidence.answers import RagError
+    from ragdb.evidence.engine import Engine
+    from ragdb.evidence.tasks import RagPolicy
 
     declared = _contract(contract)
     with session.connect() as db:
@@ -134,14 +136,14 @@ def pack(
     rerank: Rerank = None,
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
-    from ragdb.cli import output
+    from ragdb.cli import output, text
 
     with session.connect() as db:
         evidence = _evidence(session, db, corpus, question, k, max_context, rerank)
     if session.format != "table":
         output.one(session, evidence)
     else:
-        print(output.clean(evidence["canonical_text"]))
+        print(text.clean(evidence["canonical_text"]))
         session.note(
             f"{len(evidence['chunks'])} chunks, {len(evidence['omitted'])} omitted,"
             f" hash {evidence['hash']}, trace {evidence['trace_id']}"
@@ -158,7 +160,7 @@ def _evidence(
     max_context: int | None,
     rerank: str | None,
 ) -> dict[str, Any]:
-    from ragdb.retrieval import RetrievalQuery
+    from ragdb.evidence.retrieval import RetrievalQuery
 
     retriever = _retriever(session, db, corpus, rerank)
     retriever.retrieve(RetrievalQuery(question, k))
@@ -167,8 +169,8 @@ def _evidence(
 
 
 def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
-    from ragdb.cli.search import embedded, printable
-    from ragdb.retrieval import CorpusRetriever
+    from ragdb.cli.query import embedded, printable
+    from ragdb.evidence.database import CorpusRetriever
 
     def embed(text: str) -> list[float] | None:
         printable(text)
@@ -178,7 +180,7 @@ def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) 
 
 
 def _contract(path: str | None) -> TaskContract | None:
-    from ragdb.tasks import ContractError, TaskContract
+    from ragdb.evidence.tasks import ContractError, TaskContract
 
     if path is None:
         return None
@@ -189,7 +191,7 @@ def _contract(path: str | None) -> TaskContract | None:
 
 
 def _model(name: str | None, endpoint: str | None) -> Task | None:
-    from ragdb.models import OpenAIModel
+    from ragdb.models.chat import OpenAIModel
 
     if name is None:
         if endpoint is not None:
@@ -212,7 +214,7 @@ def _print(session: Session, answer: Answer) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from ragdb.cli.output import clean
+    from ragdb.cli.text import clean
 
     given = answer.output
     chunks = {p.chunk.chunk_id: p.chunk for p in answer.pack.chunks} if answer.pack else {}

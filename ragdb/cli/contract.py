@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import OK, USAGE, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import OK, USAGE, Failure, Session
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
+    from ragdb.database import Database
 
 Json = dict[str, Any]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, also as JSON.")]
@@ -89,34 +90,34 @@ def export(
     version: Annotated[int | None, typer.Option(help="Version; default: the one in force.")] = None,
 ) -> int:
     """Print a contract in the contract syntax, or as JSON with --json."""
-    from ragdb import contracts
     from ragdb.cli import output
+    from ragdb.contracts import syntax
 
     with session.connect() as db:
         found = db.export_contract(contract, version)
     if session.format == "json":
         output.one(session, found)
     elif session.format == "table":
-        print(contracts.write(found["nodes"]), end="")
+        print(syntax.write(found["nodes"]), end="")
     else:
         raise Failure("a contract is printed in the contract syntax or as JSON")
     return OK
 
 
 def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
-    from ragdb import contracts
-    from ragdb.cli.output import clean
+    from ragdb.cli.text import clean
+    from ragdb.contracts import contract_file, syntax
 
     read = []
     failed = 0
     for file in files:
         try:
-            found, text = contracts.read(file)
-        except contracts.ContractSyntaxError as error:
+            found, text = contract_file.read(file)
+        except syntax.ContractSyntaxError as error:
             print(clean(str(error)))
             failed += len(error.problems)
             continue
-        for node in contracts.missing_prompts(found):
+        for node in contract_file.missing_prompts(found):
             raise Failure(
                 f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is not a file",
                 hint="the path is relative to the contract",
@@ -128,7 +129,7 @@ def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[J
 def _problems(
     session: Session, db: Database, file: Path, read: tuple[Json, str]
 ) -> list[dict[str, Any]]:
-    from ragdb.rows import record
+    from ragdb.client.rows import record
 
     found, text = read
     lines = text.split("\n")
@@ -142,8 +143,8 @@ def _problems(
 
 
 def _show(session: Session, problems: list[dict[str, Any]]) -> None:
-    from ragdb import contracts
-    from ragdb.cli import output
+    from ragdb.cli import output, text
+    from ragdb.contracts import syntax
 
     if session.format != "table":
         rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]
@@ -152,4 +153,4 @@ def _show(session: Session, problems: list[dict[str, Any]]) -> None:
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"
         line, column = p["line"] or 1, p["column"] or 1
-        print(output.clean(contracts.show(p["file"], line, column, message, p["hint"], p["text"])))
+        print(text.clean(syntax.show(p["file"], line, column, message, p["hint"], p["text"])))

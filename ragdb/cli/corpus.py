@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Corpus, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Corpus, Session
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Failure, Session
 
 
 def register(app: typer.Typer) -> None:

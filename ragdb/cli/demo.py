@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Session
 
 CORPUS = "demo"
 
@@ -35,9 +36,10 @@ def demo(
 
     from ragdb.cli import contract, embed, eval
     from ragdb.cli.ingest import ingest
-    from ragdb.cli.search import search, trace_replay, trace_show
+    from ragdb.cli.search import search
     from ragdb.cli.server import status
     from ragdb.cli.slice import keys_create, slice_search, slice_verify
+    from ragdb.cli.trace import trace_replay, trace_show
 
     with session.connect() as db:
         keep = keep or traffic or any(corpus.name == CORPUS for corpus in db.list_corpora())
@@ -126,11 +128,11 @@ def demo(
 
 def _missing() -> str | None:
     """Why nothing can be embedded here; None if it can."""
-    from ragdb import embed
     from ragdb.errors import EmbedderNotFound
+    from ragdb.models import local
 
     try:
-        embed.model_folder(embed.PACKAGED)
+        local.model_folder(local.PACKAGED)
     except EmbedderNotFound as error:
         return str(error)
     return None
@@ -142,7 +144,7 @@ def _last_trace(session: Session) -> str:
 
 
 def _traffic(session: Session, queries: int) -> None:
-    from ragdb import traffic
+    from ragdb.cli import traffic
 
     _say(session, f"ragdb demo --traffic --queries {queries}")
     with session.connect() as db:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.functions import EvalRuns
+    from ragdb.client._generated.rows import EvalRuns
+    from ragdb.database import Database
 
 REPORTS = ("table", "json", "csv", "tap", "junit", "md")
 VERDICTS = {
@@ -51,7 +52,7 @@ def run(
     label: Annotated[str | None, typer.Option(help="Label of the run.")] = None,
 ) -> int:
     """Run an eval and print its report. Exit code 1 if it failed, 5 if nothing ran."""
-    from ragdb.rerank import for_eval
+    from ragdb.models.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
@@ -186,7 +187,7 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     Exit code 1 if one goes unnoticed.
     """
     from ragdb.cli import output
-    from ragdb.rerank import for_eval
+    from ragdb.models.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
@@ -216,16 +217,14 @@ def _uuid(text: str) -> Any:
 
 def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:
     """Give the database the embeddings that a run by meaning needs."""
-    from ragdb import embed
+    from ragdb.models import embedders
 
     model = None
     for row in db.eval_queries(rag, eval, tags):
-        model = model or embed.current(db.connection, row.corpus)
+        model = model or embedders.current(db.connection, row.corpus)
         if model is not None:
-            vector = embed.query(model, row.query)
-            db.connection.execute(
-                "select ragdb.put_query_embedding(%s, %s, %s)", (row.corpus, row.query, vector)
-            )
+            vector = embedders.query(model, row.query)
+            db.put_query_embedding(row.corpus, row.query, vector)
 
 
 def _qrels(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.ingested import bar, show, summary
+from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 if TYPE_CHECKING:
-    from ragdb.client import Database
-    from ragdb.ingest import Progress, Report
-    from ragdb.sources import Found
+    from ragdb.database import Database
+    from ragdb.ingest.report import Report
+    from ragdb.ingest.source import Found
+
 
 MAX_BYTES = 64 * 2**20
-MANY = 30  # files; above this only what went wrong is listed
 
 
 def register(app: typer.Typer) -> None:
@@ -103,7 +102,8 @@ def ingest(
     import os
     import signal
 
-    from ragdb.ingest import Watch, look
+    from ragdb.ingest.options import look
+    from ragdb.ingest.watching import Watch
 
     # a polite kill ends like Ctrl-C: whole documents stay, workers go
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -148,7 +148,7 @@ def ingest(
             report = _run(session, db, corpus, found, options)
             if report is None:
                 return INTERRUPTED
-            _show(session, report)
+            show(session, report)
             if watched is None:
                 break
             session.debug("watching")
@@ -167,11 +167,11 @@ def _ingest_contract(
     session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
 ) -> int:
     """One run for each source of a contract in force, with its chunking."""
-    from ragdb import contracts
+    from ragdb.contracts import contract_file, declarations, syntax
 
     try:
-        declared, _ = contracts.read(path)
-    except contracts.ContractSyntaxError as error:
+        declared, _ = contract_file.read(path)
+    except syntax.ContractSyntaxError as error:
         raise Failure(str(error)) from None
     reports = []
     with session.connect() as db:
@@ -181,7 +181,7 @@ def _ingest_contract(
         if declared["contract"] not in {row.name for row in db.list_contracts()}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
-        sources = contracts.declared_sources(declared)
+        sources = declarations.declared_sources(declared)
         if due:
             old = {(row.corpus, row.name) for row in db.list_sources() if row.is_due}
             sources = [source for source in sources if (source.corpus, source.name) in old]
@@ -203,7 +203,7 @@ def _ingest_contract(
                 return INTERRUPTED
             if not options["dry_run"]:
                 db.record_reading(source.corpus, source.name, report.documents, report.failed)
-            _show(session, report)
+            show(session, report)
             reports.append(report)
     unembedded = embed and not options["dry_run"] and _embed(session, {r.corpus for r in reports})
     if not found_any and not any(report.failed for report in reports):
@@ -218,27 +218,27 @@ def _run(
     """The report of one run; None if it was interrupted, in which case it is already shown."""
     import psycopg
 
-    from ragdb.ingest import Run
+    from ragdb.ingest.ingest import Run
 
-    with _bar(session) as progress:
+    with bar(session) as progress:
         run = Run(db, corpus, found, {**options, "progress": progress})
         try:
             return run.run()
         except KeyboardInterrupt:
-            _show(session, run.report)
+            show(session, run.report)
             session.note("interrupted; whole documents stay")
             return None
         except psycopg.Error:
             # the error is shown after it
-            session.note(_summary(run.report))
+            session.note(summary(run.report))
             raise
 
 
 def _embed(session: Session, corpora: set[str]) -> bool:
     """Embed chunks without embedding; return whether some could not be embedded."""
-    from ragdb.cli import embed as verbs
+    from ragdb.cli import embed
 
-    codes = [verbs.embed(session, corpus) for corpus in sorted(corpora)]
+    codes = [embed.embed(session, corpus) for corpus in sorted(corpora)]
     return any(codes)
 
 
@@ -255,114 +255,3 @@ def _metadata(pairs: list[str]) -> dict[str, Any]:
         except ValueError:
             found[key] = value
     return found
-
-
-@contextlib.contextmanager
-def _bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
-    if not session.progress:
-        yield None
-        return
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bars(*columns, console=session.err, transient=True) as bars:
-        task = bars.add_task("reading", total=None)
-
-        def show(progress: Progress) -> None:
-            bars.update(
-                task,
-                total=progress.bytes_total,
-                completed=progress.bytes,
-                description=f"{progress.files}/{progress.files_total} files, "
-                f"{progress.chunks} chunks",
-            )
-
-        yield show
-
-
-def _show(session: Session, report: Report) -> None:
-    from ragdb.cli import output
-
-    if session.format == "json":
-        output.one(session, report)
-    elif session.format != "table":
-        output.rows(session, report.files)
-    else:
-        shown = [
-            file
-            for file in report.files
-            if session.verbose or len(report.files) <= MANY or file.reason or file.failed
-        ]
-        if shown:
-            output.rows(session, [_line(file) for file in shown])
-        for failure in report.failures:
-            if not any(failure.uri == file.uri for file in shown):
-                session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
-        if report.failed > len(report.failures):
-            session.note(f"and {report.failed - len(report.failures)} more failed")
-    session.note(_summary(report))
-    sys.stdout.flush()
-
-
-def _line(file: Any) -> dict[str, Any]:
-    about = [f"{file.reason}{_hint(file.hint)}"] if file.reason else []
-    if file.pages:
-        about.append(f"{file.pages} pages")
-        if file.pages_without_text:
-            about.append(f"{file.pages_without_text} without text")
-    if file.documents > 1:
-        about.append(f"{file.documents} documents")
-    if file.empty and file.documents:
-        about.append(f"{file.empty} empty")
-    if file.failed and not file.reason:
-        about.append(f"{file.failed} failed")
-    if file.replaced:
-        about.append(f"{file.replaced} characters replaced")
-    if file.cut:
-        about.append(f"{file.cut} chunks indexed only up to character 65,536")
-    return {
-        "status": file.status,
-        "source": file.uri,
-        "chunks": file.chunks,
-        "": ", ".join(about),
-    }
-
-
-def _hint(hint: str | None) -> str:
-    return f"; {hint}" if hint else ""
-
-
-def _summary(report: Report) -> str:
-    parts = [
-        f"{report.written} written",
-        f"{report.unchanged} unchanged",
-        f"{report.failed} failed",
-    ]
-    for count, what in (
-        (report.empty, "empty"),
-        (report.skipped, "skipped"),
-        (report.pruned, "pruned"),
-    ):
-        if count:
-            parts.append(f"{count} {what}")
-    head = f"dry run of {report.corpus}" if report.dry_run else report.corpus
-    text = (
-        f"{head}: {report.documents} documents ({', '.join(parts)}), "
-        f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
-    )
-    if report.not_pruned:
-        text += f"; not pruned, because parts could not be read: {', '.join(report.not_pruned)}"
-    return text

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import Failure, Session, verb
+from ragdb.cli.app import verb
 from ragdb.cli.serve import Port, listen
+from ragdb.cli.session import Failure, Session
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -44,22 +45,23 @@ def mcp(
         raise Failure(f"--transport {transport!r} is neither stdio nor http")
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
         raise Failure("the package mcp is not installed", hint="pip install 'ragdb-postgres[mcp]'")
-    from ragdb import mcp as served
+    from ragdb.mcp import transport as carrier
+    from ragdb.mcp.tools import Tools
 
-    if transport == "http" and host not in LOOPBACK and not os.environ.get(served.TOKEN):
+    if transport == "http" and host not in LOOPBACK and not os.environ.get(carrier.TOKEN):
         raise Failure(
             f"--host {host} admits other machines, but there is no token",
-            hint=f"set {served.TOKEN} to a long random text",
+            hint=f"set {carrier.TOKEN} to a long random text",
         )
     with session.connect() as db:  # says at once what is wrong
         readable = {row.name for row in db.list_corpora()}
     for name in corpus or []:
         if name not in readable:
             raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
-    tools = served.Tools(session.target.conninfo, corpora=corpus, record=record)
+    tools = Tools(session.target.conninfo, corpora=corpus, record=record)
     if transport == "stdio":
-        served.serve_stdio(tools)
+        carrier.serve_stdio(tools)
     else:
         listener, url = listen(host, port)
         session.note(f"listening on {url}/mcp")
-        served.serve_http(tools, host, listener)
+        carrier.serve_http(tools, host, listener)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragdb.cli.app import Corpus, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import Corpus, Session
 
 if TYPE_CHECKING:
-    from ragdb.portable import Progress
+    from ragdb.portable.format import Progress
 
 
 def register(app: typer.Typer) -> None:
@@ -34,11 +35,11 @@ def export(
     Traces, rights, signing keys, contracts and events are not exported. You need only the right to
     read.
     """
-    from ragdb import portable
     from ragdb.cli import output
+    from ragdb.portable import exporter
 
     with session.connect() as db, _bar(session, "exporting") as progress:
-        done = portable.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
+        done = exporter.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
     output.one(session, done)
 
 
@@ -54,14 +55,15 @@ def import_(
     Under its own name, chunks keep their ids. If the corpus was restricted, only you and admins can
     read it until `ragdb corpus grant`.
     """
-    from ragdb import embed, portable
     from ragdb.cli import output
+    from ragdb.models import embedders
+    from ragdb.portable import importer
 
     with session.connect() as db:
         with _bar(session, "importing") as progress:
-            done = portable.read(db, file, corpus=name, progress=progress)
+            done = importer.read(db, file, corpus=name, progress=progress)
         output.one(session, done)
-        embedder = done.embedder and embed.embedders(db.connection)[done.embedder]
+        embedder = done.embedder and embedders.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:
             session.note(
                 f"embedder {embedder.name} is not bound in this database; run"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragdb.cli.app import DATABASE, Failure, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import DATABASE, Failure, Session
 
 if TYPE_CHECKING:
     from socket import socket

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import DATABASE, NEGATIVE, OK, Corpus, Session, verb
+from ragdb.cli.app import verb
+from ragdb.cli.session import DATABASE, NEGATIVE, OK, Corpus, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ragdb.client import Database
+    from ragdb.database import Database
 
 
 def register(app: typer.Typer) -> None:
@@ -37,8 +38,8 @@ def init(
     ] = True,
 ) -> None:
     """Install the schema in a database, or upgrade it."""
-    from ragdb import manual as book
-    from ragdb import migrate
+    from ragdb.server import manual as book
+    from ragdb.server import migrate
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
@@ -49,14 +50,14 @@ def init(
 
 def up(session: Session) -> None:
     """Start the embedded server and print its DSN."""
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     print(embedded.dsn())
 
 
 def down(session: Session) -> None:
     """Stop the embedded server."""
-    from ragdb import embedded
+    from ragdb.server import embedded
 
     session.note("stopped" if embedded.stop() else "it was not running")
 
@@ -71,7 +72,7 @@ def psql(
     """Open the psql that comes with ragdb on the database."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from ragdb import embedded
+    from ragdb.server import postgres
 
     given = conninfo_to_dict(session.target.conninfo)
     # a process list shows arguments to everybody, and an environment only to its owner
@@ -79,7 +80,7 @@ def psql(
     environment = dict(os.environ)
     if password:
         environment["PGPASSWORD"] = str(password)
-    program = str(embedded.binary("psql"))
+    program = str(postgres.binary("psql"))
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
     database = ["-d", make_conninfo("", **given)]
@@ -88,16 +89,16 @@ def psql(
 
 def status(session: Session) -> None:
     """Show the database, its schema and its corpora."""
-    import ragdb
-    from ragdb import embedded, migrate
     from ragdb.cli import output
+    from ragdb.server import embedded, scripts
+    from ragdb.version import __version__
 
     with session.connect() as db:
         server = db.connection.info
         corpora = db.list_corpora()
         summary = {
-            "ragdb": ragdb.__version__,
-            "schema": "current" if migrate.is_current(db.connection) else "other version",
+            "ragdb": __version__,
+            "schema": "current" if scripts.is_current(db.connection) else "other version",
             "server": _version(server.server_version),
             "database": server.dbname,
             "role": server.user,
@@ -132,7 +133,7 @@ def doctor(
     ] = False,
 ) -> int:
     """Look for problems and print the statement or command that repairs each."""
-    from ragdb.cli import output
+    from ragdb.cli import output, text
 
     checks: list[dict[str, Any]] = []
 
@@ -142,7 +143,7 @@ def doctor(
             mark = {True: "ok  ", False: "FAIL", None: "note"}[check["ok"]]
             for line in (f"{mark}  {check['check']}: {check['found']}", f"      {check['fix']}"):
                 if line.strip():
-                    session.out.print(output.clean(line), markup=False)
+                    session.out.print(text.clean(line), markup=False)
 
     try:
         _checks(session, deep, show)
@@ -159,7 +160,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
-    from ragdb import embedded, migrate
+    from ragdb.server import postgres, prepare, roles, scripts
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
         show({"check": name, "ok": ok, "found": what, "fix": "" if ok else fix})
@@ -167,7 +168,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
 
     try:
         db = session.connect()
-    except (psycopg.Error, embedded.EmbeddedError, migrate.NotReady) as error:
+    except (psycopg.Error, postgres.EmbeddedError, prepare.NotReady) as error:
         check(
             "connection",
             False,
@@ -180,21 +181,21 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
         version = db.connection.info.server_version
         check(
             "server",
-            version >= migrate.MIN_SERVER * 10000,
+            version >= prepare.MIN_SERVER * 10000,
             f"PostgreSQL {_version(version)}",
-            f"ragdb needs PostgreSQL {migrate.MIN_SERVER} or newer",
+            f"ragdb needs PostgreSQL {prepare.MIN_SERVER} or newer",
         )
         vector = db.connection.execute(
             "select extversion from pg_extension where extname = 'vector'"
         ).fetchone()
-        current = migrate.is_current(db.connection)
-        me, role = migrate.rights(db.connection)
+        current = scripts.is_current(db.connection)
+        me, role = roles.rights(db.connection)
         lacks = None
         try:
             # what a migration would lack; every statement of it is taken back
             with db.connection.transaction(force_rollback=True):
-                migrate.prepare(db.connection)
-        except migrate.NotReady as error:
+                prepare.prepare(db.connection)
+        except prepare.NotReady as error:
             lacks = error
         check(
             "pgvector",
@@ -207,11 +208,11 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
         elif current and lacks.statements:
             # a reader or writer need not be able to migrate
             found = f"role {me} has not all of them, which only an upgrade needs"
-            is_member = migrate.may_be_owner(db.connection)
+            is_member = roles.may_be_owner(db.connection)
             check("rights to migrate", None, found, " ".join(lacks.statements) if is_member else "")
         else:
             check("rights to migrate", False, lacks.reason, " ".join(lacks.statements))
-        newer = None if current else migrate.unknown_revision(db.connection)
+        newer = None if current else scripts.unknown_revision(db.connection)
         if newer:
             found = f"of a newer ragdb than this, whose revision {newer} is not known here"
             check("schema", False, found, "pip install --upgrade ragdb-postgres")
@@ -225,12 +226,12 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             return
         if role is None:
             # one that may only be the owner is there to migrate
-            ok = None if migrate.may_be_owner(db.connection) else False
+            ok = None if roles.may_be_owner(db.connection) else False
             found = f"role {me} has those of no role of ragdb"
             check("rights", ok, found, f"grant ragdb_reader to {me}; -- or writer, or admin")
         else:
             check("rights", True, f"role {me} has those of {role}")
-        if role in (None, migrate.LOGIN):
+        if role in (None, roles.LOGIN):
             return
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:

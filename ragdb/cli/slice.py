@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ragdb.cli.app import NEGATIVE, OK, Failure, Session, verb
-from ragdb.cli.search import Hits, MinScore, Mode, embedded, parsed, printable, trace_id
+from ragdb.cli.app import verb
+from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
+from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.cli.trace import trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
@@ -52,7 +54,7 @@ def slice_build(
 ) -> None:
     """Build a slice around a chunk and print its fingerprints and members."""
     from ragdb.cli import output
-    from ragdb.rows import record
+    from ragdb.client.rows import record
 
     if store and not sign:
         raise Failure("--store stores only signed slices", hint="omit --no-sign")
@@ -140,7 +142,7 @@ def slice_search(
 ) -> None:
     """Search within a slice. Nothing is written unless --trace is given."""
     from ragdb.cli import output
-    from ragdb.retrieval import recorded
+    from ragdb.evidence.database import recorded
 
     printable(query)
     how: dict[str, Any] = {
@@ -228,7 +230,7 @@ def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="Ke
 
 def keys_export(session: Session) -> None:
     """Print the keys with their secrets, one JSON object a line. Store them apart from dumps."""
-    from ragdb.rows import dumps
+    from ragdb.client.rows import dumps
 
     with session.connect() as db:
         for key in db.export_signing_keys():

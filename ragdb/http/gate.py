@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragdb.rows import plain
+from ragdb.client.rows import plain
 
 log = logging.getLogger("ragdb.http")
 access = logging.getLogger("ragdb.http.access")

@@ -18,10 +18,10 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 from starlette.requests import Request
 
-from ragdb import __version__
-from ragdb.client import AsyncDatabase, Database
+from ragdb.client.client import AsyncClient, Client
+from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
-from ragdb.rows import loads
+from ragdb.version import __version__
 
 log = logging.getLogger("ragdb.http")
 Found = TypeVar("Found")
@@ -86,7 +86,7 @@ class Server:
             check=AsyncConnectionPool.check_connection,
             name="ragdb",
         )
-        with Database(psycopg.connect(config.conninfo)) as db:
+        with Client(psycopg.connect(config.conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
             self.offered = db.capability_schemas()
 
@@ -107,7 +107,7 @@ class Server:
         while True:
             try:
                 async with self.pool.connection() as connection:
-                    await AsyncDatabase(connection).maintain()
+                    await AsyncClient(connection).maintain()
             except psycopg.Error as error:
                 log.warning("ragdb.maintain() failed: %s", error.diag.message_primary or error)
             await asyncio.sleep(6 * 3600)
@@ -115,7 +115,7 @@ class Server:
     @asynccontextmanager
     async def transaction(
         self, request: Request, timeout: float | None = None
-    ) -> AsyncIterator[AsyncDatabase]:
+    ) -> AsyncIterator[AsyncClient]:
         """One transaction as the role of the request's token. Raises Refused."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme and (scheme.lower() != "bearer" or not token.strip()):
@@ -143,9 +143,9 @@ class Server:
             if row[0] is None:
                 raise Refused(401, "UNAUTHORIZED", "the token is unknown, revoked or expired")
             request.scope["role"] = row[0]
-            yield AsyncDatabase(connection)
+            yield AsyncClient(connection)
 
-    async def corpus(self, db: AsyncDatabase, given: str | None, anchors: Sequence[str]) -> str:
+    async def corpus(self, db: AsyncClient, given: str | None, anchors: Sequence[str]) -> str:
         """The corpus of a request: named, the server's, or the only one that it can mean."""
         named = given or self.config.corpus
         if named == "personal":
@@ -180,7 +180,7 @@ class Server:
         anchors: Sequence[str],
         query: str,
         mode: str | None,
-        search: Callable[[AsyncDatabase, str], Awaitable[Found]],
+        search: Callable[[AsyncClient, str], Awaitable[Found]],
         **recorded: Any,
     ) -> Found:
         """Search once the query has what the search needs; a failure leaves its trace, too."""

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from ragdb.client.rows import loads
 from ragdb.readers.document import ReadError, clean, storable
 from ragdb.readers.jsonl import lines, malformed
-from ragdb.rows import loads
 
 MEDIA_TYPE = "application/x-conversation+json"
 SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")

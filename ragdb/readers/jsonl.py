@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO, NoReturn
 
+from ragdb.client.rows import loads
 from ragdb.readers import language
 from ragdb.readers.document import Document, ReadError, clean, storable
 from ragdb.readers.fields import fields
-from ragdb.rows import loads
 
 MEDIA_TYPE = "application/x-ndjson"
 _BOM = b"\xef\xbb\xbf"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import traffic
+from ragdb.cli import traffic
 from tests.conftest import Connection, Server
 
 ROOT = Path(__file__).parents[2]

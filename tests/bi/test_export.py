@@ -17,7 +17,7 @@ from tests.bi.conftest import ROOT
 
 def ragdb(*args: str, dsn: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from ragdb.cli import main; main()", *args],
+        [sys.executable, "-c", "from ragdb.cli.main import main; main()", *args],
         capture_output=True,
         text=True,
         env=os.environ | ({"RAGDB_DATABASE_URL": dsn} if dsn else {}),

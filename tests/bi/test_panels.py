@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import embedded
+from ragdb.server import postgres
 from tests.bi.conftest import ROOT, Sent, expanded, sent
 from tests.conftest import Connection
 
@@ -72,7 +72,7 @@ def test_a_report_runs_alone_in_psql_and_says_what_the_panel_says(busy: str, pat
 def psql(dsn: str, *args: str) -> subprocess.CompletedProcess[str]:
     as_reader = psycopg.conninfo.make_conninfo(dsn, user="bi_reader")
     return subprocess.run(
-        [str(embedded.binary("psql")), "-X", "-d", as_reader, *args],
+        [str(postgres.binary("psql")), "-X", "-d", as_reader, *args],
         capture_output=True,
         text=True,
         timeout=60,

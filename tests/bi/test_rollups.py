@@ -185,7 +185,9 @@ def test_counts_outlive_the_traces(docs: Connection) -> None:
 
 def test_a_latency_is_in_its_bin(any_db: Connection) -> None:
     for elapsed in (0, 0.001, 0.03, 0.5, 1, 1.0001, 9.9, 10, 3000, 1e9):
-        ((bin_no,),) = any_db.execute("select ragdb_internal.latency_bin(%s)", (float(elapsed),)).fetchall()
+        ((bin_no,),) = any_db.execute(
+            "select ragdb_internal.latency_bin(%s)", (float(elapsed),)
+        ).fetchall()
         lower, upper = 2 ** (bin_no / 4), 2 ** ((bin_no + 1) / 4)
         assert elapsed < upper or bin_no == 80
         assert elapsed >= lower * (1 - 1e-12) or bin_no == -20

@@ -79,8 +79,12 @@ def test_the_token_verifies_outside_of_the_database(
 
 def test_every_reason_and_cause_is_on_the_page() -> None:
     sql = Path(__file__).parents[2] / "sql"
-    said = set(re.findall(r"reason := (?:format\()?'(\w+):", (sql / "slices/verify.sql").read_text()))
-    said |= set(re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "slices/replay.sql").read_text()))
+    said = set(
+        re.findall(r"reason := (?:format\()?'(\w+):", (sql / "slices/verify.sql").read_text())
+    )
+    said |= set(
+        re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "slices/replay.sql").read_text())
+    )
     said |= set(re.findall(r"code := '([A-Z_]+)'; v_kind", (sql / "59_promotion.sql").read_text()))
     assert len(said) > 15
     assert {word for word in said if f"`{word}`" not in PAGE} == set()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ragdb.cli import app
+from ragdb.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,7 +40,7 @@ def shows(shown: str, printed: str) -> bool:
 def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "ragdb"
-    program.write_text(f"#!{sys.executable}\nfrom ragdb.cli import main\nmain()\n")
+    program.write_text(f"#!{sys.executable}\nfrom ragdb.cli.main import main\nmain()\n")
     program.chmod(0o755)
     environment = {
         **os.environ,

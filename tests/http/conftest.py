@@ -18,12 +18,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb.worker import Worker
+from ragdb.models.worker import Worker
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
 from tests.sql.conversations import chat, message, uuid
 
-RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli import main; main()"]
+RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
 ANCHOR = uuid(1)
 # what each part of the log may never have
 SECRET = "zanzibar"

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from ragdb.cli import app
+from ragdb.cli.main import app
 from ragdb.http.app import create_app
 from ragdb.http.server import Config
 from tests.embedding import one

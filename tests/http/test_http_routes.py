@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ragdb.worker import Worker
+from ragdb.models.worker import Worker
 from tests.embedding import one
 from tests.http.conftest import ANCHOR, SECRET, Api, serve
 from tests.sql.conversations import uuid

@@ -17,7 +17,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks
 
-from ragdb.worker import Worker
+from ragdb.models.worker import Worker
 from tests.http.conftest import ANCHOR, Api, Response
 from tests.sql.conversations import uuid
 

@@ -58,7 +58,8 @@ def test_candidates_come_from_the_gin_index(filled: Connection) -> None:
 def test_given_chunks_are_found_by_key(filled: Connection) -> None:
     found = plan(
         filled,
-        "select * from ragdb_internal.candidates_among(1, array[1, 2, 3], null, ragdb_internal.sparse('1:1'), 10)",
+        "select * from ragdb_internal.candidates_among(1, array[1, 2, 3], null,"
+        " ragdb_internal.sparse('1:1'), 10)",
     )
     assert "chunk_lexemes_chunk_is_unique" in found
     assert "Seq Scan" not in found
@@ -67,7 +68,8 @@ def test_given_chunks_are_found_by_key(filled: Connection) -> None:
 def test_candidates_are_one_plan_with_the_scores(filled: Connection) -> None:
     # not inlined, there would be a function scan, and no index under it
     found = plan(
-        filled, "select * from ragdb_internal.candidates('1.1'::tsquery, ragdb_internal.sparse('1:1'), 10)"
+        filled,
+        "select * from ragdb_internal.candidates('1.1'::tsquery, ragdb_internal.sparse('1:1'), 10)",
     )
     assert "Function Scan" not in found
 
@@ -107,7 +109,8 @@ def test_what_a_slice_lacks_is_looked_up_by_key(db: Connection) -> None:
     for setting in SETTINGS:
         db.execute(f"set local {setting}")
     lacking = (
-        "select ragdb_internal.shortfall(jsonb_populate_record(null::ragdb.slices, jsonb_build_object("
+        "select ragdb_internal.shortfall("
+        "jsonb_populate_record(null::ragdb.slices, jsonb_build_object("
         "'corpus_id', c.corpus_id, 'chunk_ids', array(select h.chunk_id from ragdb.chunks h"
         " where h.corpus_id = c.corpus_id order by h.chunk_no limit 5))), 'semantic')"
         " from ragdb.corpora c where c.name = 'docs'"

@@ -14,9 +14,10 @@ from langchain_core.runnables import RunnablePassthrough
 from pydantic import ValidationError
 
 import ragdb
-from ragdb import contracts
 from ragdb.adapters.langchain import RagdbRetriever as ForLangChain
-from ragdb.retrieval import CorpusRetriever, EmptyRetriever, PostgresRetriever
+from ragdb.contracts import contract_file, syntax
+from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
+from ragdb.evidence.retrieval import EmptyRetriever
 from tests.conftest import Server
 
 with warnings.catch_warnings():
@@ -32,7 +33,7 @@ CONTRACT = "corpus name=docs\nretriever name=R corpus=docs mode=lexical topK=2\n
 @pytest.fixture(scope="module")
 def db(server18: Server) -> Iterator[ragdb.Database]:
     with server18.database() as database, ragdb.connect(server18.dsn(database.dbname)) as db:
-        db.apply_contract(contracts.contract(contracts.parse(CONTRACT), "c"))
+        db.apply_contract(contract_file.contract(syntax.parse(CONTRACT), "c"))
         for n in range(3):
             db.put_text("docs", f"d{n}.txt", "Refunds take " + f"{n} days. " * (n + 1), title="T")
         yield db

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb.chunker import STRATEGIES, chunk
+from ragdb.ingest.chunker import STRATEGIES, chunk
 
 C = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 P = "、。」』】）〉》！？，．：；”’"

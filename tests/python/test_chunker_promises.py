@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragdb.chunker import STRATEGIES, TokenCounter, chunk
+from ragdb.ingest.chunker import STRATEGIES, TokenCounter, chunk
 
 texts = st.text(st.sampled_from("abc日本。. \t\n\r\f#`~!?)\u00a0é🙂"), max_size=400) | st.text(
     max_size=200

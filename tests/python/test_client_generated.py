@@ -11,8 +11,10 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import errors, functions
-from ragdb.calls import Call
+from ragdb import errors
+from ragdb.client._generated import calls as generated_calls
+from ragdb.client._generated import rows as generated_rows
+from ragdb.client.calling import Call
 from tools import generate_client, generate_docs
 from tools.catalogue import ROOT
 
@@ -32,7 +34,8 @@ def signatures(db: Connection) -> dict[str, list[list[str]]]:
 
 
 def test_the_client_is_what_the_catalogue_gives(db: Connection) -> None:
-    assert (ROOT / "ragdb/functions.py").read_text() == generate_client.client(db), "make client"
+    for name, source in generate_client.client(db).items():
+        assert (ROOT / generate_client.FOLDER / name).read_text() == source, "make client"
 
 
 def test_the_errors_are_what_the_catalogue_gives(db: Connection) -> None:
@@ -60,18 +63,21 @@ def test_each_function_is_a_method_with_its_arguments_in_their_order(
         if len(overloads) == 1:
             assert list(inspect.signature(method).parameters)[1:] == overloads[0], name
         else:
-            calls = [v for v in vars(functions).values() if isinstance(v, Call) and v.name == name]
+            calls = [
+                v for v in vars(generated_calls).values() if isinstance(v, Call) and v.name == name
+            ]
             assert sorted(list(call.types) for call in calls) == sorted(overloads), name
         assert method.__doc__, name
+        assert method.__doc__ == getattr(ragdb.Database, name).__doc__, name
 
 
 def test_rows_are_frozen_dataclasses() -> None:
     rows = [
         value
-        for value in vars(functions).values()
+        for value in vars(generated_rows).values()
         if is_dataclass(value) and isinstance(value, type)
     ]
-    assert functions.Hit in rows
+    assert generated_rows.Hit in rows
     assert all(row.__dataclass_params__.frozen for row in rows)  # type: ignore[attr-defined]
 
 
@@ -102,4 +108,4 @@ def test_a_hit_has_the_columns_of_the_type(db: Connection) -> None:
         """select array_agg(attname::text order by attnum) from pg_attribute
            where attrelid = 'ragdb.hit'::regclass"""
     ).fetchone()
-    assert columns == ([field.name for field in fields(functions.Hit)],)
+    assert columns == ([field.name for field in fields(generated_rows.Hit)],)

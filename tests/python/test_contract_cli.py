@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from ragdb.cli import app
+from ragdb.cli.main import app
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
 Run = Callable[..., Any]

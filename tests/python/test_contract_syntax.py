@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb import contracts
-from ragdb.contracts import ContractSyntaxError, parse, write
+from ragdb.contracts import contract_file, declarations
+from ragdb.contracts.syntax import ContractSyntaxError, parse, write
 
 EXAMPLE = (Path(__file__).parents[2] / "examples/contract/support.kern").read_text()
 
@@ -153,7 +153,7 @@ def test_a_file_that_is_not_utf_8_is_told_where(tmp_path: Path) -> None:
     file = tmp_path / "a.kern"
     file.write_bytes(b"corpus name=a\nrag name=\xff")
     with pytest.raises(ContractSyntaxError, match=re.escape("a.kern:2:10: not UTF-8")):
-        contracts.read(file)
+        contract_file.read(file)
 
 
 @pytest.mark.parametrize("text", ["[", "3", "[" * 5000, '{"nodes": [NaN]}'])
@@ -161,17 +161,17 @@ def test_json_that_is_no_contract_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.json"
     file.write_text(text)
     with pytest.raises(ContractSyntaxError):
-        contracts.read(file)
+        contract_file.read(file)
 
 
 def test_a_prompt_is_hashed_beside_the_contract(tmp_path: Path) -> None:
     (tmp_path / "answer.md").write_text("Answer.")
     file = tmp_path / "a.kern"
     file.write_text("rag name=a retriever=b prompt=./answer.md\nrag name=b prompt=none.md")
-    found, _ = contracts.read(file)
+    found, _ = contract_file.read(file)
     assert found["contract"] == "a"
     assert found["nodes"][0]["prompt_sha256"].startswith("6afada2c")
-    assert contracts.missing_prompts(found) == [found["nodes"][1]]
+    assert contract_file.missing_prompts(found) == [found["nodes"][1]]
 
 
 def test_a_local_source_is_named_by_its_way_from_the_contract(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_local_source_is_named_by_its_way_from_the_contract(tmp_path: Path) ->
 
     def uris(uri: str) -> list[str]:
         tree = parse(f"corpus name=My_Docs\n  source name=s uri={uri}\n  chunking maxTokens=9")
-        (source,) = contracts.declared_sources(contracts.contract(tree, "c"))
+        (source,) = declarations.declared_sources(contract_file.contract(tree, "c"))
         assert source.corpus == "my-docs"
         assert source.options == {"source_name": "s", "max_tokens": 9}
         return [found.uri for found in source.find(tmp_path).sources]

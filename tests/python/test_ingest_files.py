@@ -13,9 +13,11 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import ingest as driver
-from ragdb import payload
-from ragdb.ingest import Failed, IngestError, Report, Run, look
+from ragdb.ingest import ingest as driver
+from ragdb.ingest import payload, pool, reading, watching
+from ragdb.ingest.ingest import Run
+from ragdb.ingest.options import IngestError, look
+from ragdb.ingest.report import Failed, Report
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -383,7 +385,7 @@ def test_workers_change_nothing(
     alone = chunks(database)
     database.drop_corpus("docs")
     monkeypatch.setattr(driver, "POOL_BYTES", 0)
-    monkeypatch.setattr(driver, "SLAB_BYTES", 1000)
+    monkeypatch.setattr(reading, "SLAB_BYTES", 1000)
     two = database.ingest(folder, corpus="docs", workers=2)
     assert chunks(database) == alone
     assert [(f.uri, f.status, f.chunks) for f in two.files] == [
@@ -393,17 +395,17 @@ def test_workers_change_nothing(
     assert [f.uri for f in one.failures] == ["docs/torn.jsonl"]
 
 
-def kill_on_b(task: driver.Task) -> driver.Outcome:
+def kill_on_b(task: reading.Task) -> reading.Outcome:
     if task.source.uri == "docs/b.txt":
         os._exit(9)
-    return driver.read(task)
+    return reading.read(task)
 
 
 def test_a_file_that_kills_its_reader_is_a_file_that_failed(
     database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver, "POOL_BYTES", 0)
-    monkeypatch.setattr(driver.Pool, "work", staticmethod(kill_on_b))
+    monkeypatch.setattr(pool.Pool, "work", staticmethod(kill_on_b))
     report = database.ingest(folder, corpus="docs", workers=2)
     assert report.failures == [
         Failed("docs/b.txt", "reading it killed the process that read it", None)
@@ -487,7 +489,7 @@ def test_an_ingest_makes_the_partitions_of_traces_ahead(clone: str, folder: Path
 
 def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Path) -> None:
     database.ingest(folder, corpus="docs")
-    watch = driver.Watch([str(folder)], {})
+    watch = watching.Watch([str(folder)], {})
     (folder / "new.md").write_text("New.")
     (folder / "b.txt").write_text("Beta is longer than it was.")
     (folder / "a.md").unlink()

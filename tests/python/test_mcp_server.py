@@ -27,14 +27,16 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, ingest
-from ragdb.cli import app
-from ragdb.mcp import Tools, server
+from ragdb.cli.main import app
+from ragdb.contracts import contract_file, declarations, syntax
+from ragdb.ingest import ingest
+from ragdb.mcp.server import server
+from ragdb.mcp.tools import Tools
 from tests.conftest import Server
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
-COMMAND = "from ragdb.cli import main; main()"
+COMMAND = "from ragdb.cli.main import main; main()"
 BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations",
@@ -57,10 +59,10 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         found = server18.dsn(database.dbname)
         folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
         with ragdb.connect(found) as db:
-            more = contracts.contract(contracts.parse(PROMPT), "more")
-            for declared in (contracts.read(folder / "support.kern")[0], more):
-                db.apply_contract(declared)
-                for source in contracts.declared_sources(declared):
+            more = contract_file.contract(syntax.parse(PROMPT), "more")
+            for found_contract in (contract_file.read(folder / "support.kern")[0], more):
+                db.apply_contract(found_contract)
+                for source in declarations.declared_sources(found_contract):
                     ingest.Run(db, source.corpus, source.find(folder), source.options).run()
             db.bind_embedder("text-embedding-3-small", "hash", "hash-v1")
             db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
@@ -512,7 +514,7 @@ def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
     async def conversation(client: Client) -> None:
         assert {tool.name for tool in (await client.list_tools()).tools} == BUILTIN
         with ragdb.connect(clone) as db:
-            db.apply_contract(contracts.contract(contracts.parse(PROMPT), "more"))
+            db.apply_contract(contract_file.contract(syntax.parse(PROMPT), "more"))
         assert "Bare" in {
             tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools
         }
@@ -536,7 +538,7 @@ tool name=T
 """
     with ragdb.connect(clone) as db:
         db.bind_reranker("tiny", str(model), digest(model), LENGTH)
-        db.apply_contract(contracts.contract(contracts.parse(declared), "c"))
+        db.apply_contract(contract_file.contract(syntax.parse(declared), "c"))
         for n, text in enumerate(texts):
             db.put_text("docs", f"{n}.txt", text)
         hits = db.search("docs", "refund", 8)
@@ -562,7 +564,7 @@ tool name=T
         (model / "model.safetensors").write_bytes(b"")
         db.bind_reranker("other", str(model), digest(model), LENGTH)
         other = declared.replace("rerank=tiny", "rerank=other")
-        db.apply_contract(contracts.contract(contracts.parse(other), "c"))
+        db.apply_contract(contract_file.contract(syntax.parse(other), "c"))
         (model / "model.safetensors").write_bytes(b"changed")
         assert "tampered" in call(clone, "T", {"q": "refund"}, record=is_recorded)
 

@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, mcp_sources
-from ragdb.cli import app
+from ragdb.cli.main import app
+from ragdb.contracts import contract_file, declarations, syntax
+from ragdb.ingest import mcp_sources
 
 SERVER = Path(__file__).parents[1] / "data/mcp_server.py"
 CONTRACT = """corpus name=Wiki
@@ -148,7 +149,7 @@ def address() -> Iterator[str]:
 
 def test_a_server_is_reached_by_its_address(address: str) -> None:
     text = f'corpus name=W\n  source name=a kind=mcp uri={address} resource="wiki://pages/*"\n'
-    (declared,) = contracts.declared_sources(contracts.contract(contracts.parse(text), "c"))
+    (declared,) = declarations.declared_sources(contract_file.contract(syntax.parse(text), "c"))
     found = declared.find(Path(), allow_private=True)
     try:
         assert found.failed == []

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ragdb.client import Database
-from ragdb.engine import Engine
-from ragdb.models import ModelError, ModelRefused, OpenAIModel
+from ragdb.database import Database
+from ragdb.evidence.engine import Engine
+from ragdb.models.chat import ModelError, ModelRefused, OpenAIModel
 from tests.conftest import Connection
 from tests.endpoint import Fake, Respond, drips, hangs_up, says, sends, serving, stalls
 from tests.python.test_retrieval_engine import GOOD, QUESTION, Fixed

@@ -16,11 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import embed, portable
-from ragdb.cli import app
+from ragdb.cli.main import app
 from ragdb.errors import RagdbError
-from ragdb.portable import ExportError
-from ragdb.worker import Worker
+from ragdb.models import encoders
+from ragdb.models.worker import Worker
+from ragdb.portable import exporter, format, importer
+from ragdb.portable.format import ExportError
 from tests.conftest import Login, Server
 from tests.sql.conversations import conversation, message, put, uuid
 
@@ -128,7 +129,7 @@ def empty(clone: str) -> Iterator[ragdb.Database]:
 
 def said(db: ragdb.Database, corpus: str = "house") -> dict[str, Any]:
     """What a database answers about a corpus."""
-    encoder = embed.HashEncoder(48)
+    encoder = encoders.HashEncoder(48)
     hits = {
         (question, mode): [
             (hit.rank, hit.chunk_id, hit.score, hit.text, hit.source, hit.page, hit.heading)
@@ -242,13 +243,14 @@ def test_under_another_name_it_is_as_ingested_under_that_name(
     assert empty.import_file(original18.file, corpus="elsewhere").corpus == "elsewhere"
     assert empty.check_corpus("elsewhere") == []
     empty.import_file(original18.file)
+    vector = encoders.HashEncoder(48).encode(["deposit grinder"])[0].tolist()
     for mode in MODES:
         here, there = (
             [
                 (hit.score, hit.text)
                 for hit in empty.search(
                     corpus, "deposit grinder", k=50, mode=mode,
-                    query_embedding=embed.HashEncoder(48).encode(["deposit grinder"])[0].tolist(),
+                    query_embedding=vector,
                 )
             ]
             for corpus in ("house", "elsewhere")
@@ -332,7 +334,7 @@ def test_a_file_cut_off_anywhere_is_refused(
     for size in {0, 1, 9, 10, 11, *range(20, len(whole), len(whole) // 60), len(whole) - 1}:
         cut.write_bytes(whole[:size])
         with pytest.raises(ExportError):
-            portable.check(cut)
+            format.check(cut)
     with pytest.raises(ExportError, match="cut off"):
         empty.import_file(cut)
     assert nothing_in(empty)
@@ -348,10 +350,10 @@ def test_a_file_altered_anywhere_is_refused(
         whole[at] ^= 1 << at % 8
         altered.write_bytes(whole)
         with pytest.raises(ExportError):
-            portable.check(altered)
+            format.check(altered)
         whole[at] ^= 1 << at % 8
     altered.write_bytes(whole)
-    assert portable.check(altered) == original18.exported
+    assert format.check(altered) == original18.exported
 
 
 def test_a_file_that_changes_while_it_is_read_leaves_nothing(
@@ -359,7 +361,7 @@ def test_a_file_that_changes_while_it_is_read_leaves_nothing(
 ) -> None:
     file = tmp_path / "moving.gz"
     file.write_bytes(original18.file.read_bytes())
-    check = portable.check
+    check = format.check
 
     def and_then(path: Any) -> Any:
         found = check(path)
@@ -368,7 +370,7 @@ def test_a_file_that_changes_while_it_is_read_leaves_nothing(
         write(file, lines, end=lines.pop())
         return found
 
-    monkeypatch.setattr(portable, "check", and_then)
+    monkeypatch.setattr(importer, "check", and_then)
     with pytest.raises(ExportError, match="altered"):
         empty.import_file(file)
     assert nothing_in(empty)
@@ -533,7 +535,7 @@ def test_a_file_of_something_else_is_refused(content: bytes, problem: str, tmp_p
     file = tmp_path / "other.gz"
     file.write_bytes(content)
     with pytest.raises(ExportError, match=problem) as refused:
-        portable.check(file)
+        format.check(file)
     assert refused.value.hint
 
 
@@ -547,7 +549,7 @@ def test_many_lines_that_unpack_to_too_much_are_refused(
         for _ in range(110):
             lines.write(b'{"a": "' + b"0" * (1 << 20) + b'"}\n')
     with pytest.raises(ExportError, match="unpacks to"):
-        portable.check(file)
+        format.check(file)
 
 
 # ── whose, and where ────────────────────────────────────────────────────────────────────────────
@@ -657,11 +659,11 @@ def test_an_export_is_of_one_moment(original18: Original, tmp_path: Path) -> Non
 
     with ragdb.connect(original18.dsn) as db:
         try:
-            made = portable.write(db, "house", tmp_path / "x.gz", progress=meanwhile)
+            made = exporter.write(db, "house", tmp_path / "x.gz", progress=meanwhile)
         finally:
             for row in db.list_documents("house", "new-"):
                 db.delete_document("house", row.doc_cid)
-    assert made == portable.check(tmp_path / "x.gz")
+    assert made == format.check(tmp_path / "x.gz")
     assert made.digest == original18.exported.digest
     assert b"Meanwhile" not in gzip.decompress((tmp_path / "x.gz").read_bytes())
 
@@ -687,7 +689,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(clone: str, tmp_path: Path) 
             db.export_file("no", file, force=True)
         assert file.read_text() == "mine"
         db.export_file("docs", file, force=True)
-    assert portable.check(file).chunks == 0
+    assert format.check(file).chunks == 0
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -696,7 +698,7 @@ def test_an_export_that_fails_midway_leaves_no_file(original18: Original, tmp_pa
         raise KeyboardInterrupt
 
     with ragdb.connect(original18.dsn) as db, pytest.raises(KeyboardInterrupt):
-        portable.write(db, "house", tmp_path / "x.gz", progress=stop)
+        exporter.write(db, "house", tmp_path / "x.gz", progress=stop)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ragdb.payload import to_payload
-from ragdb.readers import Document, ReadError, read, read_jsonl
+from ragdb.ingest.payload import to_payload
+from ragdb.readers.document import Document, ReadError
+from ragdb.readers.read import read, read_jsonl
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragdb.readers import ReadError, read, sandbox
+from ragdb.readers import sandbox
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import read
 
 DATA = Path(__file__).parent.parent / "data"
 

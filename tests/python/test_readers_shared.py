@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from ragdb import links
-from ragdb.readers import Document, ReadError, read, read_jsonl
+from ragdb.ingest import links
+from ragdb.readers.document import Document, ReadError
+from ragdb.readers.read import read, read_jsonl
 
 SHARED = Path(os.environ.get("RAGDB_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 pytestmark = [

@@ -14,13 +14,15 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts, errors
-from ragdb.embed import HashEncoder, Reals
-from ragdb.worker import Worker
+from ragdb import errors
+from ragdb.client.calling import Reals
+from ragdb.contracts import contract_file, syntax
+from ragdb.models.encoders import HashEncoder
+from ragdb.models.worker import Worker
 from tests.embedding import embed, make_corpus, make_embedder, one, put, status
 
 Connection = psycopg.Connection[Any]
-RAGDB = [sys.executable, "-c", "from ragdb.cli import main; main()"]
+RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 QUERY = "text number 7 of the seventh shelf"
 WIDTHS = {"hash": 64, "new": 32}
 CONTRACT = """corpus name=docs
@@ -158,7 +160,7 @@ def test_what_a_new_model_would_change_is_said_before_the_switch(clone: str) -> 
             db.execute("select ragdb.retrieve('docs', %s)", (query,))
         rows = db.execute("select origin, query from ragdb.space_questions('docs')").fetchall()
         assert rows == [("trace", "gamma"), ("trace", "delta")]
-        parsed = contracts.contract(contracts.parse(CONTRACT), "c")
+        parsed = contract_file.contract(syntax.parse(CONTRACT), "c")
         db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(parsed),))
         cases = [{"name": "wrong", "query": "epsilon", "labels": [{"source": "b"}]}]
         db.execute("select ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),))

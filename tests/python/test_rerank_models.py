@@ -19,12 +19,14 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb import contracts, embed, rerank
-from ragdb.cli import app
-from ragdb.engine import Engine
+from ragdb.cli.main import app
+from ragdb.contracts import contract_file, syntax
 from ragdb.errors import InvalidRerank, RerankerMismatch, RerankerNotFound
-from ragdb.retrieval import CorpusRetriever, PostgresRetriever, RetrievalQuery
-from ragdb.tasks import RagPolicy
+from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.retrieval import RetrievalQuery
+from ragdb.evidence.tasks import RagPolicy
+from ragdb.models import local, rerank
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted, train
 from tests.sql.conversations import conversation, message, uuid
 
@@ -80,7 +82,7 @@ def run(monkeypatch: pytest.MonkeyPatch, db: ragdb.Database, clone: str) -> Run:
 
 
 def apply(db: ragdb.Database, text: str = CONTRACT) -> None:
-    db.apply_contract(contracts.contract(contracts.parse(text), "c"))
+    db.apply_contract(contract_file.contract(syntax.parse(text), "c"))
 
 
 def wanted(folder: Path, query: str, hits: Sequence[Any]) -> list[tuple[str, float]]:
@@ -151,7 +153,7 @@ def test_what_scores_no_pairs_is_no_reranker(tiny: Path, tmp_path: Path) -> None
     with pytest.raises(RerankerMismatch, match="reads 48 tokens, and 49 were bound"):
         rerank.CrossEncoderReranker("tiny", str(tiny), None, digest(tiny), LENGTH + 1)
     with pytest.raises(RerankerNotFound, match="contains no reranker"):
-        rerank.describe(embed.PACKAGED)
+        rerank.describe(local.PACKAGED)
     encoder = tmp_path / "encoder"
     shutil.copytree(tiny, encoder)
     # its head would be made up
@@ -168,7 +170,7 @@ def test_without_the_package_the_extra_is_named(
 ) -> None:
     hits = db.search("docs", "near")
     rerank._load.cache_clear()
-    monkeypatch.setattr(embed, "find_spec", lambda _: None)
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
     with pytest.raises(
         RerankerNotFound, match=r"pip install torch 'ragdb-postgres\[embed\]'"
     ) as error:

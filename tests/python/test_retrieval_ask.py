@@ -12,16 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli import app
-from ragdb.client import Database
-from ragdb.engine import Engine
+from ragdb.cli.main import app
+from ragdb.database import Database
 from ragdb.errors import ContractNotFound
-from ragdb.retrieval import (
-    CorpusRetriever,
-    PostgresRetriever,
-    RetrievalQuery,
-    build_evidence_pack,
-)
+from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.packs import build_evidence_pack
+from ragdb.evidence.retrieval import RetrievalQuery
 from tests.conftest import Connection
 from tests.embedding import WIDTH, embed, make_corpus
 from tests.endpoint import Fake, says, serving

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb.client import Database
-from ragdb.engine import Engine, RagError
-from ragdb.retrieval import EmptyRetriever, RetrievalQuery, RetrievedChunk, Retriever
-from ragdb.tasks import RagPolicy, TaskContract
+from ragdb.database import Database
+from ragdb.evidence.answers import RagError
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.retrieval import EmptyRetriever, RetrievalQuery, RetrievedChunk, Retriever
+from ragdb.evidence.tasks import RagPolicy, TaskContract
 from tests.conftest import Connection
 
 GOOD = RetrievedChunk("a.md", "c1", "Gifts are refunded as vouchers.", 0.9)

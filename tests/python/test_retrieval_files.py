@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from ragdb import retrieval
-from ragdb.retrieval import EmptyRetriever, KeywordContextRetriever, RetrievalQuery, Retriever
+from ragdb.evidence import files
+from ragdb.evidence.files import KeywordContextRetriever
+from ragdb.evidence.retrieval import EmptyRetriever, RetrievalQuery, Retriever
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 def test_the_example_of_the_seed_runs() -> None:
     from pathlib import Path
 
-    from ragdb.retrieval import KeywordContextRetriever, RetrievalQuery
+    from ragdb.evidence.files import KeywordContextRetriever
+    from ragdb.evidence.retrieval import RetrievalQuery
 
     r = KeywordContextRetriever(Path(".").resolve(), budget_chars=8000)
     chunks = r.retrieve(RetrievalQuery(query="contract spec", top_k=4))
@@ -137,7 +139,7 @@ def test_what_may_hold_a_secret_is_never_opened(tmp_path: Path) -> None:
 def test_a_file_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("word")
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    assert retrieval._preview(tmp_path / "link") is None
+    assert files._preview(tmp_path / "link") is None
 
 
 def test_files_rank_by_path_and_first_line_then_body_then_path(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from ragdb import embedded, settings
+from ragdb.server import embedded, settings
 
 
 @pytest.fixture(autouse=True)

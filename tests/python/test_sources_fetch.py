@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb.fetch import Fetched, fetch, is_public
-from ragdb.readers import ReadError
+from ragdb.ingest.fetch import Fetched, fetch, is_public
+from ragdb.readers.document import ReadError
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -190,7 +190,7 @@ def test_a_redirect_to_a_private_address_is_refused(
         checked.append(address)
         return len(checked) == 1
 
-    monkeypatch.setattr("ragdb.fetch.is_public", public_once)
+    monkeypatch.setattr("ragdb.ingest.fetch.is_public", public_once)
 
     assert refused(url(server, "/hop")).code == "forbidden_address"
     assert server.paths == ["/hop"]

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ragdb import links
-from ragdb.readers import ReadError
-from ragdb.sources import Source, check_glob, find, matches
+from ragdb.ingest import links
+from ragdb.ingest.globs import check_glob, matches
+from ragdb.ingest.source import Source
+from ragdb.ingest.sources import find
+from ragdb.readers.document import ReadError
 
 
 @pytest.fixture

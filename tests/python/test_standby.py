@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from ragdb import embedded
+from ragdb.server import embedded, postgres
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",
@@ -43,7 +43,7 @@ def running_standby(primary: Any) -> Iterator[str]:
     try:
         subprocess.run(
             [
-                embedded.binary("pg_basebackup", primary.version),
+                postgres.binary("pg_basebackup", primary.version),
                 *("--dbname", primary.uri, "--pgdata", str(folder)),
                 *("--write-recovery-conf", "--checkpoint", "fast"),
             ],

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ragdb.client import Database
-from ragdb.engine import Engine, RagError
-from ragdb.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
+from ragdb.database import Database
+from ragdb.evidence.answers import RagError
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
 from tests.conftest import Connection
 from tests.python.test_retrieval_engine import GOOD, OTHER, QUESTION, Fixed
 

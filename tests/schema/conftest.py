@@ -13,7 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, extension, migrate
+from ragdb import extension
+from ragdb.server import migrate, postgres
 from tests.conftest import Server
 
 ROOT = Path(__file__).parents[2]
@@ -40,9 +41,8 @@ class Ways:
                 connection.execute(f"alter system set extension_control_path = '$system:{home}'")
                 connection.execute("select pg_reload_conf()")
         else:
-            folder = embedded.programs(server.version).parent / "share/postgresql/extension"
+            folder = postgres.programs(server.version).parent / "share/postgresql/extension"
         shutil.copy(ROOT / "extension/ragdb.control", folder)
-        # made here, for these tests: that the checked-in one is the same is a test of its own
         (folder / extension.path().name).write_text(extension.script())
         for file in ("ragdb.control", extension.path().name):
             (folder / file).chmod(0o644)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import embedded, migrate
+from ragdb.server import migrate, postgres
 from tests.conftest import Server
 from tests.schema.conftest import Ways
 from tests.schema.facts import difference, facts
@@ -38,10 +38,10 @@ def test_what_is_dumped_and_restored_is_the_same(
             ways.offer_extension(new)
         dump = tmp_path / "dump"
         subprocess.run(
-            [embedded.binary("pg_dump", target), "-Fc", "-f", dump, "-d", before], check=True
+            [postgres.binary("pg_dump", target), "-Fc", "-f", dump, "-d", before], check=True
         )
         subprocess.run(
-            [embedded.binary("pg_restore", target), "--exit-on-error", "-d", after, dump],
+            [postgres.binary("pg_restore", target), "--exit-on-error", "-d", after, dump],
             check=True,
         )
         with psycopg.connect(before) as one, psycopg.connect(after) as other:

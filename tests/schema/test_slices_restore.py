@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from ragdb import embedded, migrate
+from ragdb.server import migrate, postgres
 from tests.conftest import Server
 from tests.schema.conftest import Ways
 from tests.sql.conversations import chat, message, uuid
@@ -136,9 +136,9 @@ def test_a_restored_copy_proves_what_the_original_did(
         assert {replay["verdict"] for replay in original["replays"]} == {"exact"}
         after = ways.database(new, "empty", stack)
         dump = tmp_path / "dump"
-        program = embedded.binary("pg_dump", target)
+        program = postgres.binary("pg_dump", target)
         subprocess.run([program, "-Fc", *options, "-f", dump, "-d", before], check=True)
-        program = embedded.binary("pg_restore", target)
+        program = postgres.binary("pg_restore", target)
         subprocess.run([program, "--exit-on-error", "-d", after, dump], check=True)
         with connect(after) as db:
             assert ask(db, "select * from ragdb.list_signing_keys()") == []

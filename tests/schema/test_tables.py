@@ -11,7 +11,8 @@ from sqlalchemy import Table, create_engine, select
 from sqlalchemy.dialects.postgresql import base
 from sqlalchemy.pool import NullPool
 
-from ragdb import migrate, tables
+from ragdb import tables
+from ragdb.server import code
 from tests.conftest import Server
 
 base.ischema_names["xid8"] = tables.XID8  # SQLAlchemy does not know it
@@ -76,7 +77,7 @@ def test_the_tables_are_the_databases(any_version: Server) -> None:
 )
 def test_a_difference_is_seen(server18: Server, change: str) -> None:
     with connect(server18.shared) as connection:
-        migrate.drop_code(connection.connection.driver_connection)  # bound bodies hold columns fast
+        code.drop_code(connection.connection.driver_connection)  # bound bodies hold columns fast
         connection.exec_driver_sql(change)
         assert difference(connection) != []
 

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb import extension, migrate
+from ragdb import extension
+from ragdb.server import migrate
 from tests.conftest import Server
 from tests.schema.facts import difference, facts
 
@@ -91,10 +92,6 @@ def test_a_plain_login_that_may_be_the_owner_installs_the_extension(
         ).fetchall()
     assert owners == [("ragdb_owner",)]
     assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
-
-
-def test_the_checked_in_script_is_current() -> None:
-    assert extension.path().read_text() == extension.script(), "run `make extension`"
 
 
 def test_the_control_file_names_this_version() -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragdb import migrate
+from ragdb.server import code, migrate, prepare, scripts
 from tests.conftest import Login, Server
 from tests.schema.conftest import ROOT
 from tests.schema.facts import facts
 
-MIGRATE = "import sys; from ragdb.migrate import migrate; migrate(sys.argv[1])"
+MIGRATE = "import sys; from ragdb.server.migrate import migrate; migrate(sys.argv[1])"
 
 
 def executes(dsn: str, *statements: str) -> None:
@@ -52,7 +52,7 @@ def test_an_upgrade_refuses_while_an_object_of_the_user_depends_on_ours(
     executes(any_clone, statement)
     with psycopg.connect(any_clone) as connection:
         before = facts(connection)
-    with pytest.raises(migrate.InUse) as refused:
+    with pytest.raises(code.InUse) as refused:
         migrate.migrate(any_clone, force=True)
     assert refused.value.objects == [name]
     with psycopg.connect(any_clone) as connection:
@@ -84,9 +84,9 @@ def test_rows_survive_an_upgrade(any_clone: str) -> None:
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
 
 
-CACHED = (migrate.revisions, migrate.stamp)
+CACHED = (scripts.revisions, scripts.stamp)
 NEXT = """
-from ragdb.migrate import run_script
+from ragdb.server.migrate import run_script
 
 revision = "0002_next"
 down_revision = "0001_first_release"
@@ -106,7 +106,8 @@ def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     folder.mkdir()
     folder.with_suffix(".py").write_text(NEXT)
     found = {"ragdb.migrations": copy, "ragdb.migrations.versions": copy / "versions"}
-    monkeypatch.setattr(migrate, "files", lambda package: found.get(package) or files(package))
+    for module in (migrate, scripts):
+        monkeypatch.setattr(module, "files", lambda name: found.get(name) or files(name))
     for cached in CACHED:
         cached.cache_clear()
     yield folder
@@ -131,8 +132,8 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
         assert connection.execute("select version_num from ragdb.alembic_version").fetchall() == [
             ("0002_next",)
         ]
-        assert migrate.is_current(connection)
-        assert migrate.unknown_revision(connection) is None
+        assert scripts.is_current(connection)
+        assert scripts.unknown_revision(connection) is None
 
 
 def test_a_revision_that_fails_names_its_file_and_changes_nothing(
@@ -153,8 +154,8 @@ def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(any_cl
     executes(any_clone, "update ragdb.alembic_version set version_num = '0002_next'")
     with psycopg.connect(any_clone) as connection:
         before = facts(connection)
-        assert migrate.unknown_revision(connection) == "0002_next"
-    with pytest.raises(migrate.NotReady, match="does not know its revision 0002_next"):
+        assert scripts.unknown_revision(connection) == "0002_next"
+    with pytest.raises(prepare.NotReady, match="does not know its revision 0002_next"):
         migrate.migrate(any_clone, force=True)
     with psycopg.connect(any_clone) as connection:
         assert facts(connection) == before
@@ -215,7 +216,7 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
         with psycopg.connect(dsn) as connection:
             before = connection.execute("select oid, nspname from pg_namespace").fetchall()
         plain = any_version.dsn(empty.dbname, user="stranger")
-        with pytest.raises(migrate.NotReady) as refused:
+        with pytest.raises(prepare.NotReady) as refused:
             migrate.migrate(plain)
         assert refused.value.statements == [
             "grant ragdb_owner to stranger with inherit false, set true;",
@@ -251,4 +252,4 @@ def test_two_migrations_at_once_leave_one_schema(any_version: Server) -> None:
         ]
         assert [process.communicate()[1] for process in both] == [b"", b""]
         with psycopg.connect(dsn) as connection:
-            assert migrate.is_current(connection)
+            assert scripts.is_current(connection)

@@ -51,7 +51,8 @@ def put(db: Connection, corpus: str, documents: Iterable[dict[str, Any]], batch:
 def lexemes(db: Connection, text: str, config: str = "english") -> dict[str, int]:
     return dict(
         db.execute(
-            "select u.lexeme, cardinality(u.positions) from unnest(ragdb_internal.lexemes(%s, %s)) u",
+            "select u.lexeme, cardinality(u.positions)"
+            " from unnest(ragdb_internal.lexemes(%s, %s)) u",
             (text, config),
         ).fetchall()
     )

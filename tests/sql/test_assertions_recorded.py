@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
-from ragdb.embed import HashEncoder, Reals
+from ragdb.client.calling import Reals
+from ragdb.contracts import contract_file, syntax
+from ragdb.models.encoders import HashEncoder
 from tests.conftest import Connection
 from tests.embedding import put
 from tests.sql.conversations import chat, message, uuid
@@ -35,7 +36,7 @@ def outcomes(
     """The codes of some assertions of the one case, as a contract declares them."""
     text = HEAD.format(mode=mode, keys=keys, query=query, embed=embed, more=more)
     text += "".join(f"      ragAssert kind={a}\n" for a in asserts) + tail
-    found = contracts.contract(contracts.parse(text), "c")
+    found = contract_file.contract(syntax.parse(text), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
     row = db.execute("select run_id from ragdb.run_eval('A')").fetchone()
     assert row is not None

@@ -18,9 +18,10 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 import ragdb
-from ragdb import errors, readers
-from ragdb.payload import to_payload
-from ragdb.worker import Worker
+from ragdb import errors
+from ragdb.ingest.payload import to_payload
+from ragdb.models.worker import Worker
+from ragdb.readers import read as readers
 from tests.conftest import Login
 from tests.embedding import ENCODER, WIDTH, make_embedder, one, put
 
@@ -636,7 +637,8 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
 def test_fields_that_schemas_name_are_those_that_requests_may_have(docs: Connection) -> None:
     for name, schema, params, fields in docs.execute(
         "select s.name, s.request_schema, l.takes_params, l.takes_input"
-        " from ragdb_internal.all_capability_schemas() s join ragdb_internal.capability_limits() l using (name)"
+        " from ragdb_internal.all_capability_schemas() s"
+        " join ragdb_internal.capability_limits() l using (name)"
     ):
         properties = schema["properties"]
         assert set(properties["params"].get("properties", {})) == set(params), name

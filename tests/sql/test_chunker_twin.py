@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragdb.chunker import STRATEGIES, chunk
+from ragdb.ingest.chunker import STRATEGIES, chunk
 from tests.conftest import Connection
 
 # every level and its near misses, fences, scripts without spaces, white space only Unicode knows

@@ -19,7 +19,8 @@ import xmlschema
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts, embedded
+from ragdb.contracts import contract_file, syntax
+from ragdb.server import postgres
 from tests.conftest import Connection, Server
 from tests.embedding import put
 
@@ -39,7 +40,7 @@ TEXTS = {
 
 
 def apply(db: Connection, text: str) -> None:
-    found = contracts.contract(contracts.parse(text), "c")
+    found = contract_file.contract(syntax.parse(text), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
 
 
@@ -364,7 +365,7 @@ def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -
     with psycopg.connect(clone) as connection:
         apply(connection, contract(REFUNDS))
         put(connection, TEXTS)
-    psql = embedded.programs(server18.version) / "psql"
+    psql = postgres.programs(server18.version) / "psql"
 
     def psql_report(*more: str) -> subprocess.CompletedProcess[str]:
         script = str(ROOT / "reports/eval_report.sql")
@@ -510,7 +511,9 @@ def test_few_pairs_are_tested_exactly(any_db: Connection) -> None:
         abs(sum(s * d for s, d in zip(signs, few, strict=True)))
         for signs in itertools.product((1, -1), repeat=9)
     ]
-    found = any_db.execute("select ragdb_internal.sign_flip_p(%s::bigint[], 's', 100)", (few,)).fetchone()
+    found = any_db.execute(
+        "select ragdb_internal.sign_flip_p(%s::bigint[], 's', 100)", (few,)
+    ).fetchone()
     assert found == (sum(flip >= abs(sum(few)) for flip in flips) / 512,)
 
 

@@ -11,7 +11,7 @@ import ir_measures
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection
 from tests.embedding import put
 
@@ -26,7 +26,7 @@ rag name=A retriever=R
 
 
 def prepare(db: Connection, metric: str, k: int) -> None:
-    found = contracts.contract(contracts.parse(CONTRACT.format(metric=metric, k=k)), "c")
+    found = contract_file.contract(syntax.parse(CONTRACT.format(metric=metric, k=k)), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
 
 
@@ -161,7 +161,7 @@ def test_a_contract_of_forty_cases_over_real_documents_passes_and_can_fail(
             )
     head, grounding = text.rsplit("  grounding", 1)
     text = head + "".join(evaluated) + "  grounding" + grounding
-    found = contracts.contract(contracts.parse(text), "c")
+    found = contract_file.contract(syntax.parse(text), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
     assert cases >= 40
     row = db.execute("select status, assertions, reasons from ragdb.run_eval('A')").fetchone()

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragdb.retrieval import RetrievedChunk, build_evidence_pack, evidence_field, evidence_text
+from ragdb.evidence.packs import build_evidence_pack, evidence_field, evidence_text
+from ragdb.evidence.retrieval import RetrievedChunk
 from tests.sql.conversations import chat, message, uuid
 
 Connection = psycopg.Connection[Any]

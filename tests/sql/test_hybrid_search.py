@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from ragdb import errors
-from ragdb.embed import Reals
+from ragdb.client.calling import Reals
 from tests.embedding import ENCODER, embed, make_corpus, one, put
 
 Connection = psycopg.Connection[Any]

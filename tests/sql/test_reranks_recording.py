@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid
@@ -377,14 +377,16 @@ def test_bi_shows_both_orders(docs: Connection) -> None:
 
 
 def apply(db: Connection, text: str = CONTRACT) -> None:
-    found = contracts.contract(contracts.parse(text), "c")
+    found = contract_file.contract(syntax.parse(text), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
 
 
 def test_a_contract_names_a_reranker_that_was_bound(docs: Connection) -> None:
     with raises(docs, "RG440", "rerank of retriever"):
         apply(docs, CONTRACT.replace("rerank=tiny", "rerank=tyni"))
-    found = contracts.contract(contracts.parse(CONTRACT.replace("rerank=tiny", "rerank=tyni")), "c")
+    found = contract_file.contract(
+        syntax.parse(CONTRACT.replace("rerank=tiny", "rerank=tyni")), "c"
+    )
     assert docs.execute(
         'select rule, line, "column", hint from ragdb.validate_contract(%s)', (Jsonb(found),)
     ).fetchall() == [("rag-retriever-rerank-invalid", 2, 50, "did you mean tiny?")]

@@ -118,7 +118,9 @@ def packed(*fields: bytes) -> bytes:
     ],
 )
 def test_hmac_is_that_of_rfc_4231(any_db: Connection, key: bytes, data: bytes, digest: str) -> None:
-    row = any_db.execute("select encode(ragdb_internal.hmac_sha256(%s, %s), 'hex')", (key, data)).fetchone()
+    row = any_db.execute(
+        "select encode(ragdb_internal.hmac_sha256(%s, %s), 'hex')", (key, data)
+    ).fetchone()
     assert row == (digest,)
 
 
@@ -598,7 +600,8 @@ def test_a_tampered_trace_is_found(signed: Connection) -> None:
     )
     signed.execute(
         "update ragdb.retrieval_traces t set trace_hash ="
-        " ragdb_internal.trace_hash(t, array(select h from ragdb.trace_hits(t.id) h)) where id = %s",
+        " ragdb_internal.trace_hash(t, array(select h from ragdb.trace_hits(t.id) h))"
+        " where id = %s",
         (trace,),
     )
     found = replay(signed, trace)

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contract_file, syntax
 from ragdb.errors import ContractNotFound, EvidenceMissing, InvalidArgument
 from tests.conftest import Connection
 
@@ -26,7 +26,7 @@ NAMED = ' as=found output="RetrievedChunk[]" citationField=c sourceField=uri sco
 
 
 def apply(db: Connection, text: str, name: str = "c") -> None:
-    found = contracts.contract(contracts.parse(text), name)
+    found = contract_file.contract(syntax.parse(text), name)
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
 
 

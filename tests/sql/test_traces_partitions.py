@@ -264,7 +264,7 @@ def test_maintain_leaves_busy_tables_to_the_next_call(
 
 
 def test_reloading_the_code_keeps_partitions_append_only(clone: str) -> None:
-    from ragdb import migrate
+    from ragdb.server import migrate
 
     migrate.migrate(clone, force=True)
     with psycopg.connect(clone) as db:

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract, parse
+from ragdb.contracts.contract_file import contract
+from ragdb.contracts.syntax import parse
 from tests.conftest import Server
 from tests.embedding import put
 from tests.sql import conversations

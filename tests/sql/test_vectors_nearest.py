@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ragdb import errors
-from ragdb.embed import Reals
+from ragdb.client.calling import Reals
 from tests.embedding import (
     ENCODER,
     claim,

@@ -1,0 +1,78 @@
+"""`ragdb embedder`: list embedders, and bind them to what runs them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import verb
+from ragdb.cli.session import Failure, Session
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="List embedders and bind them to providers.")
+    app.add_typer(group, name="embedder", no_args_is_help=True)
+    verb(group, "ls")(embedder_ls)
+    verb(group, "bind")(embedder_bind)
+
+
+def embedder_ls(session: Session) -> None:
+    """List the embedders and their providers."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_embedders(),
+            [
+                "name",
+                "provider",
+                "provider_model",
+                "dims",
+                "metric",
+                "max_tokens",
+                "weights_sha256",
+            ],
+            empty="no embedder yet: `ragdb embed CORPUS` makes the default one",
+        )
+
+
+def embedder_bind(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Name that contracts and corpora use.")],
+    provider: Annotated[str, typer.Option(metavar="sentence-transformers|openai|hash")],
+    source: Annotated[
+        str | None,
+        typer.Option(help="The model: packaged, a folder, a name on the hub or at the endpoint."),
+    ] = None,
+    dims: Annotated[int | None, typer.Option(help="Dimensions of a new embedder.")] = None,
+    metric: Annotated[str, typer.Option(metavar="cosine|ip|l2")] = "cosine",
+    max_tokens: Annotated[int, typer.Option(help="Longest input, in tokens.")] = 256,
+    query_prefix: Annotated[str, typer.Option(help="Text put before each query.")] = "",
+    passage_prefix: Annotated[str, typer.Option(help="Text put before each chunk.")] = "",
+    weights_sha256: Annotated[
+        str | None, typer.Option(help="SHA-256 of model.safetensors, checked on loading.")
+    ] = None,
+) -> None:
+    """Bind an embedder to its provider. Create the embedder if it does not exist.
+
+    An endpoint's address and key are the worker's OPENAI_BASE_URL and OPENAI_API_KEY.
+    """
+    from ragdb.models import embedders
+
+    with session.connect() as db:
+        if name not in embedders.embedders(db.connection):
+            if dims is None:
+                raise Failure(f"embedder {name} is new", hint="give its dimensions: --dims N")
+            db.create_embedder(
+                name,
+                dims,
+                metric=metric,
+                max_tokens=max_tokens,
+                query_prefix=query_prefix,
+                passage_prefix=passage_prefix,
+                weights_sha256=weights_sha256,
+            )
+        db.bind_embedder(name, provider, source or ("hash-v1" if provider == "hash" else name))
+    session.note(f"{name} is run by {provider}")

@@ -1,0 +1,82 @@
+"""Hits for people: a line of score and place, then the text with its matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ragdb.cli.session import Session
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ragdb.database import Database
+
+
+BAR = 12
+SHOWN = 500  # characters of a chunk
+
+# what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
+START, STOP = "\x01", "\x02"
+
+
+def print_hit(session: Session, db: Database, query: str, hit: Any, name_corpus: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from ragdb.cli.text import clean
+
+    full = round(hit.score * BAR)
+    place = [f"{hit.corpus}: {hit.source}" if name_corpus else hit.source]
+    if hit.page is not None:
+        place.append(f"page {hit.page}")
+    heading = [hit.title, *hit.heading] if hit.title else list(hit.heading)
+    # a document often begins with its title as a heading
+    path = [h for n, h in enumerate(heading) if n == 0 or h != heading[n - 1]]
+    head = Text.assemble(
+        (f"{hit.rank:>3}  ", "bold"),
+        f"{hit.score:.3f} ",
+        ("█" * full, "cyan"),
+        ("░" * (BAR - full), "dim"),
+        "  ",
+        (clean(", ".join(place)), "bold"),
+    )
+    if hasattr(hit, "rerank_score"):
+        head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
+    session.out.print(head, soft_wrap=True)
+    if path:
+        session.out.print(
+            Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5), expand=False)
+        )
+    session.out.print(Padding(_marked(db, query, hit), (0, 0, 1, 5), expand=False))
+
+
+def _marked(db: Database, query: str, hit: Any) -> Text:
+    """The chunk's text as one paragraph, from a little before the first match, matches in bold."""
+    import re
+
+    from rich.text import Text
+
+    from ragdb.cli.text import clean
+
+    marked = db.highlight(hit.corpus, hit.chunk_id, query, START, STOP)
+    plain, bold = "", []
+    for part in re.split(f"([{START}{STOP}])", marked):
+        if part == START:
+            bold.append([len(plain), len(plain)])
+        elif part == STOP:
+            bold[-1][1] = len(plain)
+        else:
+            # one space for each run of white space, also where a run is cut by a mark
+            words = clean(re.sub(r"\s+", " ", part))
+            plain += words[1:] if plain.endswith(" ") and words.startswith(" ") else words
+    shown = Text(plain)
+    for begin, end in bold:
+        shown.stylize("bold yellow", begin, end)
+    if len(plain) <= SHOWN:
+        return shown
+    begin = max(0, min((bold[0][0] if bold else 0) - SHOWN // 4, len(plain) - SHOWN))
+    begin = plain.rfind(" ", 0, begin) + 1
+    cut = shown[begin : begin + SHOWN]
+    before = "… " if begin else ""
+    after = " …" if begin + SHOWN < len(plain) else ""
+    return Text.assemble((before, "dim"), cut, (after, "dim"))

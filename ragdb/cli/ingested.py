@@ -1,0 +1,128 @@
+"""What an ingest says: a bar while it runs, a line for each file, a summary."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ragdb.cli.session import Session
+
+if TYPE_CHECKING:
+    from ragdb.ingest.report import Progress, Report
+
+
+MANY = 30  # files; above this only what went wrong is listed
+
+
+@contextlib.contextmanager
+def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
+    if not session.progress:
+        yield None
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=session.err, transient=True) as bars:
+        task = bars.add_task("reading", total=None)
+
+        def show(progress: Progress) -> None:
+            bars.update(
+                task,
+                total=progress.bytes_total,
+                completed=progress.bytes,
+                description=f"{progress.files}/{progress.files_total} files, "
+                f"{progress.chunks} chunks",
+            )
+
+        yield show
+
+
+def show(session: Session, report: Report) -> None:
+    from ragdb.cli import output
+
+    if session.format == "json":
+        output.one(session, report)
+    elif session.format != "table":
+        output.rows(session, report.files)
+    else:
+        shown = [
+            file
+            for file in report.files
+            if session.verbose or len(report.files) <= MANY or file.reason or file.failed
+        ]
+        if shown:
+            output.rows(session, [_line(file) for file in shown])
+        for failure in report.failures:
+            if not any(failure.uri == file.uri for file in shown):
+                session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
+        if report.failed > len(report.failures):
+            session.note(f"and {report.failed - len(report.failures)} more failed")
+    session.note(summary(report))
+    sys.stdout.flush()
+
+
+def _line(file: Any) -> dict[str, Any]:
+    about = [f"{file.reason}{_hint(file.hint)}"] if file.reason else []
+    if file.pages:
+        about.append(f"{file.pages} pages")
+        if file.pages_without_text:
+            about.append(f"{file.pages_without_text} without text")
+    if file.documents > 1:
+        about.append(f"{file.documents} documents")
+    if file.empty and file.documents:
+        about.append(f"{file.empty} empty")
+    if file.failed and not file.reason:
+        about.append(f"{file.failed} failed")
+    if file.replaced:
+        about.append(f"{file.replaced} characters replaced")
+    if file.cut:
+        about.append(f"{file.cut} chunks indexed only up to character 65,536")
+    return {
+        "status": file.status,
+        "source": file.uri,
+        "chunks": file.chunks,
+        "": ", ".join(about),
+    }
+
+
+def _hint(hint: str | None) -> str:
+    return f"; {hint}" if hint else ""
+
+
+def summary(report: Report) -> str:
+    parts = [
+        f"{report.written} written",
+        f"{report.unchanged} unchanged",
+        f"{report.failed} failed",
+    ]
+    for count, what in (
+        (report.empty, "empty"),
+        (report.skipped, "skipped"),
+        (report.pruned, "pruned"),
+    ):
+        if count:
+            parts.append(f"{count} {what}")
+    head = f"dry run of {report.corpus}" if report.dry_run else report.corpus
+    text = (
+        f"{head}: {report.documents} documents ({', '.join(parts)}), "
+        f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
+    )
+    if report.not_pruned:
+        left = ", ".join(report.not_pruned)
+        text += f"; not pruned, because something there could not be read: {left}"
+    return text

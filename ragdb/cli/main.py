@@ -1,0 +1,94 @@
+"""The command line. Verbs import what they need when they run: `ragdb --help` is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragdb.cli import (
+    ask,
+    contract,
+    corpus,
+    dashboards,
+    demo,
+    embed,
+    embedder,
+    eval,
+    ingest,
+    mcp,
+    portable,
+    reembed,
+    reranker,
+    search,
+    serve,
+    server,
+    slice,
+    trace,
+    worker,
+)
+from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
+
+app = typer.Typer(
+    name="ragdb",
+    help="A RAG database inside PostgreSQL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from ragdb.version import __version__
+
+        print(f"ragdb {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _flags(
+    context: typer.Context,
+    *,
+    dsn: Dsn = None,
+    format: Format = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_progress: NoProgress = False,
+    yes: Yes = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A RAG database inside PostgreSQL.
+
+    Without a database named by --dsn, RAGDB_DATABASE_URL, DATABASE_URL or PG*, an embedded server
+    is started. Data goes to stdout, everything else to stderr.
+
+    Exit codes: 0 ok, 1 negative verdict, 2 usage, 3 database or schema, 4 some documents failed,
+    5 nothing ran, 130 interrupted.
+    """
+    context.obj = {
+        "dsn": dsn,
+        "format": format,
+        "json": json,
+        "quiet": quiet,
+        "verbose": verbose,
+        "no_progress": no_progress,
+        "yes": yes,
+    }
+
+
+for part in (
+    server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
+    search, trace, ask, slice, contract, eval, serve, mcp,
+    dashboards, demo,
+):  # fmt: skip
+    part.register(app)
+
+
+def main() -> None:
+    """The console script."""
+    app()

@@ -1,0 +1,71 @@
+"""What the verbs that ask a question share: flags, the query, its embedding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.session import Failure, Session
+
+if TYPE_CHECKING:
+    from ragdb.database import Database
+
+
+Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
+
+Mode = Annotated[
+    str | None,
+    typer.Option(metavar="lexical|semantic|hybrid|reference", help="Ranking mode."),
+]
+
+MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
+
+
+def embedded(
+    session: Session, db: Database, corpora: list[str], query: str, mode: str | None
+) -> list[float] | None:
+    """The embedding of the query, if the mode can use one."""
+    if mode in ("lexical", "reference"):
+        return None
+    from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
+    from ragdb.models import embedders, encoders
+
+    try:
+        return embedders.for_query(db.connection, corpora, query)
+    except (
+        encoders.ProviderDown,
+        encoders.InputRefused,
+        EmbedderNotFound,
+        EmbedderMismatch,
+        InvalidEmbedding,
+    ) as error:
+        if mode is not None:
+            raise Failure(
+                f"the query cannot be embedded: {error}",
+                hint="use --mode lexical, which needs no embedding",
+            ) from error
+        session.note(f"searching by words only, because the query cannot be embedded: {error}")
+        return None
+
+
+def parsed(text: str, what: str = "--filter") -> Any:
+    """The JSON of an argument. Raises Failure."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Failure(
+            f"{what} is not JSON: {error}", hint="""quote it for the shell: '{"name": 1}'"""
+        ) from None
+
+
+def printable(text: str) -> None:
+    """Refuse a query that is not valid UTF-8. Raises Failure."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Failure(
+            "the query is not valid UTF-8", hint="check the terminal's encoding"
+        ) from None

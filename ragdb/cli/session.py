@@ -1,0 +1,124 @@
+"""The flags of one run, its connection, its exit codes, and where its output goes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragdb.database import Database
+    from ragdb.server.settings import Connection
+
+
+OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+FORMATS = ("table", "json", "ndjson", "csv")
+
+Dsn = Annotated[
+    str | None,
+    typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
+]
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="|".join(FORMATS), help="Output format."),
+]
+
+Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is done and where.")]
+NoProgress = Annotated[
+    bool, typer.Option("--no-progress", help="Show no progress bar.", hidden=True)
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", hidden=True)]
+Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
+
+
+class Failure(Exception):
+    """An error with its exit code, shown as message, detail and hint."""
+
+    def __init__(
+        self, message: str, *, code: int = USAGE, detail: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.detail, self.hint = code, detail, hint
+
+
+@dataclass
+class Session:
+    """The flags of one run, and what they give: a connection, a place for data, a log."""
+
+    verb: str = ""
+    dsn: str | None = None
+    format: str = "table"
+    quiet: bool = False
+    verbose: bool = False
+    progress: bool = True
+    yes: bool = False
+    verdict: int = OK
+    """Exit code if the reader of a pipe closes it before all is printed."""
+
+    @functools.cached_property
+    def target(self) -> Connection:
+        """The database of the flags and the environment; `-v` says which setting named it."""
+        from ragdb.server import settings
+
+        found = settings.connection(self.dsn)
+        self.debug(f"database: {found}")
+        return found
+
+    def connect(self) -> Database:
+        """A connection to it."""
+        from ragdb.database import connect
+        from ragdb.version import __version__
+
+        return connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+
+    @functools.cached_property
+    def out(self) -> Console:
+        """Where data goes."""
+        return _console(sys.stdout)
+
+    @functools.cached_property
+    def err(self) -> Console:
+        """Where progress and the log go."""
+        return _console(sys.stderr)
+
+    def note(self, text: str) -> None:
+        """A line of log, for people."""
+        if not self.quiet:
+            self._say(text)
+
+    def debug(self, text: str) -> None:
+        """A line of log under --verbose."""
+        if self.verbose:
+            self._say(text)
+
+    def confirm(self, question: str) -> None:
+        """Go on only if the user at the terminal, or --yes, confirms."""
+        if self.yes:
+            return
+        if not sys.stdin.isatty():
+            raise Failure(question, hint="stdin is not a terminal; give --yes to confirm")
+        if not typer.confirm(question, err=True):
+            raise Failure("cancelled; nothing was done", code=NEGATIVE)
+
+    def _say(self, text: str) -> None:
+        from ragdb.cli.text import clean
+
+        sys.stdout.flush()
+        print(clean(text), file=sys.stderr)
+
+
+def _console(file: Any) -> Console:
+    from rich.console import Console
+
+    # 80 columns are rich's guess where there is no terminal, and would wrap every path
+    width = None if file.isatty() or "COLUMNS" in os.environ else 120
+    return Console(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)

@@ -1,0 +1,127 @@
+"""`ragdb trace`: list, show, replay and explain recorded retrievals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import verb
+from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Trace id.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="List and show recorded retrievals.")
+    app.add_typer(group, name="trace", no_args_is_help=True)
+    verb(group, "ls")(trace_ls)
+    verb(group, "show")(trace_show)
+    verb(group, "replay")(trace_replay)
+    verb(group, "why-not")(trace_why_not)
+
+
+def trace_ls(
+    session: Session,
+    corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
+) -> None:
+    """List recorded retrievals, newest first."""
+    from datetime import datetime
+
+    from ragdb.cli import output
+
+    after = None
+    if since is not None:
+        try:
+            after = datetime.fromisoformat(since).astimezone()
+        except ValueError:
+            raise Failure(
+                f"--since {since!r} is not a time", hint="write it like 2026-03-01T12:00"
+            ) from None
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_traces(corpus, after, limit),
+            [
+                "id",
+                "created_at",
+                "corpus",
+                "rank_mode",
+                "limit_returned",
+                "elapsed_ms",
+                "query_text",
+            ],
+            empty="no traces yet; record one with `ragdb search --trace`",
+        )
+
+
+def trace_show(session: Session, trace: Trace) -> None:
+    """Show one recorded retrieval with its hits."""
+    from ragdb.cli import output
+    from ragdb.client.rows import record
+
+    wanted = trace_id(trace)
+    with session.connect() as db:
+        shown = record(db.get_trace(wanted))
+        hits = [record(hit) for hit in db.trace_hits(wanted)]
+        reranks = {row.chunk_id: row for row in db.trace_reranks(wanted)}
+    for hit in hits if reranks else []:
+        row = reranks[hit["chunk_id"]]
+        hit |= {
+            "reranker": row.model,
+            "rerank_rank": row.rank,
+            "rerank_score": row.score,
+            "is_returned": row.is_returned,
+        }
+    if session.format in ("json", "ndjson"):
+        output.one(session, {**shown, "hits": hits})
+        return
+    if session.format == "csv":
+        output.rows(session, hits)
+        return
+    output.one(session, {name: value for name, value in shown.items() if value is not None})
+    session.out.print()
+    shown_columns = ["rank", "score", "chunk_id", "content_hash"]
+    if reranks:
+        shown_columns[2:] = ["rerank_rank", "rerank_score", "is_returned", "reranker", "chunk_id"]
+    output.rows(session, hits, shown_columns)
+
+
+def trace_replay(session: Session, trace: Trace) -> int:
+    """Run a recorded retrieval again and print what has changed. Exit code 1 unless it is exact."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        replayed: Any = db.replay(trace_id(trace))
+        output.one(session, replayed)
+    return OK if replayed.verdict == "exact" else NEGATIVE
+
+
+def trace_why_not(
+    session: Session,
+    trace: Trace,
+    chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk.")],
+) -> None:
+    """Print at which step of a recorded retrieval a chunk was dropped."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.one(session, db.why_not(trace_id(trace), chunk))
+
+
+def trace_id(text: str) -> UUID:
+    """The id of a trace as a UUID."""
+    from uuid import UUID
+
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Failure(f"{text!r} is not a trace id", hint="`ragdb trace ls` lists them") from None

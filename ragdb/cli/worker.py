@@ -1,0 +1,134 @@
+"""`ragdb worker`, and a worker that the other verbs run until nothing is left."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragdb.cli.app import verb
+from ragdb.cli.session import PARTIAL, Session
+
+if TYPE_CHECKING:
+    from ragdb.database import Database
+    from ragdb.models.worker import Done, Worker
+
+
+Model = Annotated[str, typer.Option("--model", "-m", help="Embedder, as in `ragdb embedder ls`.")]
+
+Lease = Annotated[float, typer.Option(help="Seconds until the claims of a killed worker expire.")]
+Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "worker")(worker)
+
+
+def worker(
+    session: Session,
+    corpus: Annotated[
+        str | None,
+        typer.Option("--corpus", "-c", help="Only this corpus. Default: all that you may write."),
+    ] = None,
+    lease: Lease = 60,
+    batch: Batch = 512,
+) -> None:
+    """Embed chunks and queries and read blobs as they arrive, until interrupted."""
+    with session.connect() as db, _stoppable(session, db, corpus, None, lease, batch) as at_work:
+        session.note(f"worker {at_work.name} waits for work; interrupt to stop")
+        _report(session, at_work.run())
+
+
+@contextmanager
+def _stoppable(
+    session: Session,
+    db: Database,
+    corpus: str | None,
+    model: str | None,
+    lease: float,
+    batch: int,
+    progress: Any = None,
+) -> Iterator[Worker]:
+    """A worker that SIGTERM and SIGINT stop after its current batch."""
+    from ragdb.models.worker import Worker
+
+    at_work = Worker(
+        session.target.conninfo,
+        corpus=corpus,
+        embedder=model,
+        lease=lease,
+        batch=batch,
+        progress=progress,
+    )
+    interrupted: list[int] = []
+
+    def stop(number: int, _: Any) -> None:
+        if interrupted:
+            raise KeyboardInterrupt
+        interrupted.append(number)
+        at_work.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield at_work
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def drain(
+    session: Session,
+    db: Database,
+    corpus: str | None,
+    model: str | None,
+    until: str,
+    lease: float,
+    batch: int,
+) -> int:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    def spaces() -> list[Any]:
+        return [s for s in db.embedding_status(corpus) if model is None or s.embedder == model]
+
+    left = sum(s.backlog for s in spaces())
+    with Progress(
+        "embedding",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=session.err,
+        disable=not session.progress,
+    ) as bar:
+        task = bar.add_task("", total=left)
+
+        def progress(done: Done) -> None:
+            bar.update(task, completed=done.embedded)
+
+        started = time.monotonic()
+        with _stoppable(session, db, corpus, model, lease, batch, progress) as at_work:
+            _report(session, at_work.run(until=until))
+    for space in spaces():
+        session.note(
+            f"{space.corpus}: {space.embedded} of {space.chunks} chunks by {space.embedder}"
+            f" ({space.provider} {space.provider_model})"
+        )
+        if space.dead or space.last_error:
+            session.note(f"  {space.dead} failed for good, last error: {space.last_error}")
+    session.debug(f"{time.monotonic() - started:.1f} s")
+    return PARTIAL if any(space.embedded < space.chunks for space in spaces()) else 0
+
+
+def _report(session: Session, done: Done) -> None:
+    rate = done.embedded / done.seconds if done.seconds else 0
+    session.note(
+        f"embedded {done.embedded} chunks and {done.queries} queries"
+        f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
+    )
+    if done.read:
+        session.note(f"read {done.read} blobs")
+    for error, count in sorted(done.errors.items()):
+        session.note(f"  {count} × {error}")

@@ -1,0 +1,1 @@
+"""The client: one method for each public SQL function, over a connection."""

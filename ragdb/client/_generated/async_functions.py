@@ -1,0 +1,1488 @@
+"""Asynchronous methods. Generated from sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, overload
+from uuid import UUID
+
+from ragdb.client._generated import calls
+from ragdb.client._generated.functions import Functions
+from ragdb.client._generated.rows import (
+    ApplyContractRow,
+    AssertionKindsRow,
+    Blob,
+    BuildSlicesRow,
+    BuiltSlice,
+    CapabilitiesRow,
+    CapabilitySchemasRow,
+    ChallengeEvalRow,
+    CheckCitationsRow,
+    CheckCorpusRow,
+    Chunk,
+    ClaimEmbeddingsRow,
+    ClaimEmbedJobsRow,
+    ClaimIngestJobsRow,
+    ClaimQueriesRow,
+    CompareRunsRow,
+    CompareSpacesRow,
+    CorpusInfoRow,
+    DecideProposalRow,
+    DeleteDocumentRow,
+    DeleteSourceRow,
+    Document,
+    DropTracesBeforeRow,
+    Embedders,
+    EmbeddingStatusRow,
+    ErrorCodesRow,
+    EvalAssertResults,
+    EvalCandidatesRow,
+    EvalCaseResults,
+    EvalMetrics,
+    EvalQueriesRow,
+    EvalRuns,
+    EvaluateCaseRow,
+    EventsAfterRow,
+    ExplainSearchRow,
+    ExportDocumentsRow,
+    ExportEmbeddingsRow,
+    ExportSigningKeysRow,
+    GetSourceRow,
+    GetTurnRow,
+    Hit,
+    ImportEvalRow,
+    JobStateRow,
+    ListContractsRow,
+    ListCorporaRow,
+    ListFailedEmbeddingsRow,
+    ListHttpTokensRow,
+    ListIncidentsRow,
+    ListPoliciesRow,
+    ListProposalsRow,
+    ListSigningKeysRow,
+    ListSourcesRow,
+    ListToolsRow,
+    MatchDocumentsRow,
+    OptimizeCorpusRow,
+    PromoteToAtomRow,
+    ProposeRow,
+    PruneSourcesRow,
+    PutResult,
+    QueryEmbeddingStateRow,
+    RecordAnswerRow,
+    RegisterPolicyRow,
+    ReplayRow,
+    Rerankers,
+    ResolveAnchorRow,
+    ResolveTemporalRow,
+    RetrievalHits,
+    RetrievalReranks,
+    RetrievalTraces,
+    RetrieverSettings,
+    SearchDualRow,
+    SliceMembersRow,
+    SpaceQuestionsRow,
+    ToolCandidatesRow,
+    TracedHit,
+    TurnHit,
+    ValidateContractRow,
+    VerifyTokenRow,
+    VerifyTraceRow,
+    WhyNotRow,
+)
+from ragdb.client.calling import AsyncCaller, Reals, choose, documented_by
+
+
+@documented_by(Functions)
+class AsyncFunctions(AsyncCaller):
+    """Every public SQL function, as an asynchronous method."""
+
+    async def answer_from_evidence(
+        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+    ) -> Any:
+        return await self._value(
+            calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    async def apply_contract(self, contract: Any) -> ApplyContractRow:
+        return await self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    async def assert_run_passed(self, run_id: UUID | str) -> None:
+        await self._run(calls.ASSERT_RUN_PASSED, run_id)
+
+    async def assertion_kinds(self) -> list[AssertionKindsRow]:
+        return await self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
+
+    async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
+        value: UUID | None = await self._value(calls.BASELINE_RUN, rag, eval, name)
+        return value
+
+    async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
+        return await self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
+
+    async def bind_reranker(
+        self,
+        name: str,
+        source: str,
+        weights_sha256: str,
+        max_tokens: int = 512,
+        revision: str | None = None,
+    ) -> Rerankers:
+        return await self._row(
+            calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
+    async def bless_run(
+        self, run_id: UUID | str, name: str = "main", reason: str | None = None
+    ) -> None:
+        await self._run(calls.BLESS_RUN, run_id, name, reason)
+
+    async def build_evidence_pack(
+        self,
+        trace_id: UUID | str | None = None,
+        chunk_ids: Sequence[str] | None = None,
+        corpus: str | None = None,
+        max_context: int | None = None,
+        unit: str = "token",
+    ) -> Any:
+        return await self._value(
+            calls.BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
+        )
+
+    async def build_slice(
+        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+    ) -> BuiltSlice:
+        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+
+    async def build_slices(
+        self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
+    ) -> list[BuildSlicesRow]:
+        return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def capabilities(self) -> list[CapabilitiesRow]:
+        return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
+
+    async def capability_schemas(self) -> list[CapabilitySchemasRow]:
+        return await self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+
+    async def challenge_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        rerank_scores: Any = None,
+    ) -> list[ChallengeEvalRow]:
+        return await self._rows(
+            calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores
+        )
+
+    async def check_citations(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+    ) -> list[CheckCitationsRow]:
+        return await self._rows(
+            calls.CHECK_CITATIONS,
+            CheckCitationsRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+        )
+
+    async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+        return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    async def claim_embed_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:02:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimEmbedJobsRow]:
+        return await self._rows(
+            calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+        )
+
+    async def claim_embeddings(
+        self,
+        worker: str,
+        count: int = 256,
+        lease: timedelta | str = "00:01:00",
+        only_corpus: str | None = None,
+        only_embedder: str | None = None,
+        except_embedders: Sequence[str] = "{}",
+    ) -> list[ClaimEmbeddingsRow]:
+        return await self._rows(
+            calls.CLAIM_EMBEDDINGS,
+            ClaimEmbeddingsRow,
+            worker,
+            count,
+            lease,
+            only_corpus,
+            only_embedder,
+            except_embedders,
+        )
+
+    async def claim_ingest_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:10:00",
+        only_corpus: str | None = None,
+    ) -> list[ClaimIngestJobsRow]:
+        return await self._rows(
+            calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
+        )
+
+    async def claim_queries(
+        self,
+        worker: str,
+        count: int = 16,
+        lease: timedelta | str = "00:01:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimQueriesRow]:
+        return await self._rows(
+            calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
+        )
+
+    async def compare_runs(
+        self,
+        baseline: UUID | str,
+        run_id: UUID | str,
+        seed: str = "ragdb",
+        resamples: int = 10000,
+        tolerance: float = 0.01,
+    ) -> list[CompareRunsRow]:
+        return await self._rows(
+            calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+        )
+
+    async def compare_spaces(
+        self,
+        corpus: str,
+        embedder: str,
+        queries: Sequence[str],
+        current_embeddings: Reals | Sequence[float],
+        embeddings: Reals | Sequence[float],
+        k: int = 10,
+        mode: str = "hybrid",
+    ) -> list[CompareSpacesRow]:
+        return await self._rows(
+            calls.COMPARE_SPACES,
+            CompareSpacesRow,
+            corpus,
+            embedder,
+            queries,
+            current_embeddings,
+            embeddings,
+            k,
+            mode,
+        )
+
+    async def complete_embed_job(
+        self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
+    ) -> None:
+        await self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+
+    async def complete_embeddings(
+        self,
+        space_id: int,
+        input_hashes: Sequence[bytes],
+        attempts: Sequence[int],
+        embeddings: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(
+            calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
+        )
+        return value
+
+    async def complete_ingest_job(
+        self, job_id: UUID | str, attempt: int, document: Any
+    ) -> PutResult:
+        return await self._row(calls.COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+
+    async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
+        return await self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
+
+    async def corpus_embedder(self, corpus: str) -> Embedders | None:
+        return await self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
+
+    async def corpus_info(self, corpus: str) -> CorpusInfoRow:
+        return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
+
+    async def create_corpus(
+        self,
+        corpus: str,
+        title: str | None = None,
+        text_config: str = "english",
+        k1: float = 1.2,
+        b: float = 0.75,
+        record_query_text: str = "full",
+    ) -> None:
+        await self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+
+    async def create_embedder(
+        self,
+        name: str,
+        dims: int,
+        model: str | None = None,
+        metric: str = "cosine",
+        max_tokens: int = 256,
+        revision: str | None = None,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        weights_sha256: str | None = None,
+    ) -> Embedders:
+        return await self._row(
+            calls.CREATE_EMBEDDER,
+            Embedders,
+            name,
+            dims,
+            model,
+            metric,
+            max_tokens,
+            revision,
+            query_prefix,
+            passage_prefix,
+            weights_sha256,
+        )
+
+    async def create_http_token(
+        self, role: str, name: str, expires_in: timedelta | str | None = None
+    ) -> str:
+        value: str = await self._value(calls.CREATE_HTTP_TOKEN, role, name, expires_in)
+        return value
+
+    async def create_signing_key(self, key_id: str | None = None) -> str:
+        value: str = await self._value(calls.CREATE_SIGNING_KEY, key_id)
+        return value
+
+    async def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
+        value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
+        return value
+
+    async def decide_proposal(
+        self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
+    ) -> DecideProposalRow:
+        return await self._row(
+            calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+        )
+
+    async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
+        return await self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+
+    async def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
+        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+
+    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+
+    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
+        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
+    async def drop_corpus(self, corpus: str) -> None:
+        await self._run(calls.DROP_CORPUS, corpus)
+
+    async def drop_space(self, corpus: str, embedder: str) -> None:
+        await self._run(calls.DROP_SPACE, corpus, embedder)
+
+    async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
+        return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    async def embed_corpus(
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
+    ) -> int:
+        value: int = await self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    async def embed_query(
+        self, query: str, corpus: str | None = None, timeout_s: float = 30.0
+    ) -> None:
+        await self._run(calls.EMBED_QUERY, query, corpus, timeout_s)
+
+    async def embed_text(self, request: Any) -> Any:
+        return await self._value(calls.EMBED_TEXT, request)
+
+    async def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
+        return await self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    async def error_codes(self) -> list[ErrorCodesRow]:
+        return await self._rows(calls.ERROR_CODES, ErrorCodesRow)
+
+    async def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+        return await self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    async def eval_candidates(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalCandidatesRow]:
+        return await self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
+
+    async def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+        return await self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+
+    async def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+        return await self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
+
+    async def eval_queries(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalQueriesRow]:
+        return await self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+
+    async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
+        value: str = await self._value(calls.EVAL_REPORT, run_id, format)
+        return value
+
+    async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
+        return await self._value(calls.EVALUATE_ANSWER, contract, retrieval)
+
+    async def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+        return await self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+
+    async def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
+        return await self._values(calls.EVENT_ENVELOPES, after, count)
+
+    async def events_after(
+        self, id: UUID | str | None = None, count: int = 100
+    ) -> list[EventsAfterRow]:
+        return await self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
+
+    async def evidence_pack_to_input(self, pack: Any) -> Any:
+        return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+
+    async def explain_search(
+        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+    ) -> list[ExplainSearchRow]:
+        return await self._rows(
+            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+        )
+
+    async def export_contract(self, contract: str, version: int | None = None) -> Any:
+        return await self._value(calls.EXPORT_CONTRACT, contract, version)
+
+    async def export_corpus(self, corpus: str) -> Any:
+        return await self._value(calls.EXPORT_CORPUS, corpus)
+
+    async def export_documents(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportDocumentsRow]:
+        return await self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+
+    async def export_embeddings(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportEmbeddingsRow]:
+        return await self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+
+    async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+        return await self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+
+    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
+        return await self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+
+    async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
+        return await self._values(calls.EXPORT_TREC, run_id, what)
+
+    async def fail_embed_job(
+        self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
+    ) -> None:
+        await self._run(calls.FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+
+    async def fail_embeddings(
+        self,
+        space_id: int,
+        input_hashes: Sequence[bytes],
+        attempts: Sequence[int],
+        error: str,
+        retry_after: timedelta | str | None = None,
+    ) -> int:
+        value: int = await self._value(
+            calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
+        )
+        return value
+
+    async def fail_ingest_job(
+        self,
+        job_id: UUID | str,
+        attempt: int,
+        message: str,
+        hint: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        await self._run(calls.FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
+
+    async def fail_query(
+        self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
+    ) -> None:
+        await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+
+    async def filter_admissible(
+        self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
+    ) -> list[str]:
+        value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
+        return value
+
+    async def finish_import(self, corpus: str, header: Any) -> None:
+        await self._run(calls.FINISH_IMPORT, corpus, header)
+
+    async def get_blob(self, cid: str) -> Blob:
+        return await self._row(calls.GET_BLOB, Blob, cid)
+
+    async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
+        return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
+
+    async def get_document(self, corpus: str, doc_cid: str) -> Document:
+        return await self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+
+    async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
+        return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    async def get_retriever(self, retriever: str) -> RetrieverSettings:
+        return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    async def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
+        return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
+
+    async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
+        return await self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
+
+    async def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
+        return await self._row(calls.GET_TURN, GetTurnRow, corpus, chunk_id)
+
+    async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
+        await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
+
+    async def highlight(
+        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+    ) -> str:
+        value: str = await self._value(
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark
+        )
+        return value
+
+    async def http_token_role(self, token_hash: bytes) -> str | None:
+        value: str | None = await self._value(calls.HTTP_TOKEN_ROLE, token_hash)
+        return value
+
+    async def import_corpus(self, header: Any, corpus: str | None = None) -> str:
+        value: str = await self._value(calls.IMPORT_CORPUS, header, corpus)
+        return value
+
+    async def import_documents(self, corpus: str, documents: Any) -> int:
+        value: int = await self._value(calls.IMPORT_DOCUMENTS, corpus, documents)
+        return value
+
+    async def import_embeddings(
+        self,
+        corpus: str,
+        doc_cids: Sequence[str],
+        ordinals: Sequence[int],
+        embeddings: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(
+            calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
+        )
+        return value
+
+    async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
+        return await self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
+
+    async def import_signing_key(
+        self,
+        key_id: str,
+        secret: str,
+        state: str = "verify_only",
+        created_at: datetime | None = None,
+        active_until: datetime | None = None,
+        not_after: datetime | None = None,
+    ) -> None:
+        await self._run(
+            calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
+        )
+
+    async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
+        value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
+        return value
+
+    async def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
+        return await self._value(calls.INLINE_SPANS, answer, chunk_ids)
+
+    async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
+        value: bool = await self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
+        return value
+
+    async def job_state(self, job_id: UUID | str) -> JobStateRow:
+        return await self._row(calls.JOB_STATE, JobStateRow, job_id)
+
+    async def kern_chunk_hash(self, text: str) -> str:
+        value: str = await self._value(calls.KERN_CHUNK_HASH, text)
+        return value
+
+    async def last_trace_id(self) -> UUID | None:
+        value: UUID | None = await self._value(calls.LAST_TRACE_ID)
+        return value
+
+    async def list_contracts(self) -> list[ListContractsRow]:
+        return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
+
+    async def list_corpora(self) -> list[ListCorporaRow]:
+        return await self._rows(calls.LIST_CORPORA, ListCorporaRow)
+
+    async def list_documents(
+        self, corpus: str, prefix: str = "", after: str = "", count: int = 100
+    ) -> list[Document]:
+        return await self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
+
+    async def list_embedders(self) -> list[Embedders]:
+        return await self._rows(calls.LIST_EMBEDDERS, Embedders)
+
+    async def list_eval_runs(
+        self, rag: str | None = None, eval: str | None = None, count: int = 50
+    ) -> list[EvalRuns]:
+        return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
+
+    async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
+        return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_http_tokens(self) -> list[ListHttpTokensRow]:
+        return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
+
+    async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+        return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    async def list_policies(self) -> list[ListPoliciesRow]:
+        return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
+
+    async def list_proposals(
+        self, corpus: str, state: str | None = None, count: int = 100
+    ) -> list[ListProposalsRow]:
+        return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    async def list_rerankers(self) -> list[Rerankers]:
+        return await self._rows(calls.LIST_RERANKERS, Rerankers)
+
+    async def list_signing_keys(self) -> list[ListSigningKeysRow]:
+        return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    async def list_sources(self) -> list[ListSourcesRow]:
+        return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    async def list_tools(self) -> list[ListToolsRow]:
+        return await self._rows(calls.LIST_TOOLS, ListToolsRow)
+
+    async def list_traces(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> list[RetrievalTraces]:
+        return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+
+    async def maintain(self) -> list[str]:
+        return await self._values(calls.MAINTAIN)
+
+    async def match_documents(
+        self,
+        query_embedding: Reals | Sequence[float],
+        match_threshold: float = 0.0,
+        match_count: int = 10,
+        filter: Any = None,
+        corpus: str | None = None,
+    ) -> list[MatchDocumentsRow]:
+        return await self._rows(
+            calls.MATCH_DOCUMENTS,
+            MatchDocumentsRow,
+            query_embedding,
+            match_threshold,
+            match_count,
+            filter,
+            corpus,
+        )
+
+    async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
+        return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    async def policy_hash(self, policy: Any) -> str:
+        value: str = await self._value(calls.POLICY_HASH, policy)
+        return value
+
+    async def prepare_query(self, corpus: str, query: str) -> bool:
+        value: bool = await self._value(calls.PREPARE_QUERY, corpus, query)
+        return value
+
+    async def promote_to_atom(
+        self,
+        trace_id: UUID | str,
+        chunk_ids: Sequence[str],
+        text: str,
+        sufficiency: str = "default",
+    ) -> PromoteToAtomRow:
+        return await self._row(
+            calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+        )
+
+    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
+        return await self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
+
+    async def provenance(self, trace_id: UUID | str) -> Any:
+        return await self._value(calls.PROVENANCE, trace_id)
+
+    async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
+        return await self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+
+    async def put_blob(self, bytes: bytes, media_type: str) -> str:
+        value: str = await self._value(calls.PUT_BLOB, bytes, media_type)
+        return value
+
+    async def put_conversations(
+        self, corpus: str, conversations: Any, force: bool = False
+    ) -> list[PutResult]:
+        return await self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
+
+    async def put_document(
+        self,
+        corpus: str,
+        doc_cid: str,
+        uri: str,
+        chunks: Any,
+        chunking: Any,
+        title: str | None = None,
+        language: str | None = None,
+        media_type: str = "text/plain",
+        metadata: Any = None,
+        external_id: str | None = None,
+        source_name: str = "",
+        size_bytes: int | None = None,
+        pages: int | None = None,
+        etag: str | None = None,
+        links: Any = "[]",
+        force: bool = False,
+    ) -> PutResult:
+        return await self._row(
+            calls.PUT_DOCUMENT,
+            PutResult,
+            corpus,
+            doc_cid,
+            uri,
+            chunks,
+            chunking,
+            title,
+            language,
+            media_type,
+            metadata,
+            external_id,
+            source_name,
+            size_bytes,
+            pages,
+            etag,
+            links,
+            force,
+        )
+
+    async def put_documents(
+        self, corpus: str, documents: Any, force: bool = False
+    ) -> list[PutResult]:
+        return await self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+
+    async def put_query_embedding(
+        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+    ) -> str:
+        value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    async def put_text(
+        self,
+        corpus: str,
+        source: str,
+        text: str,
+        title: str | None = None,
+        language: str | None = None,
+        metadata: Any = None,
+        external_id: str | None = None,
+        strategy: str = "paragraph",
+        max_tokens: int = 240,
+        overlap: int = 48,
+        unit: str = "token",
+        media_type: str = "text/plain",
+        force: bool = False,
+    ) -> PutResult:
+        return await self._row(
+            calls.PUT_TEXT,
+            PutResult,
+            corpus,
+            source,
+            text,
+            title,
+            language,
+            metadata,
+            external_id,
+            strategy,
+            max_tokens,
+            overlap,
+            unit,
+            media_type,
+            force,
+        )
+
+    async def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
+        return await self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+
+    async def rag_enough_context_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+    ) -> Any:
+        return await self._value(
+            calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
+        )
+
+    async def rag_ingest(self, request: Any) -> Any:
+        return await self._value(calls.RAG_INGEST, request)
+
+    async def rag_list_corpora(self, request: Any = None) -> Any:
+        return await self._value(calls.RAG_LIST_CORPORA, request)
+
+    async def rag_query(self, request: Any) -> Any:
+        return await self._value(calls.RAG_QUERY, request)
+
+    async def rag_query_plan(self, question: str) -> Any:
+        return await self._value(calls.RAG_QUERY_PLAN, question)
+
+    async def record_answer(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+        task: str | None = None,
+        model: str | None = None,
+        attempt: int = 1,
+        client: str | None = None,
+    ) -> list[RecordAnswerRow]:
+        return await self._rows(
+            calls.RECORD_ANSWER,
+            RecordAnswerRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+            task,
+            model,
+            attempt,
+            client,
+        )
+
+    async def record_failure(
+        self,
+        corpus: str,
+        query: str,
+        error_code: str,
+        elapsed_ms: float,
+        k: int | None = None,
+        mode: str | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+    ) -> UUID:
+        value: UUID = await self._value(
+            calls.RECORD_FAILURE,
+            corpus,
+            query,
+            error_code,
+            elapsed_ms,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            slice_id,
+            anchor,
+            policy,
+        )
+        return value
+
+    async def record_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+        trace_id: UUID | str | None = None,
+        client: str | None = None,
+    ) -> Any:
+        return await self._value(
+            calls.RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
+        )
+
+    async def record_reading(
+        self, corpus: str, source_name: str, documents: int, failed: int = 0
+    ) -> None:
+        await self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+
+    async def record_rerank(
+        self,
+        trace_id: UUID | str,
+        model: str,
+        chunk_ids: Sequence[str],
+        scores: Reals | Sequence[float],
+        k: int | None = None,
+    ) -> list[RetrievalReranks]:
+        return await self._rows(
+            calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+        )
+
+    async def reembed_corpus(
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
+    ) -> int:
+        value: int = await self._value(calls.REEMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    async def refresh_rollups(self, recount: bool = False) -> int:
+        value: int = await self._value(calls.REFRESH_ROLLUPS, recount)
+        return value
+
+    async def register_policy(self, policy: Any) -> RegisterPolicyRow:
+        return await self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
+
+    async def registry_fingerprint(self) -> str:
+        value: str = await self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
+        value: int = await self._value(calls.RENEW_EMBEDDINGS, worker, lease)
+        return value
+
+    async def repair_corpus(self, corpus: str) -> None:
+        await self._run(calls.REPAIR_CORPUS, corpus)
+
+    async def replay(self, trace_id: UUID | str) -> ReplayRow:
+        return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def request_query_embedding(self, corpus: str, query: str) -> bool:
+        value: bool = await self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
+        return value
+
+    async def requeue_embeddings(self, corpus: str | None = None) -> int:
+        value: int = await self._value(calls.REQUEUE_EMBEDDINGS, corpus)
+        return value
+
+    async def rerank_depth(self, k: int) -> int:
+        value: int = await self._value(calls.RERANK_DEPTH, k)
+        return value
+
+    async def resolve_anchor(
+        self,
+        corpus: str,
+        chunk_id: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        project: str | None = None,
+    ) -> list[ResolveAnchorRow]:
+        return await self._rows(
+            calls.RESOLVE_ANCHOR,
+            ResolveAnchorRow,
+            corpus,
+            chunk_id,
+            session,
+            query,
+            query_embedding,
+            project,
+        )
+
+    async def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
+        value: str | None = await self._value(calls.RESOLVE_EXPLICIT, corpus, chunk_id)
+        return value
+
+    async def resolve_from_query(
+        self,
+        corpus: str,
+        query: str,
+        mode: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+    ) -> str | None:
+        value: str | None = await self._value(
+            calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
+        )
+        return value
+
+    async def resolve_from_session(self, corpus: str, session: str) -> str | None:
+        value: str | None = await self._value(calls.RESOLVE_FROM_SESSION, corpus, session)
+        return value
+
+    async def resolve_temporal(
+        self, corpus: str, count: int = 1, project: str | None = None
+    ) -> list[ResolveTemporalRow]:
+        return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+
+    async def retrieve(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TracedHit]:
+        return await self._rows(
+            calls.RETRIEVE,
+            TracedHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    async def retrieve_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        return await self._rows(
+            calls.RETRIEVE_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    async def retrieve_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        return await self._rows(
+            calls.RETRIEVE_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    async def retrieve_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        rerank_scores: Any = None,
+    ) -> Any:
+        return await self._value(
+            calls.RETRIEVE_TOOL,
+            tool,
+            arguments,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank_scores,
+        )
+
+    async def retrieve_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rag: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        rerank: str | None = None,
+    ) -> list[TracedHit]:
+        return await self._rows(
+            calls.RETRIEVE_WITH,
+            TracedHit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank,
+        )
+
+    async def retry_failed(self, corpus: str | None = None) -> int:
+        value: int = await self._value(calls.RETRY_FAILED, corpus)
+        return value
+
+    async def revoke_corpus(self, corpus: str, role: str) -> None:
+        await self._run(calls.REVOKE_CORPUS, corpus, role)
+
+    async def revoke_http_token(self, name: str) -> None:
+        await self._run(calls.REVOKE_HTTP_TOKEN, name)
+
+    async def revoke_signing_key(self, key_id: str) -> None:
+        await self._run(calls.REVOKE_SIGNING_KEY, key_id)
+
+    async def rollback_corpus(self, corpus: str) -> str:
+        value: str = await self._value(calls.ROLLBACK_CORPUS, corpus)
+        return value
+
+    async def run_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        label: str | None = None,
+        rerank_scores: Any = None,
+    ) -> EvalRuns:
+        return await self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
+
+    @overload
+    async def search(
+        self,
+        corpora: Sequence[str],
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[Hit]: ...
+    @overload
+    async def search(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[Hit]: ...
+    async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
+        call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
+        return await self._rows(call, Hit, *values)
+
+    async def search_dual(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+    ) -> list[SearchDualRow]:
+        return await self._rows(
+            calls.SEARCH_DUAL,
+            SearchDualRow,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            fusion,
+            lexical_weight,
+        )
+
+    async def search_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[TurnHit]:
+        return await self._rows(
+            calls.SEARCH_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
+    async def search_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[TurnHit]:
+        return await self._rows(
+            calls.SEARCH_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
+    async def search_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rerank_scores: Any = None,
+    ) -> Any:
+        return await self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
+
+    async def search_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+    ) -> list[Hit]:
+        return await self._rows(
+            calls.SEARCH_WITH,
+            Hit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            rerank,
+        )
+
+    async def similar(
+        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+    ) -> list[Hit]:
+        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+
+    async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+        return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+
+    async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+        return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    async def tool_candidates(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+    ) -> list[ToolCandidatesRow]:
+        return await self._rows(
+            calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+        )
+
+    async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
+        return await self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
+
+    async def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+        return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    async def turn_id(self, corpus: str, session: str, id: str) -> str:
+        value: str = await self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    async def validate_citations(
+        self, output: Any, evidence: Any, require_citations: bool = False
+    ) -> list[str]:
+        value: list[str] = await self._value(
+            calls.VALIDATE_CITATIONS, output, evidence, require_citations
+        )
+        return value
+
+    async def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+        return await self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+
+    async def validate_query_plan(self, plan: Any) -> list[str]:
+        value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
+        return value
+
+    async def verify_token(
+        self,
+        corpus: str,
+        token: str,
+        slice_id: str,
+        anchor_chunk_id: str,
+        policy_id: str,
+        params_hash: str,
+        graph_snapshot_hash: str,
+        schema_version: str,
+        chunk_ids: Sequence[str] | None = None,
+    ) -> VerifyTokenRow:
+        return await self._row(
+            calls.VERIFY_TOKEN,
+            VerifyTokenRow,
+            corpus,
+            token,
+            slice_id,
+            anchor_chunk_id,
+            policy_id,
+            params_hash,
+            graph_snapshot_hash,
+            schema_version,
+            chunk_ids,
+        )
+
+    async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
+        return await self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
+        return await self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    async def xxh64(self, data: bytes) -> str:
+        value: str = await self._value(calls.XXH64, data)
+        return value

@@ -1,0 +1,1027 @@
+"""Calls. Generated from sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from ragdb.client.calling import Call
+
+ANSWER_FROM_EVIDENCE = Call(
+    "answer_from_evidence",
+    {
+        "question": "text",
+        "evidence": "jsonb",
+        "max_sentences": "integer",
+        "min_support": "double precision",
+    },
+    {"max_sentences": 2, "min_support": 0.5},
+)
+APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
+ASSERTION_KINDS = Call("assertion_kinds", {})
+BASELINE_RUN = Call(
+    "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
+)
+BIND_EMBEDDER = Call(
+    "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
+)
+BIND_RERANKER = Call(
+    "bind_reranker",
+    {
+        "name": "text",
+        "source": "text",
+        "weights_sha256": "text",
+        "max_tokens": "integer",
+        "revision": "text",
+    },
+    {"max_tokens": 512, "revision": None},
+)
+BLESS_RUN = Call(
+    "bless_run",
+    {"run_id": "uuid", "name": "text", "reason": "text"},
+    {"name": "main", "reason": None},
+)
+BUILD_EVIDENCE_PACK = Call(
+    "build_evidence_pack",
+    {
+        "trace_id": "uuid",
+        "chunk_ids": "text[]",
+        "corpus": "text",
+        "max_context": "integer",
+        "unit": "text",
+    },
+    {"trace_id": None, "chunk_ids": None, "corpus": None, "max_context": None, "unit": "token"},
+)
+BUILD_SLICE = Call(
+    "build_slice",
+    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean"},
+    {"policy": None, "sign": True},
+)
+BUILD_SLICES = Call(
+    "build_slices",
+    {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
+    {"policy": None, "sign": True},
+)
+CAPABILITIES = Call("capabilities", {})
+CAPABILITY_SCHEMAS = Call("capability_schemas", {})
+CHALLENGE_EVAL = Call(
+    "challenge_eval",
+    {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"},
+    {"eval": None, "tags": None, "rerank_scores": None},
+)
+CHECK_CITATIONS = Call(
+    "check_citations",
+    {
+        "output": "jsonb",
+        "evidence": "jsonb",
+        "trace_id": "uuid",
+        "require_citations": "boolean",
+        "require_admissible": "boolean",
+        "min_coverage": "double precision",
+        "min_quote": "integer",
+        "offsets": "text",
+    },
+    {
+        "trace_id": None,
+        "require_citations": False,
+        "require_admissible": False,
+        "min_coverage": 0.0,
+        "min_quote": 8,
+        "offsets": "codepoint",
+    },
+)
+CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
+CLAIM_EMBED_JOBS = Call(
+    "claim_embed_jobs",
+    {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
+    {"count": 1, "lease": "00:02:00", "only_embedder": None},
+)
+CLAIM_EMBEDDINGS = Call(
+    "claim_embeddings",
+    {
+        "worker": "text",
+        "count": "integer",
+        "lease": "interval",
+        "only_corpus": "text",
+        "only_embedder": "text",
+        "except_embedders": "text[]",
+    },
+    {
+        "count": 256,
+        "lease": "00:01:00",
+        "only_corpus": None,
+        "only_embedder": None,
+        "except_embedders": "{}",
+    },
+)
+CLAIM_INGEST_JOBS = Call(
+    "claim_ingest_jobs",
+    {"worker": "text", "count": "integer", "lease": "interval", "only_corpus": "text"},
+    {"count": 1, "lease": "00:10:00", "only_corpus": None},
+)
+CLAIM_QUERIES = Call(
+    "claim_queries",
+    {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
+    {"count": 16, "lease": "00:01:00", "only_embedder": None},
+)
+COMPARE_RUNS = Call(
+    "compare_runs",
+    {
+        "baseline": "uuid",
+        "run_id": "uuid",
+        "seed": "text",
+        "resamples": "integer",
+        "tolerance": "double precision",
+    },
+    {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
+)
+COMPARE_SPACES = Call(
+    "compare_spaces",
+    {
+        "corpus": "text",
+        "embedder": "text",
+        "queries": "text[]",
+        "current_embeddings": "real[]",
+        "embeddings": "real[]",
+        "k": "integer",
+        "mode": "text",
+    },
+    {"k": 10, "mode": "hybrid"},
+)
+COMPLETE_EMBED_JOB = Call(
+    "complete_embed_job", {"job_id": "uuid", "attempt": "integer", "embeddings": "real[]"}
+)
+COMPLETE_EMBEDDINGS = Call(
+    "complete_embeddings",
+    {
+        "space_id": "integer",
+        "input_hashes": "bytea[]",
+        "attempts": "integer[]",
+        "embeddings": "real[]",
+    },
+)
+COMPLETE_INGEST_JOB = Call(
+    "complete_ingest_job", {"job_id": "uuid", "attempt": "integer", "document": "jsonb"}
+)
+CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
+CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
+CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
+CREATE_CORPUS = Call(
+    "create_corpus",
+    {
+        "corpus": "text",
+        "title": "text",
+        "text_config": "text",
+        "k1": "double precision",
+        "b": "double precision",
+        "record_query_text": "text",
+    },
+    {"title": None, "text_config": "english", "k1": 1.2, "b": 0.75, "record_query_text": "full"},
+)
+CREATE_EMBEDDER = Call(
+    "create_embedder",
+    {
+        "name": "text",
+        "dims": "integer",
+        "model": "text",
+        "metric": "text",
+        "max_tokens": "integer",
+        "revision": "text",
+        "query_prefix": "text",
+        "passage_prefix": "text",
+        "weights_sha256": "text",
+    },
+    {
+        "model": None,
+        "metric": "cosine",
+        "max_tokens": 256,
+        "revision": None,
+        "query_prefix": "",
+        "passage_prefix": "",
+        "weights_sha256": None,
+    },
+)
+CREATE_HTTP_TOKEN = Call(
+    "create_http_token",
+    {"role": "text", "name": "text", "expires_in": "interval"},
+    {"expires_in": None},
+)
+CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": None})
+CUTOVER_CORPUS = Call(
+    "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
+)
+DECIDE_PROPOSAL = Call(
+    "decide_proposal",
+    {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
+    {"reason": None},
+)
+DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
+DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
+DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
+DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
+DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
+DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
+EMBED_CORPUS = Call(
+    "embed_corpus",
+    {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
+    {"m": 16, "ef_construction": 128},
+)
+EMBED_QUERY = Call(
+    "embed_query",
+    {"query": "text", "corpus": "text", "timeout_s": "double precision"},
+    {"corpus": None, "timeout_s": 30.0},
+    procedure=True,
+)
+EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
+EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
+ERROR_CODES = Call("error_codes", {})
+EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
+EVAL_CANDIDATES = Call(
+    "eval_candidates",
+    {"rag": "text", "eval": "text", "tags": "text[]"},
+    {"eval": None, "tags": None},
+)
+EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
+EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
+EVAL_QUERIES = Call(
+    "eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"}, {"eval": None, "tags": None}
+)
+EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format": "table"})
+EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
+EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
+EVENT_ENVELOPES = Call(
+    "event_envelopes", {"after": "uuid", "count": "integer"}, {"after": None, "count": 100}
+)
+EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
+EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
+EXPLAIN_SEARCH = Call(
+    "explain_search",
+    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
+    {"statistics": None},
+)
+EXPORT_CONTRACT = Call(
+    "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
+)
+EXPORT_CORPUS = Call("export_corpus", {"corpus": "text"})
+EXPORT_DOCUMENTS = Call(
+    "export_documents",
+    {"corpus": "text", "after": "integer", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
+EXPORT_EMBEDDINGS = Call(
+    "export_embeddings",
+    {"corpus": "text", "after": "integer", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
+EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
+EXPORT_SLICE = Call(
+    "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
+)
+EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+FAIL_EMBED_JOB = Call(
+    "fail_embed_job",
+    {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
+    {"is_final": False},
+)
+FAIL_EMBEDDINGS = Call(
+    "fail_embeddings",
+    {
+        "space_id": "integer",
+        "input_hashes": "bytea[]",
+        "attempts": "integer[]",
+        "error": "text",
+        "retry_after": "interval",
+    },
+    {"retry_after": None},
+)
+FAIL_INGEST_JOB = Call(
+    "fail_ingest_job",
+    {"job_id": "uuid", "attempt": "integer", "message": "text", "hint": "text", "error": "text"},
+    {"hint": None, "error": None},
+)
+FAIL_QUERY = Call(
+    "fail_query",
+    {
+        "corpus": "text",
+        "embedder": "text",
+        "query_hash": "bytea",
+        "attempt": "integer",
+        "error": "text",
+    },
+)
+FILTER_ADMISSIBLE = Call(
+    "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
+)
+FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+GET_BLOB = Call("get_blob", {"cid": "text"})
+GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
+GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
+GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
+GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
+GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
+GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
+GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+HIGHLIGHT = Call(
+    "highlight",
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "query": "text",
+        "start_mark": "text",
+        "end_mark": "text",
+    },
+    {"start_mark": "**", "end_mark": "**"},
+)
+HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
+IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
+IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
+IMPORT_EMBEDDINGS = Call(
+    "import_embeddings",
+    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+)
+IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
+IMPORT_SIGNING_KEY = Call(
+    "import_signing_key",
+    {
+        "key_id": "text",
+        "secret": "text",
+        "state": "text",
+        "created_at": "timestamp with time zone",
+        "active_until": "timestamp with time zone",
+        "not_after": "timestamp with time zone",
+    },
+    {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
+)
+INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
+INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
+IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+JOB_STATE = Call("job_state", {"job_id": "uuid"})
+KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
+LAST_TRACE_ID = Call("last_trace_id", {})
+LIST_CONTRACTS = Call("list_contracts", {})
+LIST_CORPORA = Call("list_corpora", {})
+LIST_DOCUMENTS = Call(
+    "list_documents",
+    {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"},
+    {"prefix": "", "after": "", "count": 100},
+)
+LIST_EMBEDDERS = Call("list_embedders", {})
+LIST_EVAL_RUNS = Call(
+    "list_eval_runs",
+    {"rag": "text", "eval": "text", "count": "integer"},
+    {"rag": None, "eval": None, "count": 50},
+)
+LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_HTTP_TOKENS = Call("list_http_tokens", {})
+LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_POLICIES = Call("list_policies", {})
+LIST_PROPOSALS = Call(
+    "list_proposals",
+    {"corpus": "text", "state": "text", "count": "integer"},
+    {"state": None, "count": 100},
+)
+LIST_RERANKERS = Call("list_rerankers", {})
+LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+LIST_SOURCES = Call("list_sources", {})
+LIST_TOOLS = Call("list_tools", {})
+LIST_TRACES = Call(
+    "list_traces",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
+MAINTAIN = Call("maintain", {})
+MATCH_DOCUMENTS = Call(
+    "match_documents",
+    {
+        "query_embedding": "double precision[]",
+        "match_threshold": "double precision",
+        "match_count": "integer",
+        "filter": "jsonb",
+        "corpus": "text",
+    },
+    {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
+)
+OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
+POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
+PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
+PROMOTE_TO_ATOM = Call(
+    "promote_to_atom",
+    {"trace_id": "uuid", "chunk_ids": "text[]", "text": "text", "sufficiency": "text"},
+    {"sufficiency": "default"},
+)
+PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
+PROVENANCE = Call("provenance", {"trace_id": "uuid"})
+PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
+PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
+PUT_CONVERSATIONS = Call(
+    "put_conversations",
+    {"corpus": "text", "conversations": "jsonb", "force": "boolean"},
+    {"force": False},
+)
+PUT_DOCUMENT = Call(
+    "put_document",
+    {
+        "corpus": "text",
+        "doc_cid": "text",
+        "uri": "text",
+        "chunks": "jsonb",
+        "chunking": "jsonb",
+        "title": "text",
+        "language": "text",
+        "media_type": "text",
+        "metadata": "jsonb",
+        "external_id": "text",
+        "source_name": "text",
+        "size_bytes": "bigint",
+        "pages": "integer",
+        "etag": "text",
+        "links": "jsonb",
+        "force": "boolean",
+    },
+    {
+        "title": None,
+        "language": None,
+        "media_type": "text/plain",
+        "metadata": {},
+        "external_id": None,
+        "source_name": "",
+        "size_bytes": None,
+        "pages": None,
+        "etag": None,
+        "links": "[]",
+        "force": False,
+    },
+)
+PUT_DOCUMENTS = Call(
+    "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
+)
+PUT_QUERY_EMBEDDING = Call(
+    "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
+)
+PUT_TEXT = Call(
+    "put_text",
+    {
+        "corpus": "text",
+        "source": "text",
+        "text": "text",
+        "title": "text",
+        "language": "text",
+        "metadata": "jsonb",
+        "external_id": "text",
+        "strategy": "text",
+        "max_tokens": "integer",
+        "overlap": "integer",
+        "unit": "text",
+        "media_type": "text",
+        "force": "boolean",
+    },
+    {
+        "title": None,
+        "language": None,
+        "metadata": {},
+        "external_id": None,
+        "strategy": "paragraph",
+        "max_tokens": 240,
+        "overlap": 48,
+        "unit": "token",
+        "media_type": "text/plain",
+        "force": False,
+    },
+)
+QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
+RAG_ENOUGH_CONTEXT_GATE = Call(
+    "rag_enough_context_gate",
+    {
+        "query": "text",
+        "pack": "jsonb",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+    },
+    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+)
+RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
+RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
+RAG_QUERY = Call("rag_query", {"request": "jsonb"})
+RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
+RECORD_ANSWER = Call(
+    "record_answer",
+    {
+        "output": "jsonb",
+        "evidence": "jsonb",
+        "trace_id": "uuid",
+        "require_citations": "boolean",
+        "require_admissible": "boolean",
+        "min_coverage": "double precision",
+        "min_quote": "integer",
+        "offsets": "text",
+        "task": "text",
+        "model": "text",
+        "attempt": "integer",
+        "client": "text",
+    },
+    {
+        "trace_id": None,
+        "require_citations": False,
+        "require_admissible": False,
+        "min_coverage": 0.0,
+        "min_quote": 8,
+        "offsets": "codepoint",
+        "task": None,
+        "model": None,
+        "attempt": 1,
+        "client": None,
+    },
+)
+RECORD_FAILURE = Call(
+    "record_failure",
+    {
+        "corpus": "text",
+        "query": "text",
+        "error_code": "text",
+        "elapsed_ms": "double precision",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+    },
+    {
+        "k": None,
+        "mode": None,
+        "min_score": None,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
+    },
+)
+RECORD_GATE = Call(
+    "record_gate",
+    {
+        "query": "text",
+        "pack": "jsonb",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+        "trace_id": "uuid",
+        "client": "text",
+    },
+    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+)
+RECORD_READING = Call(
+    "record_reading",
+    {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
+    {"failed": 0},
+)
+RECORD_RERANK = Call(
+    "record_rerank",
+    {
+        "trace_id": "uuid",
+        "model": "text",
+        "chunk_ids": "text[]",
+        "scores": "double precision[]",
+        "k": "integer",
+    },
+    {"k": None},
+)
+REEMBED_CORPUS = Call(
+    "reembed_corpus",
+    {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
+    {"m": 16, "ef_construction": 128},
+)
+REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
+REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
+REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+RENEW_EMBEDDINGS = Call(
+    "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
+)
+REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
+REPLAY = Call("replay", {"trace_id": "uuid"})
+REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
+REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
+RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
+RESOLVE_ANCHOR = Call(
+    "resolve_anchor",
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "session": "text",
+        "query": "text",
+        "query_embedding": "double precision[]",
+        "project": "text",
+    },
+    {"chunk_id": None, "session": None, "query": None, "query_embedding": None, "project": None},
+)
+RESOLVE_EXPLICIT = Call("resolve_explicit", {"corpus": "text", "chunk_id": "text"})
+RESOLVE_FROM_QUERY = Call(
+    "resolve_from_query",
+    {"corpus": "text", "query": "text", "mode": "text", "query_embedding": "double precision[]"},
+    {"mode": None, "query_embedding": None},
+)
+RESOLVE_FROM_SESSION = Call("resolve_from_session", {"corpus": "text", "session": "text"})
+RESOLVE_TEMPORAL = Call(
+    "resolve_temporal",
+    {"corpus": "text", "count": "integer", "project": "text"},
+    {"count": 1, "project": None},
+)
+RETRIEVE = Call(
+    "retrieve",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
+RETRIEVE_GLOBAL = Call(
+    "retrieve_global",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
+RETRIEVE_SLICE = Call(
+    "retrieve_slice",
+    {
+        "corpus": "text",
+        "query": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
+RETRIEVE_TOOL = Call(
+    "retrieve_tool",
+    {
+        "tool": "text",
+        "arguments": "jsonb",
+        "query_embedding": "double precision[]",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+        "rerank_scores": "jsonb",
+    },
+    {
+        "arguments": {},
+        "query_embedding": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+        "rerank_scores": None,
+    },
+)
+RETRIEVE_WITH = Call(
+    "retrieve_with",
+    {
+        "retriever": "text",
+        "query": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "rag": "text",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+        "rerank": "text",
+    },
+    {
+        "k": None,
+        "min_score": None,
+        "filter": None,
+        "query_embedding": None,
+        "rag": None,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+        "rerank": None,
+    },
+)
+RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
+REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
+REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
+REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
+ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
+RUN_EVAL = Call(
+    "run_eval",
+    {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
+    {"eval": None, "tags": None, "label": None, "rerank_scores": None},
+)
+SEARCH_1 = Call(
+    "search",
+    {
+        "corpora": "text[]",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
+)
+SEARCH_2 = Call(
+    "search",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
+)
+SEARCH_DUAL = Call(
+    "search_dual",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+    },
+)
+SEARCH_GLOBAL = Call(
+    "search_global",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "chunk_ids": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
+)
+SEARCH_SLICE = Call(
+    "search_slice",
+    {
+        "corpus": "text",
+        "query": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+    },
+    {
+        "slice_id": None,
+        "anchor": None,
+        "policy": None,
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": 0.5,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
+)
+SEARCH_TOOL = Call(
+    "search_tool",
+    {
+        "tool": "text",
+        "arguments": "jsonb",
+        "query_embedding": "double precision[]",
+        "rerank_scores": "jsonb",
+    },
+    {"arguments": {}, "query_embedding": None, "rerank_scores": None},
+)
+SEARCH_WITH = Call(
+    "search_with",
+    {
+        "retriever": "text",
+        "query": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "rag": "text",
+        "rerank": "text",
+    },
+    {
+        "k": None,
+        "min_score": None,
+        "filter": None,
+        "query_embedding": None,
+        "rag": None,
+        "rerank": None,
+    },
+)
+SIMILAR = Call(
+    "similar",
+    {
+        "corpus": "text",
+        "chunk_id": "text",
+        "k": "integer",
+        "min_score": "double precision",
+        "filter": "jsonb",
+    },
+    {"k": 10, "min_score": 0.0, "filter": None},
+)
+SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
+SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+TOOL_CANDIDATES = Call(
+    "tool_candidates",
+    {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
+    {"arguments": {}, "query_embedding": None},
+)
+TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
+TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
+TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+VALIDATE_CITATIONS = Call(
+    "validate_citations",
+    {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
+    {"require_citations": False},
+)
+VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFY_TOKEN = Call(
+    "verify_token",
+    {
+        "corpus": "text",
+        "token": "text",
+        "slice_id": "text",
+        "anchor_chunk_id": "text",
+        "policy_id": "text",
+        "params_hash": "text",
+        "graph_snapshot_hash": "text",
+        "schema_version": "text",
+        "chunk_ids": "text[]",
+    },
+    {"chunk_ids": None},
+)
+VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
+WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+XXH64 = Call("xxh64", {"data": "bytea"})

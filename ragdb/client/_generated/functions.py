@@ -1,0 +1,2155 @@
+"""Methods. Generated from sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, overload
+from uuid import UUID
+
+from ragdb.client._generated import calls
+from ragdb.client._generated.rows import (
+    ApplyContractRow,
+    AssertionKindsRow,
+    Blob,
+    BuildSlicesRow,
+    BuiltSlice,
+    CapabilitiesRow,
+    CapabilitySchemasRow,
+    ChallengeEvalRow,
+    CheckCitationsRow,
+    CheckCorpusRow,
+    Chunk,
+    ClaimEmbeddingsRow,
+    ClaimEmbedJobsRow,
+    ClaimIngestJobsRow,
+    ClaimQueriesRow,
+    CompareRunsRow,
+    CompareSpacesRow,
+    CorpusInfoRow,
+    DecideProposalRow,
+    DeleteDocumentRow,
+    DeleteSourceRow,
+    Document,
+    DropTracesBeforeRow,
+    Embedders,
+    EmbeddingStatusRow,
+    ErrorCodesRow,
+    EvalAssertResults,
+    EvalCandidatesRow,
+    EvalCaseResults,
+    EvalMetrics,
+    EvalQueriesRow,
+    EvalRuns,
+    EvaluateCaseRow,
+    EventsAfterRow,
+    ExplainSearchRow,
+    ExportDocumentsRow,
+    ExportEmbeddingsRow,
+    ExportSigningKeysRow,
+    GetSourceRow,
+    GetTurnRow,
+    Hit,
+    ImportEvalRow,
+    JobStateRow,
+    ListContractsRow,
+    ListCorporaRow,
+    ListFailedEmbeddingsRow,
+    ListHttpTokensRow,
+    ListIncidentsRow,
+    ListPoliciesRow,
+    ListProposalsRow,
+    ListSigningKeysRow,
+    ListSourcesRow,
+    ListToolsRow,
+    MatchDocumentsRow,
+    OptimizeCorpusRow,
+    PromoteToAtomRow,
+    ProposeRow,
+    PruneSourcesRow,
+    PutResult,
+    QueryEmbeddingStateRow,
+    RecordAnswerRow,
+    RegisterPolicyRow,
+    ReplayRow,
+    Rerankers,
+    ResolveAnchorRow,
+    ResolveTemporalRow,
+    RetrievalHits,
+    RetrievalReranks,
+    RetrievalTraces,
+    RetrieverSettings,
+    SearchDualRow,
+    SliceMembersRow,
+    SpaceQuestionsRow,
+    ToolCandidatesRow,
+    TracedHit,
+    TurnHit,
+    ValidateContractRow,
+    VerifyTokenRow,
+    VerifyTraceRow,
+    WhyNotRow,
+)
+from ragdb.client.calling import Caller, Reals, choose
+
+
+class Functions(Caller):
+    """Every public SQL function, as a method."""
+
+    def answer_from_evidence(
+        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+    ) -> Any:
+        """Answers a question by the sentences of its evidence (a pack, or the input made of one)
+        that have most of its terms, rare ones counting more: answer, citations with quote,
+        start and end in the chunk and answer_start and answer_end, support (0 to 1), and
+        insufficient_evidence true where at most max_sentences (1 to 20) support it less than
+        min_support (0 to 1). Raises RG400, RG413, RG460.
+        """
+        return self._value(
+            calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    def apply_contract(self, contract: Any) -> ApplyContractRow:
+        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        admin, acl: read) and embedders, and stores it as a new version unless nothing
+        changed. Raises RG400, RG401, RG409, RG417, RG440.
+        """
+        return self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    def assert_run_passed(self, run_id: UUID | str) -> None:
+        """Does nothing for a run that passed: in a script that stops at errors it is the gate.
+        Raises RG443, RG444.
+        """
+        self._run(calls.ASSERT_RUN_PASSED, run_id)
+
+    def assertion_kinds(self) -> list[AssertionKindsRow]:
+        """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
+        one, the properties each takes and when it passes.
+        """
+        return self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
+
+    def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
+        """Returns the run that is the baseline of that name of an eval; null when there is none
+        that the caller may see.
+        """
+        value: UUID | None = self._value(calls.BASELINE_RUN, rag, eval, name)
+        return value
+
+    def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
+        """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        """
+        return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
+
+    def bind_reranker(
+        self,
+        name: str,
+        source: str,
+        weights_sha256: str,
+        max_tokens: int = 512,
+        revision: str | None = None,
+    ) -> Rerankers:
+        """Makes a reranker, or says where an existing one with the same weights and max_tokens
+        lies: source is a path, or a name on the hub with its revision, weights_sha256 the
+        digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
+        reads of query and passage together. Raises RG400, RG409.
+        """
+        return self._row(
+            calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
+    def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
+        """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
+        RG401, RG442, RG443.
+        """
+        self._run(calls.BLESS_RUN, run_id, name, reason)
+
+    def build_evidence_pack(
+        self,
+        trace_id: UUID | str | None = None,
+        chunk_ids: Sequence[str] | None = None,
+        corpus: str | None = None,
+        max_context: int | None = None,
+        unit: str = "token",
+    ) -> Any:
+        """Returns the evidence that the hits of a trace (after its reranking, the ones
+        returned), or chunks of a corpus by their ids, amount to: canonical_text in at most
+        max_context (1 to 10000000, null: no limit) tokens (four characters each) or
+        characters (unit: token or char), its hash (16 hex digits) and sha256, chunks, and
+        omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
+        RG404, RG406, RG407.
+        """
+        return self._value(
+            calls.BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
+        )
+
+    def build_slice(
+        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+    ) -> BuiltSlice:
+        """Builds the slice that a policy (in full, by reference, or null for the default) admits
+        around an anchor chunk, without writing: members, fingerprints and, with sign, the
+        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
+        """
+        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+
+    def build_slices(
+        self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
+    ) -> list[BuildSlicesRow]:
+        """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
+        row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
+        """
+        return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def capabilities(self) -> list[CapabilitiesRow]:
+        """Lists the wire capabilities that the caller can route to, rag.query once for each
+        corpus and embed.text once for each embedder, with the trust they take (unknown <
+        member < trusted < anchor), their limits and the JSON schemas of request and answer.
+        """
+        return self._rows(calls.CAPABILITIES, CapabilitiesRow)
+
+    def capability_schemas(self) -> list[CapabilitySchemasRow]:
+        """Lists the wire capabilities that there are, with the trust they take, their limits and
+        the JSON schemas of request and answer.
+        """
+        return self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+
+    def challenge_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        rerank_scores: Any = None,
+    ) -> list[ChallengeEvalRow]:
+        """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
+        whether it changes any result of a case that passes (applies) and whether cases fail
+        then (caught, count), and a row for each case that catches none; rerank_scores is that
+        of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
+        """
+        return self._rows(calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
+
+    def check_citations(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+    ) -> list[CheckCitationsRow]:
+        """Checks without a model the citations of an output against its evidence and the trace
+        that retrieved it: a row for each citation (from 0) with code null and where its quote
+        stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
+        must be cited, min_quote the letters (1 to 1000) of a quote, offsets what places are
+        counted in (codepoint, utf16, byte). It proves reference, place and words, not that
+        the answer follows. Raises RG400, RG407, RG460.
+        """
+        return self._rows(
+            calls.CHECK_CITATIONS,
+            CheckCitationsRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+        )
+
+    def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
+        means that all is well. With deep, every chunk is analysed again, which takes as long
+        as indexing it. Raises RG400, RG404.
+        """
+        return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    def claim_embed_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:02:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimEmbedJobsRow]:
+        """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
+        the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
+        embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
+        RG400.
+        """
+        return self._rows(
+            calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+        )
+
+    def claim_embeddings(
+        self,
+        worker: str,
+        count: int = 256,
+        lease: timedelta | str = "00:01:00",
+        only_corpus: str | None = None,
+        only_embedder: str | None = None,
+        except_embedders: Sequence[str] = "{}",
+    ) -> list[ClaimEmbeddingsRow]:
+        """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
+        the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
+        one, and of one embedder or all but some. Commit before computing. Raises RG400,
+        RG401, RG404, RG416.
+        """
+        return self._rows(
+            calls.CLAIM_EMBEDDINGS,
+            ClaimEmbeddingsRow,
+            worker,
+            count,
+            lease,
+            only_corpus,
+            only_embedder,
+            except_embedders,
+        )
+
+    def claim_ingest_jobs(
+        self,
+        worker: str,
+        count: int = 1,
+        lease: timedelta | str = "00:10:00",
+        only_corpus: str | None = None,
+    ) -> list[ClaimIngestJobsRow]:
+        """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
+        s to 1 day), of corpora that the caller may write, with the chunking they shall get:
+        1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
+        before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
+        Raises RG400, RG401, RG404.
+        """
+        return self._rows(
+            calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
+        )
+
+    def claim_queries(
+        self,
+        worker: str,
+        count: int = 16,
+        lease: timedelta | str = "00:01:00",
+        only_embedder: str | None = None,
+    ) -> list[ClaimQueriesRow]:
+        """Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the
+        caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
+        Raises RG400.
+        """
+        return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
+
+    def compare_runs(
+        self,
+        baseline: UUID | str,
+        run_id: UUID | str,
+        seed: str = "ragdb",
+        resamples: int = 10000,
+        tolerance: float = 0.01,
+    ) -> list[CompareRunsRow]:
+        """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
+        improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
+        no_baseline. A required assertion that passed and fails now is a regression; a metric
+        is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
+        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
+        RG400, RG443.
+        """
+        return self._rows(
+            calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+        )
+
+    def compare_spaces(
+        self,
+        corpus: str,
+        embedder: str,
+        queries: Sequence[str],
+        current_embeddings: Reals | Sequence[float],
+        embeddings: Reals | Sequence[float],
+        k: int = 10,
+        mode: str = "hybrid",
+    ) -> list[CompareSpacesRow]:
+        """Compares the current space of a corpus with its space of another embedder, query by
+        query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
+        each where an eval of the corpus labels the query; mode is semantic or hybrid,
+        embeddings of the queries by both embedders come one behind the other. Raises RG400,
+        RG401, RG404, RG415, RG416, RG418.
+        """
+        return self._rows(
+            calls.COMPARE_SPACES,
+            CompareSpacesRow,
+            corpus,
+            embedder,
+            queries,
+            current_embeddings,
+            embeddings,
+            k,
+            mode,
+        )
+
+    def complete_embed_job(
+        self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
+    ) -> None:
+        """Stores the embeddings of a claimed request, one behind the other in the order of its
+        texts. Raises RG418, RG453.
+        """
+        self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+
+    def complete_embeddings(
+        self,
+        space_id: int,
+        input_hashes: Sequence[bytes],
+        attempts: Sequence[int],
+        embeddings: Reals | Sequence[float],
+    ) -> int:
+        """Stores the embeddings (one behind the other) of claimed inputs for all chunks that
+        have these inputs still, and returns how many chunks that is; claims lost meanwhile
+        are left alone. Raises RG400, RG404, RG418.
+        """
+        value: int = self._value(
+            calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
+        )
+        return value
+
+    def complete_ingest_job(self, job_id: UUID | str, attempt: int, document: Any) -> PutResult:
+        """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
+        who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
+        RG413, RG453.
+        """
+        return self._row(calls.COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+
+    def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Returns the names of the corpora that the caller may read and that have a chunk of one
+        of these ids, without personal.
+        """
+        return self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
+
+    def corpus_embedder(self, corpus: str) -> Embedders | None:
+        """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
+        Raises RG400, RG404.
+        """
+        return self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
+
+    def corpus_info(self, corpus: str) -> CorpusInfoRow:
+        """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
+        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        """
+        return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
+
+    def create_corpus(
+        self,
+        corpus: str,
+        title: str | None = None,
+        text_config: str = "english",
+        k1: float = 1.2,
+        b: float = 0.75,
+        record_query_text: str = "full",
+    ) -> None:
+        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
+        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
+        RG401, RG409, RG411.
+        """
+        self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+
+    def create_embedder(
+        self,
+        name: str,
+        dims: int,
+        model: str | None = None,
+        metric: str = "cosine",
+        max_tokens: int = 256,
+        revision: str | None = None,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        weights_sha256: str | None = None,
+    ) -> Embedders:
+        """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
+        4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
+        """
+        return self._row(
+            calls.CREATE_EMBEDDER,
+            Embedders,
+            name,
+            dims,
+            model,
+            metric,
+            max_tokens,
+            revision,
+            query_prefix,
+            passage_prefix,
+            weights_sha256,
+        )
+
+    def create_http_token(
+        self, role: str, name: str, expires_in: timedelta | str | None = None
+    ) -> str:
+        """Makes a bearer token of the HTTP server for a role that the caller may act as, and
+        returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
+        """
+        value: str = self._value(calls.CREATE_HTTP_TOKEN, role, name, expires_in)
+        return value
+
+    def create_signing_key(self, key_id: str | None = None) -> str:
+        """Makes the key that signs from now on and returns its id; the key that signed before
+        still verifies. Raises RG400, RG409.
+        """
+        value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
+        return value
+
+    def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
+        """Makes the second space of a corpus the current one, in one transaction, and keeps the
+        other for a rollback; refused while chunks are missing unless forced. Raises RG401,
+        RG404, RG409, RG416.
+        """
+        value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
+        return value
+
+    def decide_proposal(
+        self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
+    ) -> DecideProposalRow:
+        """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
+        changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
+        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
+        Raises RG400, RG401, RG404, RG435.
+        """
+        return self._row(
+            calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+        )
+
+    def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
+        """Removes a document with all its sources and chunks; returns how many documents and
+        chunks went. Raises RG400, RG401, RG404, RG405.
+        """
+        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+
+    def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
+        """Forgets one source, and its document when that was the last one; returns how many
+        documents and chunks went. Raises RG400, RG401, RG404, RG405.
+        """
+        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+
+    def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
+        """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+
+    def document_text(self, corpus: str, doc_cid: str) -> str | None:
+        """Returns the text of a document as its chunks have it: each character once, with a line
+        end or two for white space that no chunk has; null without chunks. Raises RG400,
+        RG404, RG405.
+        """
+        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
+    def drop_corpus(self, corpus: str) -> None:
+        """Removes a corpus with its documents, index, grants and events; its traces and
+        evaluation runs stay. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.DROP_CORPUS, corpus)
+
+    def drop_space(self, corpus: str, embedder: str) -> None:
+        """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
+        RG404, RG416.
+        """
+        self._run(calls.DROP_SPACE, corpus, embedder)
+
+    def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
+        """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
+        their rerankings, gates and answers, and returns each month with the number of traces
+        and hits dropped. It waits for readers of the tables. Raises RG400.
+        """
+        return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    def embed_corpus(
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
+    ) -> int:
+        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
+        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
+        RG416, RG417.
+        """
+        value: int = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    def embed_query(self, query: str, corpus: str | None = None, timeout_s: float = 30.0) -> None:
+        """Has a running worker embed a query for one corpus or all readable ones that have
+        embeddings, and waits up to timeout_s (0 to 3600); from then on everyone can search by
+        its meaning. Call it outside a transaction block. Raises RG400, RG401, RG404, RG415,
+        RG419, RG420.
+        """
+        self._run(calls.EMBED_QUERY, query, corpus, timeout_s)
+
+    def embed_text(self, request: Any) -> Any:
+        """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
+        8192 characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta":
+        {"model", "ms"}}, by an embedder and without its prefixes; or {"error"} with
+        not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
+        while a worker embeds the texts.
+        """
+        return self._value(calls.EMBED_TEXT, request)
+
+    def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
+        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
+        chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
+        last error. Raises RG401, RG404.
+        """
+        return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    def error_codes(self) -> list[ErrorCodesRow]:
+        """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
+        HTTP status and its meaning.
+        """
+        return self._rows(calls.ERROR_CODES, ErrorCodesRow)
+
+    def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+        """Returns the outcome of every assertion of a run in their order. Raises RG443."""
+        return self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+
+    def eval_candidates(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalCandidatesRow]:
+        """Returns what a reranker has to score for a run: its name, and each query with the
+        chunks that the retriever finds (four times topK, at most 1000) and the passages to
+        give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
+        """
+        return self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
+
+    def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+        """Returns the cases of a run in their order. Raises RG443."""
+        return self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+
+    def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+        """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
+        return self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
+
+    def eval_queries(
+        self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[EvalQueriesRow]:
+        """Returns the queries that a run needs the embeddings of; none when its retriever ranks
+        by words. Raises RG404, RG417, RG441.
+        """
+        return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+
+    def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
+        """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
+        RG400, RG443.
+        """
+        value: str = self._value(calls.EVAL_REPORT, run_id, format)
+        return value
+
+    def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
+        """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
+        "chunkIds", "required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default
+        1), "minCitedChunks", "evidencePolicy", "abstained", "allowAbstain", "abstainAnswer",
+        "lexicalSupport", "unit", "provenance"}, against a retrieval, {"query", "chunks"}:
+        passed, status (grounded, abstained, partially_grounded, ungrounded, invalid),
+        coverage and diagnostics. It proves reference, location and lexical support, not
+        entailment. Raises RG442.
+        """
+        return self._value(calls.EVALUATE_ANSWER, contract, retrieval)
+
+    def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+        """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
+        "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
+        "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
+        whether it fails the case. Raises RG442.
+        """
+        return self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+
+    def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
+        """Returns the events after a given one (null: from the beginning), oldest first, at most
+        count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
+        "lamport", "wall_clock", "community_id" (the database), "author" (the role),
+        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
+        corpora are left out. Raises RG400.
+        """
+        return self._values(calls.EVENT_ENVELOPES, after, count)
+
+    def events_after(self, id: UUID | str | None = None, count: int = 100) -> list[EventsAfterRow]:
+        """Returns the events after a given one (null: from the beginning), oldest first, at most
+        count (1 to 10000), of the corpora that the caller may read. Raises RG400.
+        """
+        return self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
+
+    def evidence_pack_to_input(self, pack: Any) -> Any:
+        """Returns a pack as the input of a task that answers from evidence: question, and
+        evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
+        omitted. Raises RG460.
+        """
+        return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+
+    def explain_search(
+        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+    ) -> list[ExplainSearchRow]:
+        """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
+        chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
+        Raises RG400, RG401, RG404, RG406.
+        """
+        return self._rows(
+            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+        )
+
+    def export_contract(self, contract: str, version: int | None = None) -> Any:
+        """Returns an applied contract (the version in force unless another is named) in the form
+        that ragdb.apply_contract takes. Raises RG441.
+        """
+        return self._value(calls.EXPORT_CONTRACT, contract, version)
+
+    def export_corpus(self, corpus: str) -> Any:
+        """Returns what an export of a corpus begins with: its settings, its embedder, counts,
+        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
+        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        """
+        return self._value(calls.EXPORT_CORPUS, corpus)
+
+    def export_documents(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportDocumentsRow]:
+        """Returns the documents of a corpus after a position, as many as have together about
+        count chunks (1 to 1000) and at least one: each as the JSON that
+        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
+        RG400, RG404.
+        """
+        return self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+
+    def export_embeddings(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> list[ExportEmbeddingsRow]:
+        """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
+        position: document and ordinal of each chunk, and their numbers one behind the other
+        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        """
+        return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+
+    def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
+        imported into a restored copy.
+        """
+        return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+
+    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
+        """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
+        RG404, RG430, RG431, RG433, RG434.
+        """
+        return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+
+    def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
+        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
+        for its eval. Raises RG400, RG443.
+        """
+        return self._values(calls.EXPORT_TREC, run_id, what)
+
+    def fail_embed_job(
+        self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
+    ) -> None:
+        """Gives a claimed request back after a failure, to be tried again after a back-off, five
+        times in all, or ends it. Raises RG400, RG453.
+        """
+        self._run(calls.FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+
+    def fail_embeddings(
+        self,
+        space_id: int,
+        input_hashes: Sequence[bytes],
+        attempts: Sequence[int],
+        error: str,
+        retry_after: timedelta | str | None = None,
+    ) -> int:
+        """Gives claimed inputs back after a failure, to be tried again after a back-off, or
+        after about retry_after when the provider and not the input failed; the fifth failure
+        kills a job. Returns how many died. Raises RG400, RG404.
+        """
+        value: int = self._value(
+            calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
+        )
+        return value
+
+    def fail_ingest_job(
+        self,
+        job_id: UUID | str,
+        attempt: int,
+        message: str,
+        hint: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Ends a claimed ingest job with the wire word, message and hint that its caller gets;
+        without a word it is tried again after a back-off, five times in all. Raises RG400,
+        RG453.
+        """
+        self._run(calls.FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
+
+    def fail_query(
+        self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
+    ) -> None:
+        """Gives a claimed query back after a failure, to be tried again after a back-off, five
+        times in all. Raises RG400, RG401, RG404, RG416.
+        """
+        self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+
+    def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
+        """Returns those of the chunk ids that are members of a stored slice, in the order given.
+        Raises RG400, RG404, RG435.
+        """
+        value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
+        return value
+
+    def finish_import(self, corpus: str, header: Any) -> None:
+        """Ends an import: compares what came with the counts and the digest of the header, makes
+        the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
+        RG455.
+        """
+        self._run(calls.FINISH_IMPORT, corpus, header)
+
+    def get_blob(self, cid: str) -> Blob:
+        """Returns the original bytes of a document that the caller may read. Raises RG408."""
+        return self._row(calls.GET_BLOB, Blob, cid)
+
+    def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
+        """Returns one chunk by its id. Raises RG400, RG404, RG406."""
+        return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
+
+    def get_document(self, corpus: str, doc_cid: str) -> Document:
+        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
+        RG404, RG405.
+        """
+        return self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+
+    def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
+        """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
+        return self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    def get_retriever(self, retriever: str) -> RetrieverSettings:
+        """Returns how a retriever of a contract in force searches when nothing else is asked:
+        corpus, mode, k, min_score, the model that it is declared for and the reranker (null
+        for none). Raises RG400, RG404, RG417, RG441.
+        """
+        return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
+        """Returns what document a source gave last, with the version that its store named
+        (etag), its chunking and when that was; no row for a source that is not there. Raises
+        RG400, RG404.
+        """
+        return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
+
+    def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
+        """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
+        return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
+
+    def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
+        """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
+        return self._row(calls.GET_TURN, GetTurnRow, corpus, chunk_id)
+
+    def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
+        """Gives a role the right read, write or admin to a corpus, in place of the right it had;
+        the first grant closes the corpus to all other readers and writers. Raises RG400,
+        RG401, RG404.
+        """
+        self._run(calls.GRANT_CORPUS, corpus, role, privilege)
+
+    def highlight(
+        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+    ) -> str:
+        """Returns the text of a chunk with the words that a query matches between two marks.
+        Raises RG400, RG401, RG404, RG406.
+        """
+        value: str = self._value(calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        return value
+
+    def http_token_role(self, token_hash: bytes) -> str | None:
+        """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
+        when it is unknown or has expired.
+        """
+        value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
+        return value
+
+    def import_corpus(self, header: Any, corpus: str | None = None) -> str:
+        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
+        it, under the name of its header or another, with its settings and its embedder. Where
+        it was restricted only the caller and admins may read it; rights are not part of an
+        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
+        """
+        value: str = self._value(calls.IMPORT_CORPUS, header, corpus)
+        return value
+
+    def import_documents(self, corpus: str, documents: Any) -> int:
+        """Puts documents of an export, an array of what ragdb.export_documents returns, into the
+        corpus that this transaction imports, and returns the number of their chunks; ids,
+        links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
+        RG413, RG455.
+        """
+        value: int = self._value(calls.IMPORT_DOCUMENTS, corpus, documents)
+        return value
+
+    def import_embeddings(
+        self,
+        corpus: str,
+        doc_cids: Sequence[str],
+        ordinals: Sequence[int],
+        embeddings: Reals | Sequence[float],
+    ) -> int:
+        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
+        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
+        RG404, RG418, RG455.
+        """
+        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
+        return value
+
+    def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
+        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
+        [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
+        of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
+        """
+        return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
+
+    def import_signing_key(
+        self,
+        key_id: str,
+        secret: str,
+        state: str = "verify_only",
+        created_at: datetime | None = None,
+        active_until: datetime | None = None,
+        not_after: datetime | None = None,
+    ) -> None:
+        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on. Raises RG400, RG409.
+        """
+        self._run(
+            calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
+        )
+
+    def index_space(self, corpus: str, embedder: str | None = None) -> bool:
+        """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
+        named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
+        RG401, RG404.
+        """
+        value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
+        return value
+
+    def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
+        """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
+        mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
+        """
+        return self._value(calls.INLINE_SPANS, answer, chunk_ids)
+
+    def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
+        """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
+        value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
+        return value
+
+    def job_state(self, job_id: UUID | str) -> JobStateRow:
+        """Returns what has become of the job of a partition answer: waiting, in_work, failed
+        (with the error), or done for texts; a job that is done otherwise is no more. Raises
+        RG453.
+        """
+        return self._row(calls.JOB_STATE, JobStateRow, job_id)
+
+    def kern_chunk_hash(self, text: str) -> str:
+        """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
+        its UTF-8 bytes. Raises RG400.
+        """
+        value: str = self._value(calls.KERN_CHUNK_HASH, text)
+        return value
+
+    def last_trace_id(self) -> UUID | None:
+        """Returns the id of the trace that this session recorded last, also when the retrieval
+        had no hits; null when it recorded none.
+        """
+        value: UUID | None = self._value(calls.LAST_TRACE_ID)
+        return value
+
+    def list_contracts(self) -> list[ListContractsRow]:
+        """Lists every version of the contracts that the caller may read, the newest of each
+        first.
+        """
+        return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
+
+    def list_corpora(self) -> list[ListCorporaRow]:
+        """Lists the corpora that the caller may read: counts, the language of most documents,
+        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
+        chunks).
+        """
+        return self._rows(calls.LIST_CORPORA, ListCorporaRow)
+
+    def list_documents(
+        self, corpus: str, prefix: str = "", after: str = "", count: int = 100
+    ) -> list[Document]:
+        """Lists the documents of a corpus by their first source: those whose source begins with
+        a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
+
+    def list_embedders(self) -> list[Embedders]:
+        """Lists the embedders by name."""
+        return self._rows(calls.LIST_EMBEDDERS, Embedders)
+
+    def list_eval_runs(
+        self, rag: str | None = None, eval: str | None = None, count: int = 50
+    ) -> list[EvalRuns]:
+        """Returns the latest runs, newest first, of one rag and eval or of all that the caller
+        may see; count is 1 to 10000. Raises RG400.
+        """
+        return self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
+
+    def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
+        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
+        those to be tried again. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    def list_http_tokens(self) -> list[ListHttpTokensRow]:
+        """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
+        return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
+
+    def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
+        RG404.
+        """
+        return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    def list_policies(self) -> list[ListPoliciesRow]:
+        """Lists the registered slice policies by reference."""
+        return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
+
+    def list_proposals(
+        self, corpus: str, state: str | None = None, count: int = 100
+    ) -> list[ListProposalsRow]:
+        """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
+        rejected) or of all. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    def list_rerankers(self) -> list[Rerankers]:
+        """Lists the rerankers by name."""
+        return self._rows(calls.LIST_RERANKERS, Rerankers)
+
+    def list_signing_keys(self) -> list[ListSigningKeysRow]:
+        """Lists the signing keys without their secrets."""
+        return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    def list_sources(self) -> list[ListSourcesRow]:
+        """Lists the sources of the contracts in force whose corpus the caller may read: what is
+        read from where, when that was last, how old it may be (refresh; null: any age), and
+        whether it is due, which one never read always is.
+        """
+        return self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    def list_tools(self) -> list[ListToolsRow]:
+        """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
+        whose corpus the caller may read: JSON schemas of arguments and output, the fixed
+        query or the argument that is the query, corpus and mode searched, and the reranker
+        (null for none).
+        """
+        return self._rows(calls.LIST_TOOLS, ListToolsRow)
+
+    def list_traces(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> list[RetrievalTraces]:
+        """Returns the latest traces, newest first, of one corpus or of all that the caller may
+        read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+
+    def maintain(self) -> list[str]:
+        """Makes the partitions that traces need: this month, three ahead, those of rows in the
+        default partition, and an empty default partition; returns the names of the tables
+        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
+        outside any insert, at least monthly, and every few minutes for dashboards.
+        """
+        return self._values(calls.MAINTAIN)
+
+    def match_documents(
+        self,
+        query_embedding: Reals | Sequence[float],
+        match_threshold: float = 0.0,
+        match_count: int = 10,
+        filter: Any = None,
+        corpus: str | None = None,
+    ) -> list[MatchDocumentsRow]:
+        """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
+        of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
+        be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
+        RG404, RG410, RG415, RG418.
+        """
+        return self._rows(
+            calls.MATCH_DOCUMENTS,
+            MatchDocumentsRow,
+            query_embedding,
+            match_threshold,
+            match_count,
+            filter,
+            corpus,
+        )
+
+    def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
+        """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
+        blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    def policy_hash(self, policy: Any) -> str:
+        """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
+        canonical JSON. Raises RG430.
+        """
+        value: str = self._value(calls.POLICY_HASH, policy)
+        return value
+
+    def prepare_query(self, corpus: str, query: str) -> bool:
+        """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
+        it has: it has no embeddings, or the query has one; otherwise the workers are asked
+        for that. Raises RG400, RG404.
+        """
+        value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
+        return value
+
+    def promote_to_atom(
+        self,
+        trace_id: UUID | str,
+        chunk_ids: Sequence[str],
+        text: str,
+        sufficiency: str = "default",
+    ) -> PromoteToAtomRow:
+        """Makes a statement out of hits of an admissible retrieval, and returns its id with code
+        PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
+        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
+        RG401, RG404, RG407.
+        """
+        return self._row(
+            calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+        )
+
+    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
+        """Stores a conclusion that rests on atoms of one slice and returns its id with code
+        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
+        Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
+
+    def provenance(self, trace_id: UUID | str) -> Any:
+        """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
+        retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy's
+        reference, snapshot and token (null in global mode), hashes of query embedding and
+        result, filters, limits and shortfall. Raises RG400, RG407.
+        """
+        return self._value(calls.PROVENANCE, trace_id)
+
+    def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
+        """Forgets the sources that begin with a prefix and are not among those to keep, and
+        every document that is left without one; returns how many documents and chunks went.
+        Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+
+    def put_blob(self, bytes: bytes, media_type: str) -> str:
+        """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
+        digits; the media type given first stays. Raises RG400, RG401.
+        """
+        value: str = self._value(calls.PUT_BLOB, bytes, media_type)
+        return value
+
+    def put_conversations(
+        self, corpus: str, conversations: Any, force: bool = False
+    ) -> list[PutResult]:
+        """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
+        "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
+        "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
+        each parent an edge; what is not given is derived. Returns what put_documents returns.
+        Raises RG401, RG404, RG412 and what put_documents raises.
+        """
+        return self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
+
+    def put_document(
+        self,
+        corpus: str,
+        doc_cid: str,
+        uri: str,
+        chunks: Any,
+        chunking: Any,
+        title: str | None = None,
+        language: str | None = None,
+        media_type: str = "text/plain",
+        metadata: Any = None,
+        external_id: str | None = None,
+        source_name: str = "",
+        size_bytes: int | None = None,
+        pages: int | None = None,
+        etag: str | None = None,
+        links: Any = "[]",
+        force: bool = False,
+    ) -> PutResult:
+        """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
+        its chunks. Raises RG400, RG401, RG404, RG409, RG412.
+        """
+        return self._row(
+            calls.PUT_DOCUMENT,
+            PutResult,
+            corpus,
+            doc_cid,
+            uri,
+            chunks,
+            chunking,
+            title,
+            language,
+            media_type,
+            metadata,
+            external_id,
+            source_name,
+            size_bytes,
+            pages,
+            etag,
+            links,
+            force,
+        )
+
+    def put_documents(self, corpus: str, documents: Any, force: bool = False) -> list[PutResult]:
+        """Stores documents with their chunks, at most 10000, in one transaction and returns a
+        row for each: its position from 0, its identity, chunks, tokens and event, whether it
+        was there already, and the milliseconds of the whole call. What is there already is
+        not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
+        "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
+        "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
+        "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
+        "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        """
+        return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+
+    def put_query_embedding(
+        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+    ) -> str:
+        """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
+        search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
+        """
+        value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    def put_text(
+        self,
+        corpus: str,
+        source: str,
+        text: str,
+        title: str | None = None,
+        language: str | None = None,
+        metadata: Any = None,
+        external_id: str | None = None,
+        strategy: str = "paragraph",
+        max_tokens: int = 240,
+        overlap: int = 48,
+        unit: str = "token",
+        media_type: str = "text/plain",
+        force: bool = False,
+    ) -> PutResult:
+        """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
+        of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
+        """
+        return self._row(
+            calls.PUT_TEXT,
+            PutResult,
+            corpus,
+            source,
+            text,
+            title,
+            language,
+            metadata,
+            external_id,
+            strategy,
+            max_tokens,
+            overlap,
+            unit,
+            media_type,
+            force,
+        )
+
+    def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
+        """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
+        RG400, RG401, RG404, RG415.
+        """
+        return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+
+    def rag_enough_context_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+    ) -> Any:
+        """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
+        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
+        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
+        RG460.
+        """
+        return self._value(
+            calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
+        )
+
+    def rag_ingest(self, request: Any) -> Any:
+        """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
+        "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed",
+        "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is
+        there already its existing result; or {"error"} with not_found, bad_request,
+        unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
+        blob.
+        """
+        return self._value(calls.RAG_INGEST, request)
+
+    def rag_list_corpora(self, request: Any = None) -> Any:
+        """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
+        {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta":
+        {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
+        bad_request, unauthorized or capacity_exceeded.
+        """
+        return self._value(calls.RAG_LIST_CORPORA, request)
+
+    def rag_query(self, request: Any) -> Any:
+        """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
+        "filter", "include_text" (true)}} gives {"output": {"chunks": [{"rank", "score",
+        "text", "metadata": {"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta":
+        {"corpus", "ms", "embedding_model"}} and records a trace; or {"error"} with not_found,
+        bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
+        query. Raises 25006 where nothing can be written.
+        """
+        return self._value(calls.RAG_QUERY, request)
+
+    def rag_query_plan(self, question: str) -> Any:
+        """Plans the retrieval for a question without a model: needs_retrieval (false for
+        greetings, arithmetic and what has no word to search for), queries (the question, its
+        parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
+        RG413.
+        """
+        return self._value(calls.RAG_QUERY_PLAN, question)
+
+    def record_answer(
+        self,
+        output: Any,
+        evidence: Any,
+        trace_id: UUID | str | None = None,
+        require_citations: bool = False,
+        require_admissible: bool = False,
+        min_coverage: float = 0.0,
+        min_quote: int = 8,
+        offsets: str = "codepoint",
+        task: str | None = None,
+        model: str | None = None,
+        attempt: int = 1,
+        client: str | None = None,
+    ) -> list[RecordAnswerRow]:
+        """Checks the citations of an output as ragdb.check_citations, whose rows it returns
+        after the id of the answer, and records the answer and what each citation came to,
+        without any text; task, model and client (up to 200 characters each) are names,
+        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
+        RG413, and 25006 where nothing can be written.
+        """
+        return self._rows(
+            calls.RECORD_ANSWER,
+            RecordAnswerRow,
+            output,
+            evidence,
+            trace_id,
+            require_citations,
+            require_admissible,
+            min_coverage,
+            min_quote,
+            offsets,
+            task,
+            model,
+            attempt,
+            client,
+        )
+
+    def record_failure(
+        self,
+        corpus: str,
+        query: str,
+        error_code: str,
+        elapsed_ms: float,
+        k: int | None = None,
+        mode: str | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+    ) -> UUID:
+        """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
+        milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
+        slice), and returns its id; the caller's client calls it after the rollback. Raises
+        RG400, RG404, RG413.
+        """
+        value: UUID = self._value(
+            calls.RECORD_FAILURE,
+            corpus,
+            query,
+            error_code,
+            elapsed_ms,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            slice_id,
+            anchor,
+            policy,
+        )
+        return value
+
+    def record_gate(
+        self,
+        query: str,
+        pack: Any,
+        min_chunks: int = 1,
+        min_score: float = 0.0,
+        min_coverage: float = 0.6,
+        trace_id: UUID | str | None = None,
+        client: str | None = None,
+    ) -> Any:
+        """Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records
+        what it was decided by and the verdict, and returns it with gate_id; trace_id is that
+        of the pack unless given, client (up to 200 characters) names the program. Raises what
+        ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be
+        written.
+        """
+        return self._value(
+            calls.RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
+        )
+
+    def record_reading(
+        self, corpus: str, source_name: str, documents: int, failed: int = 0
+    ) -> None:
+        """Records that a source of a contract was read now: so many documents, also those that
+        had not changed, and so many failures; one of which nothing could be read stays as old
+        as it was. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+
+    def record_rerank(
+        self,
+        trace_id: UUID | str,
+        model: str,
+        chunk_ids: Sequence[str],
+        scores: Reals | Sequence[float],
+        k: int | None = None,
+    ) -> list[RetrievalReranks]:
+        """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
+        their finite scores, in any order), and returns the hits by score, equal ones in the
+        order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
+        Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
+        written.
+        """
+        return self._rows(
+            calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+        )
+
+    def reembed_corpus(
+        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
+    ) -> int:
+        """Starts, or takes up again, a second space of a corpus under another embedder, beside
+        the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
+        RG416.
+        """
+        value: int = self._value(calls.REEMBED_CORPUS, corpus, embedder, m, ef_construction)
+        return value
+
+    def refresh_rollups(self, recount: bool = False) -> int:
+        """Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the
+        number of hours counted, each of one corpus: those with new traces, or with recount
+        all whose traces are kept. ragdb.maintain does it too. Raises RG400.
+        """
+        value: int = self._value(calls.REFRESH_ROLLUPS, recount)
+        return value
+
+    def register_policy(self, policy: Any) -> RegisterPolicyRow:
+        """Registers a slice policy (fields left out have their defaults, weights count to six
+        decimals) and returns its reference; registering it again changes nothing. Raises
+        RG409, RG430.
+        """
+        return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
+
+    def registry_fingerprint(self) -> str:
+        """Returns xxHash64 over the ordered JSON list of policy references: equal registries
+        have equal fingerprints.
+        """
+        value: str = self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
+        """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
+        returns how many inputs that is. Raises RG400.
+        """
+        value: int = self._value(calls.RENEW_EMBEDDINGS, worker, lease)
+        return value
+
+    def repair_corpus(self, corpus: str) -> None:
+        """Rebuilds a corpus's counters and lexical index from its documents and chunks. Raises
+        RG400, RG401, RG404.
+        """
+        self._run(calls.REPAIR_CORPUS, corpus)
+
+    def replay(self, trace_id: UUID | str) -> ReplayRow:
+        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
+        scores), same_order, same_set or drifted, with the cause (trace_tampered,
+        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
+        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
+        query_embedding_not_kept). Raises RG400, RG404, RG407.
+        """
+        return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def request_query_embedding(self, corpus: str, query: str) -> bool:
+        """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
+        it is there already. Raises RG400, RG401, RG404, RG415.
+        """
+        value: bool = self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
+        return value
+
+    def requeue_embeddings(self, corpus: str | None = None) -> int:
+        """Has workers look again at every chunk without an embedding, of one corpus or all that
+        the caller may write, and returns the number of spaces. Raises RG401, RG404.
+        """
+        value: int = self._value(calls.REQUEUE_EMBEDDINGS, corpus)
+        return value
+
+    def rerank_depth(self, k: int) -> int:
+        """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
+        most 1000.
+        """
+        value: int = self._value(calls.RERANK_DEPTH, k)
+        return value
+
+    def resolve_anchor(
+        self,
+        corpus: str,
+        chunk_id: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        project: str | None = None,
+    ) -> list[ResolveAnchorRow]:
+        """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
+        turn of the session, the best hit of the query (semantic), the most recent turn
+        (temporal); no row when none does. Raises RG400, RG404, RG418.
+        """
+        return self._rows(
+            calls.RESOLVE_ANCHOR,
+            ResolveAnchorRow,
+            corpus,
+            chunk_id,
+            session,
+            query,
+            query_embedding,
+            project,
+        )
+
+    def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
+        """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
+        value: str | None = self._value(calls.RESOLVE_EXPLICIT, corpus, chunk_id)
+        return value
+
+    def resolve_from_query(
+        self,
+        corpus: str,
+        query: str,
+        mode: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+    ) -> str | None:
+        """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
+        what ragdb.search raises.
+        """
+        value: str | None = self._value(
+            calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
+        )
+        return value
+
+    def resolve_from_session(self, corpus: str, session: str) -> str | None:
+        """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
+        value: str | None = self._value(calls.RESOLVE_FROM_SESSION, corpus, session)
+        return value
+
+    def resolve_temporal(
+        self, corpus: str, count: int = 1, project: str | None = None
+    ) -> list[ResolveTemporalRow]:
+        """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
+        project when one is given. Raises RG400, RG404.
+        """
+        return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+
+    def retrieve(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TracedHit]:
+        """Returns the hits of ragdb.search with the same arguments, best first, each with the id
+        of the one trace that is recorded in the same transaction; client (up to 200
+        characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
+        Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
+        """
+        return self._rows(
+            calls.RETRIEVE,
+            TracedHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    def retrieve_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
+        turns, and records the one trace, which is never admissible. Raises what ragdb.search
+        raises, RG413, and 25006 where nothing can be written.
+        """
+        return self._rows(
+            calls.RETRIEVE_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    def retrieve_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search_slice with the same arguments and records the one
+        trace that proves them: slice, policy, snapshot and a fresh token, over evidence
+        recomputed from the rows; not admissible where members had no embedding for a search
+        by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
+        slice's evidence has changed.
+        """
+        return self._rows(
+            calls.RETRIEVE_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    def retrieve_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        rerank_scores: Any = None,
+    ) -> Any:
+        """Calls a tool of a contract as ragdb.search_tool does and records the trace, with the
+        reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are
+        those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        """
+        return self._value(
+            calls.RETRIEVE_TOOL,
+            tool,
+            arguments,
+            query_embedding,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank_scores,
+        )
+
+    def retrieve_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rag: str | None = None,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+        rerank: str | None = None,
+    ) -> list[TracedHit]:
+        """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
+        minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
+        trace with both names. A retriever that declares a reranker has to be asked for its
+        ranking before reranking (rerank: none), which a client reranks. Raises what
+        ragdb.retrieve raises, RG415, RG417, RG441.
+        """
+        return self._rows(
+            calls.RETRIEVE_WITH,
+            TracedHit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            client,
+            otel_trace_id,
+            otel_span_id,
+            rerank,
+        )
+
+    def retry_failed(self, corpus: str | None = None) -> int:
+        """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
+        that the caller may write, and returns how many. Raises RG401, RG404.
+        """
+        value: int = self._value(calls.RETRY_FAILED, corpus)
+        return value
+
+    def revoke_corpus(self, corpus: str, role: str) -> None:
+        """Takes a role's right to a corpus away; without any grant left the corpus is open to
+        every reader and writer again. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.REVOKE_CORPUS, corpus, role)
+
+    def revoke_http_token(self, name: str) -> None:
+        """Revokes a bearer token: the next request with it is refused. Raises RG454."""
+        self._run(calls.REVOKE_HTTP_TOKEN, name)
+
+    def revoke_signing_key(self, key_id: str) -> None:
+        """Revokes a key: every token it signed fails from now on. Raises RG432."""
+        self._run(calls.REVOKE_SIGNING_KEY, key_id)
+
+    def rollback_corpus(self, corpus: str) -> str:
+        """Makes the space that was current before current again, and returns its embedder;
+        chunks that came since are queued for it. Raises RG401, RG404, RG409.
+        """
+        value: str = self._value(calls.ROLLBACK_CORPUS, corpus)
+        return value
+
+    def run_eval(
+        self,
+        rag: str,
+        eval: str | None = None,
+        tags: Sequence[str] | None = None,
+        label: str | None = None,
+        rerank_scores: Any = None,
+    ) -> EvalRuns:
+        """Runs the cases of an eval (the only one of the rag unless named; those with one of the
+        tags, all when null) and the answer contracts of its rag through the rag's retriever,
+        each retrieval recorded, and returns the run with its verdict. A case whose retriever
+        raises has RETRIEVER_ERROR and the others go on. Where the retriever declares a
+        reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
+        {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
+        """
+        return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
+
+    @overload
+    def search(
+        self,
+        corpora: Sequence[str],
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[Hit]:
+        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
+        """
+
+    @overload
+    def search(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[Hit]:
+        """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
+        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
+        when left out hybrid where the corpus has embeddings and the query one, given
+        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
+        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
+        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
+        RG415, RG418.
+        """
+
+    def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
+        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
+        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
+        RG410, RG415, RG418.
+        """
+        call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
+        return self._rows(call, Hit, *values)
+
+    def search_dual(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+    ) -> list[SearchDualRow]:
+        """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
+        promoted from them (atoms and proposals, by their words), and returns the k best with
+        their plane and what they rest on. Raises what ragdb.search raises.
+        """
+        return self._rows(
+            calls.SEARCH_DUAL,
+            SearchDualRow,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            fusion,
+            lexical_weight,
+        )
+
+    def search_global(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[TurnHit]:
+        """Returns the hits of ragdb.search with the same arguments and what is known of them as
+        turns; never admissible. filter also takes role, phase, session and min_salience.
+        Raises what ragdb.search raises.
+        """
+        return self._rows(
+            calls.SEARCH_GLOBAL,
+            TurnHit,
+            corpus,
+            query,
+            k,
+            mode,
+            min_score,
+            filter,
+            chunk_ids,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
+    def search_slice(
+        self,
+        corpus: str,
+        query: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float = 0.5,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> list[TurnHit]:
+        """Returns the k best members of a slice (by the id of a stored one, or by anchor and
+        policy) for a query, with the other arguments of ragdb.search, exactly and without
+        recording; filter also takes role, phase, session and min_salience. Raises what
+        ragdb.search raises, RG430, RG431, RG434, RG435.
+        """
+        return self._rows(
+            calls.SEARCH_SLICE,
+            TurnHit,
+            corpus,
+            query,
+            slice_id,
+            anchor,
+            policy,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
+    def search_tool(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rerank_scores: Any = None,
+    ) -> Any:
+        """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
+        "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
+        gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
+        in code points, and records nothing. Where its retriever declares a reranker,
+        rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id":
+        score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
+        where required citations or evidence are missing.
+        """
+        return self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
+
+    def search_with(
+        self,
+        retriever: str,
+        query: str,
+        k: int | None = None,
+        min_score: float | None = None,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+    ) -> list[Hit]:
+        """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
+        raises, RG415, RG417, RG441.
+        """
+        return self._rows(
+            calls.SEARCH_WITH,
+            Hit,
+            retriever,
+            query,
+            k,
+            min_score,
+            filter,
+            query_embedding,
+            rag,
+            rerank,
+        )
+
+    def similar(
+        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+    ) -> list[Hit]:
+        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
+        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+
+    def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+        """Returns the members of a stored slice in the order in which they were chosen, and
+        whether each still says what it said. Raises RG400, RG404, RG435.
+        """
+        return self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+
+    def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+        """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
+        those of its evals, else recorded ones (their text must have been kept), else headings
+        and titles. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    def tool_candidates(
+        self,
+        tool: str,
+        arguments: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+    ) -> list[ToolCandidatesRow]:
+        """Returns what a reranker has to score for a call of a tool: its name, the query, and
+        the chunks found (four times topK, at most 1000) with the passages to give it; nothing
+        when the retriever declares none. Raises what ragdb.search_tool raises.
+        """
+        return self._rows(
+            calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+        )
+
+    def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
+        """Returns the hits of one trace, best first, without the text of the chunks. Raises
+        RG400, RG407.
+        """
+        return self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
+
+    def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+        """Returns what a reranker made of the hits of one trace, best first; none where it was
+        not reranked. Raises RG400, RG407.
+        """
+        return self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    def turn_id(self, corpus: str, session: str, id: str) -> str:
+        """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
+        UUID of (corpus, session, id).
+        """
+        value: str = self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    def validate_citations(
+        self, output: Any, evidence: Any, require_citations: bool = False
+    ) -> list[str]:
+        """Returns what is wrong with the citations of an output, of our form (source_id,
+        chunk_id), Anthropic's or Cohere's: unknown ids, a chunk under another source, and
+        missing citations where they are required; nothing for insufficient_evidence: true.
+        Raises RG400, RG460.
+        """
+        value: list[str] = self._value(
+            calls.VALIDATE_CITATIONS, output, evidence, require_citations
+        )
+        return value
+
+    def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
+        rule, error or warning, where, what and what to do. No row with severity error: it can
+        be applied. Raises RG400.
+        """
+        return self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+
+    def validate_query_plan(self, plan: Any) -> list[str]:
+        """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
+        needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
+        where it is true, reason is a text; nothing for a sound one.
+        """
+        value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
+        return value
+
+    def verify_token(
+        self,
+        corpus: str,
+        token: str,
+        slice_id: str,
+        anchor_chunk_id: str,
+        policy_id: str,
+        params_hash: str,
+        graph_snapshot_hash: str,
+        schema_version: str,
+        chunk_ids: Sequence[str] | None = None,
+    ) -> VerifyTokenRow:
+        """Tells whether a token was signed here for exactly these fields, has not ended, and
+        whether the slice recomputed from the rows (the given members, the stored slice, or a
+        new build) is the one signed; reason says why not. Raises RG400, RG404.
+        """
+        return self._row(
+            calls.VERIFY_TOKEN,
+            VerifyTokenRow,
+            corpus,
+            token,
+            slice_id,
+            anchor_chunk_id,
+            policy_id,
+            params_hash,
+            graph_snapshot_hash,
+            schema_version,
+            chunk_ids,
+        )
+
+    def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
+        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
+        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
+        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
+        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
+        """
+        return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
+        """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
+        RG404, RG407.
+        """
+        return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    def xxh64(self, data: bytes) -> str:
+        """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
+        nothing.
+        """
+        value: str = self._value(calls.XXH64, data)
+        return value

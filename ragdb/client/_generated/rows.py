@@ -1,0 +1,1153 @@
+"""Rows. Generated from sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyContractRow:
+    """A row of `apply_contract`."""
+
+    name: str
+    version: int
+    is_new: bool
+    corpora: list[str]
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionKindsRow:
+    """A row of `assertion_kinds`."""
+
+    kind: str
+    is_frozen: bool
+    property: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A row of type `ragdb.blob`."""
+
+    cid: str
+    media_type: str
+    size: int
+    bytes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSlicesRow:
+    """A row of `build_slices`."""
+
+    anchor_chunk_id: str
+    slice_id: str
+    chunk_ids: list[str]
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    schema_version: str
+    graph_snapshot_hash: str
+    admissibility_token: str | None
+    error_code: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSlice:
+    """A row of type `ragdb.built_slice`."""
+
+    slice_id: str
+    anchor_chunk_id: str
+    chunk_ids: list[str]
+    selection_order: list[str]
+    distances: list[int]
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    schema_version: str
+    graph_snapshot_hash: str
+    admissibility_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitiesRow:
+    """A row of `capabilities`."""
+
+    name: str
+    version: str
+    stability: str
+    trust_required: str
+    timeout_seconds: int
+    max_concurrent: int
+    idempotent: bool
+    params: Any
+    request_schema: Any
+    response_schema: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitySchemasRow:
+    """A row of `capability_schemas`."""
+
+    name: str
+    version: str
+    trust_required: str
+    timeout_seconds: int
+    max_concurrent: int
+    request_schema: Any
+    response_schema: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeEvalRow:
+    """A row of `challenge_eval`."""
+
+    subject: str
+    name: str
+    applies: bool
+    caught: bool
+    count: int
+    caught_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCitationsRow:
+    """A row of `check_citations`."""
+
+    citation: int | None
+    code: str | None
+    is_advisory: bool
+    message: str | None
+    source_id: str | None
+    chunk_id: str | None
+    method: str | None
+    start_offset: int | None
+    end_offset: int | None
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCorpusRow:
+    """A row of `check_corpus`."""
+
+    check: str
+    expected: str | None
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A row of type `ragdb.chunk`."""
+
+    chunk_id: str
+    doc_cid: str
+    ordinal: int
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    start_offset: int
+    end_offset: int
+    tokens: int
+    text: str
+    citation: Any
+    content_hash: str
+    metadata: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEmbedJobsRow:
+    """A row of `claim_embed_jobs`."""
+
+    job_id: UUID
+    attempt: int
+    embedder: str
+    texts: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEmbeddingsRow:
+    """A row of `claim_embeddings`."""
+
+    space_id: int
+    corpus: str
+    embedder: str
+    input_hash: bytes
+    attempt: int
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimIngestJobsRow:
+    """A row of `claim_ingest_jobs`."""
+
+    job_id: UUID
+    attempt: int
+    corpus: str
+    doc_cid: str
+    media_type: str
+    bytes: bytes
+    title: str | None
+    language: str | None
+    metadata: Any
+    max_tokens: int
+    overlap: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimQueriesRow:
+    """A row of `claim_queries`."""
+
+    corpus: str
+    embedder: str
+    query_hash: bytes
+    attempt: int
+    query: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRunsRow:
+    """A row of `compare_runs`."""
+
+    metric: str
+    verdict: str
+    baseline_mean: float
+    run_mean: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    smallest_effect: float
+    cases: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSpacesRow:
+    """A row of `compare_spaces`."""
+
+    query: str
+    overlap: float
+    current_ndcg: float
+    ndcg: float
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfoRow:
+    """A row of `corpus_info`."""
+
+    name: str
+    title: str | None
+    documents: int
+    chunks: int
+    tokens: int
+    size_bytes: int
+    language_majority: str | None
+    drift: float | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    text_config: str
+    k1: float
+    b: float
+    pivot: float
+    lexemes: int
+    record_query_text: str
+    privilege: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecideProposalRow:
+    """A row of `decide_proposal`."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteDocumentRow:
+    """A row of `delete_document`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSourceRow:
+    """A row of `delete_source`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A row of type `ragdb.document`."""
+
+    doc_cid: str
+    source: str
+    sources: list[str]
+    title: str | None
+    language: str | None
+    media_type: str
+    metadata: Any
+    chunking: Any
+    external_id: str | None
+    source_name: str
+    size_bytes: int
+    pages: int | None
+    chunks: int
+    tokens: int
+    event_id: UUID
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DropTracesBeforeRow:
+    """A row of `drop_traces_before`."""
+
+    month: date
+    traces: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedders:
+    """A row of type `ragdb.embedders`."""
+
+    embedder_id: int
+    name: str
+    model: str
+    revision: str | None
+    dims: int
+    metric: str
+    max_tokens: int
+    query_prefix: str
+    passage_prefix: str
+    weights_sha256: str | None
+    provider: str | None
+    provider_model: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStatusRow:
+    """A row of `embedding_status`."""
+
+    corpus: str
+    embedder: str
+    model: str
+    provider: str | None
+    provider_model: str | None
+    dims: int
+    metric: str
+    state: str
+    chunks: int
+    embedded: int
+    coverage: float | None
+    backlog: int
+    in_work: int
+    failing: int
+    dead: int
+    oldest: timedelta
+    last_error: str | None
+    is_indexed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCodesRow:
+    """A row of `error_codes`."""
+
+    sqlstate: str
+    name: str
+    wire_word: str
+    http_status: int
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalAssertResults:
+    """A row of type `ragdb.eval_assert_results`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    assert_no: int
+    kind: str
+    required: bool
+    passed: bool
+    code: str
+    message: str
+    expected: Any
+    actual: Any
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCandidatesRow:
+    """A row of `eval_candidates`."""
+
+    reranker: str | None
+    query: str
+    chunk_id: str
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCaseResults:
+    """A row of type `ragdb.eval_case_results`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    kind: str
+    name: str
+    query: str
+    tags: list[str]
+    status: str
+    trace_id: UUID | None
+    elapsed_ms: float | None
+    error_code: str | None
+    hits: int
+    labels: int
+    stale_labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvalMetrics:
+    """A row of type `ragdb.eval_metrics`."""
+
+    corpus_id: int
+    run_id: UUID
+    case_no: int
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class EvalQueriesRow:
+    """A row of `eval_queries`."""
+
+    corpus: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalRuns:
+    """A row of type `ragdb.eval_runs`."""
+
+    corpus_id: int
+    run_id: UUID
+    created_at: datetime
+    corpus: str
+    corpus_version: int
+    documents_hash: str
+    contract: str
+    contract_version: int
+    rag: str
+    eval: str
+    retriever: str
+    rank_mode: str
+    top_k: int
+    min_score: float
+    embedding_model: str | None
+    reranker: str | None
+    ranking_hash: str
+    semantics_version: int
+    label: str | None
+    tags: list[str] | None
+    metric: str | None
+    threshold: float | None
+    metric_value: float | None
+    cases: int
+    passed_cases: int
+    assertions: int
+    passed_assertions: int
+    stale_labels: int
+    status: str
+    reasons: list[str]
+    elapsed_ms: float
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateCaseRow:
+    """A row of `evaluate_case`."""
+
+    assert_no: int
+    kind: str
+    required: bool
+    passed: bool
+    code: str
+    message: str
+    expected: Any
+    actual: Any
+    fails_case: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventsAfterRow:
+    """A row of `events_after`."""
+
+    event_id: UUID
+    lamport: int
+    kind: str
+    created_at: datetime
+    author: str
+    corpus: str
+    doc_cid: str
+    title: str | None
+    language: str | None
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainSearchRow:
+    """A row of `explain_search`."""
+
+    lexeme: str
+    df: int
+    query_frequency: int
+    idf: float
+    tf: int
+    impact: float
+    contribution: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDocumentsRow:
+    """A row of `export_documents`."""
+
+    position: int
+    doc_cid: str
+    chunks: int
+    document: str
+    has_blob: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportEmbeddingsRow:
+    """A row of `export_embeddings`."""
+
+    position: int
+    doc_cids: list[str]
+    ordinals: list[int]
+    embeddings: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSigningKeysRow:
+    """A row of `export_signing_keys`."""
+
+    key_id: str
+    secret: str
+    state: str
+    created_at: datetime
+    active_until: datetime | None
+    not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class GetSourceRow:
+    """A row of `get_source`."""
+
+    doc_cid: str
+    source_name: str
+    etag: str | None
+    chunking: Any
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GetTurnRow:
+    """A row of `get_turn`."""
+
+    turn_id: str
+    session_id: str
+    role: str
+    phase: str
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+    created_at: datetime
+    content_hash: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row of type `ragdb.hit`."""
+
+    rank: int
+    corpus: str
+    chunk_id: str
+    doc_cid: str
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    start_offset: int
+    end_offset: int
+    text: str
+    citation: Any
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    lexical_rank: int | None
+    semantic_rank: int | None
+    bm25: float | None
+    coverage: float | None
+    content_hash: str
+    metadata: Any
+    mode: str
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ImportEvalRow:
+    """A row of `import_eval`."""
+
+    case_count: int
+    label_count: int
+    stale_labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobStateRow:
+    """A row of `job_state`."""
+
+    capability: str
+    corpus: str
+    state: str
+    error: str | None
+    message: str
+    hint: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListContractsRow:
+    """A row of `list_contracts`."""
+
+    name: str
+    version: int
+    is_current: bool
+    corpora: list[str]
+    rags: list[str]
+    applied_at: datetime
+    applied_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListCorporaRow:
+    """A row of `list_corpora`."""
+
+    name: str
+    title: str | None
+    documents: int
+    chunks: int
+    tokens: int
+    size_bytes: int
+    language_majority: str | None
+    drift: float | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListFailedEmbeddingsRow:
+    """A row of `list_failed_embeddings`."""
+
+    embedder: str
+    chunk_id: str
+    is_dead: bool
+    failures: int
+    last_error: str | None
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListHttpTokensRow:
+    """A row of `list_http_tokens`."""
+
+    name: str
+    role: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListIncidentsRow:
+    """A row of `list_incidents`."""
+
+    incident_id: UUID
+    created_at: datetime
+    kind: str
+    severity: str
+    trace_id: UUID
+    caller: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListPoliciesRow:
+    """A row of `list_policies`."""
+
+    policy_id: str
+    params_hash: str
+    policy: Any
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListProposalsRow:
+    """A row of `list_proposals`."""
+
+    proposal_id: UUID
+    status: str
+    text: str
+    source_atoms: list[UUID]
+    source_slice_id: str
+    created_at: datetime
+    created_by: str
+    decided_at: datetime | None
+    decided_by: str | None
+    decision_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListSigningKeysRow:
+    """A row of `list_signing_keys`."""
+
+    key_id: str
+    state: str
+    created_at: datetime
+    active_until: datetime | None
+    not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListSourcesRow:
+    """A row of `list_sources`."""
+
+    contract: str
+    corpus: str
+    name: str
+    kind: str
+    uri: str
+    resource: str
+    refresh: timedelta
+    read_at: datetime | None
+    tried_at: datetime
+    documents: int
+    failed: int
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListToolsRow:
+    """A row of `list_tools`."""
+
+    name: str
+    kind: str
+    title: str | None
+    description: str
+    input_schema: Any
+    output_schema: Any
+    query: str
+    query_param: str
+    corpus: str
+    mode: str
+    contract: str
+    contract_version: int
+    reranker: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDocumentsRow:
+    """A row of `match_documents`."""
+
+    id: str
+    content: str
+    metadata: Any
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeCorpusRow:
+    """A row of `optimize_corpus`."""
+
+    chunks: int
+    pivot_before: float
+    pivot: float
+    lexemes_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteToAtomRow:
+    """A row of `promote_to_atom`."""
+
+    atom_id: UUID
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeRow:
+    """A row of `propose`."""
+
+    proposal_id: UUID
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PruneSourcesRow:
+    """A row of `prune_sources`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutResult:
+    """A row of type `ragdb.put_result`."""
+
+    position: int
+    doc_cid: str
+    chunks_indexed: int
+    tokens_indexed: int
+    ingest_event_id: UUID
+    was_duplicate: bool
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbeddingStateRow:
+    """A row of `query_embedding_state`."""
+
+    is_ready: bool
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAnswerRow:
+    """A row of `record_answer`."""
+
+    answer_id: UUID
+    citation: int | None
+    code: str
+    is_advisory: bool
+    message: str
+    source_id: str | None
+    chunk_id: str
+    method: str | None
+    start_offset: int
+    end_offset: int
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterPolicyRow:
+    """A row of `register_policy`."""
+
+    policy_id: str
+    params_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRow:
+    """A row of `replay`."""
+
+    verdict: str
+    cause: str
+    detail: str
+    changed_chunk_ids: list[str]
+    recorded_chunk_ids: list[str]
+    replayed_chunk_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rerankers:
+    """A row of type `ragdb.rerankers`."""
+
+    name: str
+    max_tokens: int
+    weights_sha256: str
+    source: str
+    revision: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveAnchorRow:
+    """A row of `resolve_anchor`."""
+
+    anchor: str
+    resolved_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveTemporalRow:
+    """A row of `resolve_temporal`."""
+
+    chunk_id: str
+    session_id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalHits:
+    """A row of type `ragdb.retrieval_hits`."""
+
+    corpus_id: int
+    trace_id: UUID
+    created_at: datetime
+    rank: int
+    chunk_id: str
+    content_hash: bytes
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    lexical_rank: int | None
+    semantic_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalReranks:
+    """A row of type `ragdb.retrieval_reranks`."""
+
+    corpus_id: int
+    trace_id: UUID
+    created_at: datetime
+    rank: int
+    chunk_id: str
+    score: float
+    model: str
+    is_returned: bool
+    recorded_at: datetime
+    rerank_hash: bytes | None
+    rerank_mac: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalTraces:
+    """A row of type `ragdb.retrieval_traces`."""
+
+    corpus_id: int
+    id: UUID
+    created_at: datetime
+    corpus: str
+    retriever: str | None
+    rag: str | None
+    retrieval_mode: str
+    rank_mode: str | None
+    query_text: str | None
+    query_hash: str | None
+    query_embedding_hash: str | None
+    embedding_model: str | None
+    slice_id: str | None
+    anchor_chunk_id: str | None
+    slice_chunk_count: int | None
+    slice_edge_count: int | None
+    policy_id: str | None
+    policy_params_hash: str | None
+    schema_version: str | None
+    graph_snapshot_hash: str | None
+    admissibility_token: str | None
+    is_admissible: bool
+    admissibility_shortfall: bool
+    shortfall_reason: str | None
+    limit_requested: int | None
+    limit_returned: int
+    min_score: float | None
+    filters: Any
+    chunk_ids: list[str] | None
+    statistics: str | None
+    ranking_hash: str | None
+    result_hash: str | None
+    corpus_version: int
+    is_exact: bool
+    elapsed_ms: float
+    error_code: str | None
+    client: str | None
+    caller: str
+    otel_trace_id: str | None
+    otel_span_id: str | None
+    ranking: Any
+    trace_hash: bytes
+    trace_mac: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverSettings:
+    """A row of type `ragdb.retriever_settings`."""
+
+    corpus: str
+    mode: str
+    k: int
+    min_score: float
+    embedding_model: str | None
+    reranker: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDualRow:
+    """A row of `search_dual`."""
+
+    rank: int
+    plane: str
+    id: str
+    text: str
+    score: float
+    source_ids: list[str]
+    source_slice_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceMembersRow:
+    """A row of `slice_members`."""
+
+    place: int
+    chunk_id: str
+    source: str
+    content_hash: str
+    is_unchanged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceQuestionsRow:
+    """A row of `space_questions`."""
+
+    origin: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCandidatesRow:
+    """A row of `tool_candidates`."""
+
+    reranker: str | None
+    query: str
+    chunk_id: str
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class TracedHit:
+    """A row of type `ragdb.traced_hit`."""
+
+    trace_id: UUID
+    rank: int
+    corpus: str
+    chunk_id: str
+    doc_cid: str
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    start_offset: int
+    end_offset: int
+    text: str
+    citation: Any
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    lexical_rank: int | None
+    semantic_rank: int | None
+    bm25: float | None
+    coverage: float | None
+    content_hash: str
+    metadata: Any
+    mode: str
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A row of type `ragdb.turn_hit`."""
+
+    trace_id: UUID
+    rank: int
+    corpus: str
+    chunk_id: str
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    text: str
+    citation: Any
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    lexical_rank: int | None
+    semantic_rank: int | None
+    bm25: float | None
+    coverage: float | None
+    content_hash: str
+    metadata: Any
+    mode: str
+    is_exact: bool
+    session_id: str
+    role: str
+    phase: str
+    salience: float
+    depth: int
+    sibling_order: int
+    homogeneity: float
+    temporal: float
+    complexity: float
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateContractRow:
+    """A row of `validate_contract`."""
+
+    rule: str
+    severity: str
+    node: str
+    line: int | None
+    column: int | None
+    message: str
+    hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyTokenRow:
+    """A row of `verify_token`."""
+
+    valid: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyTraceRow:
+    """A row of `verify_trace`."""
+
+    field: str
+    is_intact: bool
+    stored: str
+    recomputed: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNotRow:
+    """A row of `why_not`."""
+
+    step: str
+    reason: str

@@ -1,0 +1,178 @@
+"""How a method of the client becomes a call of its SQL function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from psycopg.rows import class_row, tuple_row
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Row = TypeVar("Row")
+Client = TypeVar("Client")
+
+
+class Reals:
+    """Vectors one behind the other as a real[], sent in binary without a Python float for each."""
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        self.vectors = vectors
+
+
+class _RealsDumper(Dumper):
+    format = Format.BINARY
+    oid = 1021  # real[]
+
+    def dump(self, obj: Reals) -> bytes:
+        import numpy as np
+
+        # 1 dimension, no nulls, of real, so many from 1; then each number with its size before it
+        head = struct.pack(">iiIii", 1, 0, 700, obj.vectors.size, 1)
+        body = np.empty(obj.vectors.size, np.dtype([("size", ">i4"), ("value", ">f4")]))
+        body["size"], body["value"] = 4, obj.vectors.ravel()
+        return head + body.tobytes()
+
+
+# here, because a connection knows only what was registered before its first statement
+psycopg.adapters.register_dumper(Reals, _RealsDumper)
+
+
+class Call:
+    """One SQL function: its arguments with their types, and the values of those left out.
+
+    Every argument is passed by name and cast, so that an overload is never guessed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        types: Mapping[str, str],
+        defaults: Mapping[str, Any] | None = None,
+        *,
+        procedure: bool = False,
+    ) -> None:
+        self.name = name
+        self.types = types
+        self.defaults = defaults or {}
+        arguments = ", ".join(f"{argument} => %s::{kind}" for argument, kind in types.items())
+        self.sql = f"{'call' if procedure else 'select * from'} ragdb.{name}({arguments})"
+
+    def parameters(self, values: Sequence[Any]) -> list[Any]:
+        """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
+        given = []
+        for (name, kind), value in zip(self.types.items(), values, strict=True):
+            if kind == "jsonb":
+                if value is None:
+                    value = self.defaults.get(name)
+                if value is not None and not isinstance(value, Jsonb):
+                    value = Jsonb(value)
+            given.append(value)
+        return given
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
+        """The values of all arguments in order; None when these are another overload's."""
+        if len(args) > len(self.types):
+            return None
+        given = dict(zip(self.types, args, strict=False))
+        if given.keys() & kwargs.keys() or kwargs.keys() - self.types.keys():
+            return None
+        given = {**self.defaults, **given, **kwargs}
+        if given.keys() != self.types.keys():
+            return None
+        for name, kind in self.types.items():
+            value = given[name]
+            if value is not None and isinstance(value, list | tuple) != kind.endswith("[]"):
+                if kind == "jsonb":
+                    continue
+                return None
+        return [given[name] for name in self.types]
+
+
+def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The overload that takes these arguments, and its values."""
+    for call in calls:
+        values = call.bind(args, kwargs)
+        if values is not None:
+            return call, values
+    forms = " or ".join(f"{call.name}({', '.join(call.types)})" for call in calls)
+    raise TypeError(f"the arguments match none of {forms}")
+
+
+def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
+    """Give the methods of a class the docstrings that those of another have under their names."""
+
+    def document(made: type[Client]) -> type[Client]:
+        for name, method in vars(made).items():
+            if callable(method) and not name.startswith("_"):
+                method.__doc__ = getattr(other, name).__doc__
+        return made
+
+    return document
+
+
+class Caller:
+    """Calls SQL functions on a connection that it borrows: it never commits or rolls back."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+
+    def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
+        with self.connection.cursor(row_factory=class_row(row)) as cursor:
+            return cursor.execute(call.sql, call.parameters(values)).fetchall()
+
+    def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
+        (found,) = self._rows(call, row, *values)
+        return found
+
+    def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
+        return next(iter(self._rows(call, row, *values)), None)
+
+    def _values(self, call: Call, *values: Any) -> list[Any]:
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            return [row[0] for row in cursor.execute(call.sql, call.parameters(values))]
+
+    def _value(self, call: Call, *values: Any) -> Any:
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            row = cursor.execute(call.sql, call.parameters(values)).fetchone()
+            return row[0] if row else None
+
+    def _run(self, call: Call, *values: Any) -> None:
+        self.connection.execute(call.sql, call.parameters(values))
+
+
+class AsyncCaller:
+    """The same over an asynchronous connection."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self.connection = connection
+
+    async def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
+        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
+            return await (await cursor.execute(call.sql, call.parameters(values))).fetchall()
+
+    async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
+        (found,) = await self._rows(call, row, *values)
+        return found
+
+    async def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
+        return next(iter(await self._rows(call, row, *values)), None)
+
+    async def _values(self, call: Call, *values: Any) -> list[Any]:
+        async with self.connection.cursor(row_factory=tuple_row) as cursor:
+            return [row[0] async for row in await cursor.execute(call.sql, call.parameters(values))]
+
+    async def _value(self, call: Call, *values: Any) -> Any:
+        async with self.connection.cursor(row_factory=tuple_row) as cursor:
+            row = await (await cursor.execute(call.sql, call.parameters(values))).fetchone()
+            return row[0] if row else None
+
+    async def _run(self, call: Call, *values: Any) -> None:
+        await self.connection.execute(call.sql, call.parameters(values))

@@ -1,0 +1,1 @@
+"""Contracts: their language, and what a contract's sources name."""

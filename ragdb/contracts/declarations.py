@@ -1,0 +1,145 @@
+"""The sources that a contract declares: what is read from where, into which corpus."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragdb.contracts.syntax import Json
+
+if TYPE_CHECKING:
+    from ragdb.ingest.source import Found, Source
+
+
+MAX_BYTES = 64 * 2**20
+
+MEDIA = {
+    "markdown": "text/markdown",
+    "text": "text/plain",
+    "html": "text/html",
+    "rst": "text/x-rst",
+    "pdf": "application/pdf",
+}
+
+
+@dataclass(frozen=True)
+class DeclaredSource:
+    """A source node: what is read from where, into which corpus, cut how."""
+
+    name: str
+    corpus: str
+    kind: str
+    uri: str
+    options: Json
+    """Those of `ragdb.ingest.options`: source_name, media_type and the chunking."""
+    resource: str = ""
+    """Of kind mcp: address or glob of its resources; `uri` is the server."""
+
+    def find(
+        self, folder: Path, *, allow_private: bool = False, max_bytes: int = MAX_BYTES
+    ) -> Found:
+        """What the source is now; local files are named by their way from the contract's folder.
+
+        Resources of MCP servers are read at once: close what is found.
+        """
+        from importlib.util import find_spec
+
+        from ragdb.ingest import source, sources
+        from ragdb.readers.document import ReadError
+
+        if self.kind == "mcp":
+            if find_spec("mcp") is None:
+                error = ReadError(
+                    "missing_extra",
+                    "sources of kind mcp need mcp",
+                    "pip install 'ragdb-postgres[mcp]'",
+                )
+                return source.Found(failed=[(self.resource, error)])
+            from ragdb.ingest import mcp_sources
+
+            return mcp_sources.find(
+                self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes
+            )
+        if self.kind == "s3" and re.search(r"[*?\[]", self.uri):
+            return sources.find(_remote(self.uri))
+        if self.kind != "local":
+            return sources.find([self.uri])
+        parts = self.uri.split("/")
+        fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
+        base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
+        found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
+        found.sources = [_named(source, base, bool(glob)) for source in found.sources]
+        found.sources.sort(key=lambda source: source.uri.encode())
+        found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
+        return found
+
+
+def _named(source: Source, base: str, below: bool) -> Source:
+    """A local source under the name that it has from the contract's folder."""
+    way = Path(source.below).as_posix()
+    if below or (source.prefix and not source.prefix.endswith("#")):
+        uri = f"{base}/{way}" if base else way
+        return replace(source, uri=uri, prefix=f"{base}/" if base else "")
+    return replace(source, uri=base, prefix=f"{base}#" if source.prefix else "")
+
+
+def _remote(glob: str) -> list[str]:
+    """What a glob of a remote store means now, by fsspec."""
+    try:
+        import fsspec  # type: ignore[import-untyped]
+    except ImportError:
+        return [glob]  # reading it says what to install
+    system, path = fsspec.core.url_to_fs(glob)
+    scheme = glob.partition("://")[0]
+    return [f"{scheme}://{name}" for name in sorted(system.glob(path))]
+
+
+def declared_sources(found: Json) -> list[DeclaredSource]:
+    """The sources of a sound contract, in its order."""
+    nodes: list[tuple[str, Json]] = []
+    for node in found["nodes"]:
+        if node["node"] == "corpus":
+            name = str(node["keys"]["name"])
+            nodes += [(name, child) for child in node.get("children") or []]
+        elif node["node"] in ("source", "chunking"):
+            nodes.append((str(node["keys"]["corpus"]), node))
+    chunkings = {
+        (corpus, str(node["keys"].get("source", ""))): node["keys"]
+        for corpus, node in nodes
+        if node["node"] == "chunking"
+    }
+    declared = []
+    for corpus, node in nodes:
+        if node["node"] != "source":
+            continue
+        keys = node["keys"]
+        name = str(keys["name"])
+        chunking = chunkings.get((corpus, name)) or chunkings.get((corpus, "")) or {}
+        options: Json = {"source_name": name}
+        if "media" in keys:
+            media = str(keys["media"])
+            options["media_type"] = MEDIA.get(media.lower(), media)
+        for key, option, read_as in (
+            ("strategy", "strategy", str),
+            ("maxTokens", "max_tokens", int),
+            ("overlap", "overlap", int),
+            ("unit", "unit", str),
+        ):
+            if key in chunking:
+                options[option] = read_as(chunking[key])
+        if "unit" in options:
+            options["unit"] = options["unit"].removesuffix("s")
+        uri = str(keys.get("uri", ""))
+        kind = str(keys.get("kind", "local"))
+        uri = re.sub(r"^(\./+)+", "", uri) if kind == "local" else uri
+        declared.append(
+            DeclaredSource(name, _slug(corpus), kind, uri, options, str(keys.get("resource", "")))
+        )
+    return declared
+
+
+def _slug(name: str) -> str:
+    lower = "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
+    return re.sub(r"[^a-z0-9-]+", "-", lower)[:64]

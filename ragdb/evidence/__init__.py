@@ -1,0 +1,1 @@
+"""Evidence: retrievers, packs of evidence, and the engine that answers from them."""

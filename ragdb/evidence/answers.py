@@ -1,0 +1,51 @@
+"""What a task is given and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from ragdb.evidence.packs import EvidencePack
+from ragdb.evidence.tasks import Gate, Mode
+
+NO_RETRIEVER = "rag required but no retriever configured"
+NO_EVIDENCE = "rag required but no evidence found"
+NOT_ENOUGH = "insufficient evidence"
+NOT_ACCEPTED = "rag required but task contract does not accept evidence"
+Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
+Planner = Callable[[str], "dict[str, Any] | str"]
+
+
+class PolicyOverrides(TypedDict, total=False):
+    """Fields of `RagPolicy`."""
+
+    mode: Mode
+    top_k: int
+    require_citations: bool
+    max_context: int | None
+    enough_context_gate: bool | Gate
+
+
+class RagError(Exception):
+    """A task that could not be run as its policy demands; `trace_summary` says how far it came."""
+
+    def __init__(self, message: str, trace_summary: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.trace_summary = trace_summary
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a task returned, with the evidence it had and what is wrong with it (nothing, or why).
+
+    An output with `problems` has not been verified and is not to be shown as an answer.
+    `trace_summary` holds ids, hashes, counts and verdicts, never a prompt or a text.
+    """
+
+    output: dict[str, Any]
+    pack: EvidencePack | None
+    problems: tuple[str, ...]
+    trace_summary: dict[str, Any]
+    gate: dict[str, Any] | None = None
+    """The verdict of the gate with the terms that are missing; None where none was asked."""

@@ -1,0 +1,184 @@
+"""Retrievers over corpora and over the retrievers of contracts, with a trace of each retrieval."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from ragdb.client._generated.rows import TracedHit
+    from ragdb.client.client import Client
+    from ragdb.models.rerank import RerankedHit, Reranker
+
+
+Embed = Callable[[str], "list[float] | None"]
+"""Makes the embedding of a query; None where it has none."""
+
+
+class PostgresRetriever:
+    """Finds chunks through a retriever of a contract, and leaves a trace of each retrieval.
+
+    `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
+    the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
+    a name, a model, or "none". `trace_id` is the trace of the last retrieval.
+    """
+
+    def __init__(
+        self,
+        db: Client,
+        retriever_name: str,
+        *,
+        embed: Embed | None = None,
+        rerank: str | Reranker | None = None,
+    ) -> None:
+        self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
+        self.trace_id: UUID | None = None
+
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        """The chunks, reranked where that is asked for.
+
+        Raises what `ragdb.retrieve_with`, the embedder and the reranker raise.
+        """
+        declared = self.db.get_retriever(self.retriever_name)
+        reranker = _reranker(declared.reranker if self.rerank is None else self.rerank)
+        vector = None
+        if self.embed is not None:
+            vector = self.embed(query.query)
+        elif declared.mode in ("semantic", "hybrid"):
+            vector = _embedding(self.db, declared.corpus, query.query)
+        hits = self.db.retrieve_with(
+            self.retriever_name,
+            query.query,
+            _depth(self.db, query, reranker),
+            query_embedding=vector,
+            rerank="none",
+        )
+        self.trace_id = self.db.last_trace_id()
+        return _best(self.db, query, hits, reranker)
+
+
+class CorpusRetriever:
+    """Finds chunks of a corpus, and leaves a trace of each retrieval.
+
+    Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` is as in
+    `PostgresRetriever`, and `rerank` is a reranker, a name or a model. `trace_id` is the trace of
+    the last retrieval.
+    """
+
+    def __init__(
+        self,
+        db: Client,
+        corpus: str,
+        *,
+        mode: str | None = None,
+        embed: Embed | None = None,
+        client: str | None = None,
+        rerank: str | Reranker | None = None,
+    ) -> None:
+        self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
+        self.embed, self.rerank = embed, _reranker(rerank)
+        self.trace_id: UUID | None = None
+
+    def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
+        """The chunks, reranked where that is asked for.
+
+        Raises what `ragdb.retrieve`, the embedder and the reranker raise.
+        """
+        vector = None
+        if self.embed is not None:
+            vector = self.embed(query.query)
+        elif self.mode in (None, "semantic", "hybrid"):
+            vector = _embedding(self.db, self.corpus, query.query)
+        hits = self.db.retrieve(
+            self.corpus,
+            query.query,
+            _depth(self.db, query, self.rerank),
+            self.mode,
+            query_embedding=vector,
+            client=self.client,
+        )
+        self.trace_id = self.db.last_trace_id()
+        return _best(self.db, query, hits, self.rerank)
+
+
+ASKED = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy", "client")
+"""What is recorded of a retrieval that failed."""
+
+
+def recorded(
+    db: Client, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
+) -> list[Any]:
+    """The hits of a retrieval that records; a failure is recorded too, and raised again.
+
+    `retrieve` is `db.retrieve` or `db.retrieve_slice`. Its trace is lost with what it raises, a
+    RagdbError; who may not record the failure either leaves none.
+    """
+    import psycopg
+
+    from ragdb.errors import RagdbError
+
+    began = time.perf_counter()
+    try:
+        return retrieve(corpus, query, **how)
+    except RagdbError as error:
+        elapsed = 1000 * (time.perf_counter() - began)
+        asked = {name: how[name] for name in ASKED if name in how}
+        with contextlib.suppress(psycopg.Error):
+            db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
+        raise
+
+
+def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
+    from ragdb.models import embedders
+
+    return embedders.for_query(db.connection, [corpus], text)
+
+
+def _reranker(asked: str | Reranker | None) -> str | Reranker | None:
+    return None if asked == "none" else asked
+
+
+def _depth(db: Client, query: RetrievalQuery, reranker: str | Reranker | None) -> int:
+    return query.top_k if reranker is None else int(db.rerank_depth(query.top_k))
+
+
+def _best(
+    db: Client, query: RetrievalQuery, hits: list[TracedHit], reranker: str | Reranker | None
+) -> tuple[RetrievedChunk, ...]:
+    if reranker is None:
+        return tuple(map(_chunk, hits))
+    from ragdb.models.rerank import rerank
+
+    best: Sequence[Any] = rerank(db, query.query, hits, reranker, query.top_k)
+    return tuple(map(_chunk, best))
+
+
+def _chunk(hit: TracedHit | RerankedHit) -> RetrievedChunk:
+    return RetrievedChunk(
+        hit.source,
+        hit.chunk_id,
+        hit.text,
+        hit.score,
+        {
+            "trace_id": str(hit.trace_id),
+            "corpus": hit.corpus,
+            "title": hit.title,
+            "heading": hit.heading,
+            "page": hit.page,
+            "start_offset": hit.start_offset,
+            "end_offset": hit.end_offset,
+            "content_hash": hit.content_hash,
+            **_reranked(hit),
+        },
+    )
+
+
+def _reranked(hit: TracedHit | RerankedHit) -> dict[str, Any]:
+    names = ("rerank_score", "retrieval_rank")
+    return {name: getattr(hit, name) for name in names if hasattr(hit, name)}

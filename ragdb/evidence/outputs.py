@@ -1,0 +1,77 @@
+"""The output of a task: asked for, read, and what is wrong with it in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ragdb.client.rows import loads
+from ragdb.evidence.answers import Task
+from ragdb.models.chat import ModelError, ModelRefused
+
+ANSWERS = ("answer", "content", "message", "text")
+"""Where an output has its text: ours, and those of Anthropic and Cohere."""
+MOST = 1_000_000
+"""Characters of an output at most."""
+
+
+def sentence_of(row: Any) -> str:
+    place = "" if row.citation is None else f"citation[{row.citation}]: "
+    return f"{place}{row.code}: {row.message}"
+
+
+def verdict_of(verifier: str, *codes: str) -> dict[str, Any]:
+    if not codes:
+        return {"verifier_id": verifier, "status": "pass"}
+    return {"verifier_id": verifier, "status": "fail", "codes": list(codes)}
+
+
+def name_of(task: Task | None) -> str | None:
+    """What a model or a callable calls itself; None for the answer that needs none."""
+    if task is None:
+        return None
+    name = getattr(task, "name", None) or getattr(task, "__name__", None) or type(task).__name__
+    return str(name)[:200]
+
+
+def ask(model: Callable[[Any], Any], given: Any) -> tuple[dict[str, Any] | None, str | None]:
+    """The object that a model or any callable returns, or what is wrong instead of one."""
+    try:
+        made = model(given)
+    except ModelRefused:
+        return None, "output: refused"
+    except ModelError as error:
+        return None, f"model: {error}"[:200]
+    except (TimeoutError, ConnectionError) as error:
+        # what a callable says of itself may hold a prompt or a key
+        return None, f"model: {type(error).__name__}"
+    return _object(made)
+
+
+def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
+    """An object that JSON and the database can hold, or what is wrong with it."""
+    try:
+        if isinstance(made, str) and len(made) <= MOST:
+            made = loads(_unfenced(made))
+        text = json.dumps(made, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError:
+        return None, "output: half of a surrogate pair"
+    except (ValueError, TypeError, RecursionError):
+        return None, "output: not JSON"
+    if not isinstance(made, dict):
+        return None, "output: no object"
+    if len(text) > MOST:
+        return None, f"output: more than {MOST} characters"
+    if "\\u0000" in text.replace("\\\\", ""):
+        return None, "output: a NUL"
+    return json.loads(text), None
+
+
+def _unfenced(text: str) -> str:
+    """What stands between the fences that a model puts around its JSON."""
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```") and "\n" in text:
+        text = text[text.index("\n") : -3]
+    return text

@@ -1,0 +1,91 @@
+"""The wire capabilities as routes, one for each that the server offers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel
+
+from ragdb.client._generated.rows import CapabilitySchemasRow
+from ragdb.client.rows import record
+from ragdb.http.gate import STATUSES, Answer
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Refused, Server
+
+
+class Capability(BaseModel):
+    name: str
+    version: str
+    stability: str
+    trust_required: Literal["unknown", "member", "trusted", "anchor"]
+    timeout_seconds: int
+    max_concurrent: int
+    idempotent: bool
+    params: dict[str, Any]
+    request_schema: dict[str, Any]
+    response_schema: dict[str, Any]
+
+
+class Capabilities(BaseModel):
+    capabilities: list[Capability]
+
+
+def register(app: FastAPI, server: Server) -> None:
+    @app.get(
+        "/capabilities",
+        tags=["Capabilities"],
+        response_model=Capabilities,
+        responses=failures(),
+    )
+    async def capabilities(request: Request, _: Token) -> Answer:
+        """List the capabilities that the caller can route to, with their limits and schemas."""
+        async with server.transaction(request) as db:
+            rows = await db.capabilities()
+        return Answer({"capabilities": [record(row) for row in rows]})
+
+    for row in server.offered:
+        _capability(app, server, row)
+
+    @app.post("/capabilities/{name}", include_in_schema=False)
+    async def unknown(name: str) -> Answer:
+        raise Refused(404, "NOT_FOUND", f"there is no capability {name[:80]}")
+
+
+def _capability(app: FastAPI, server: Server, row: CapabilitySchemasRow) -> None:
+    wire_name = f"{row.name}@{row.version}"
+    responses = failures(404, 409)
+    responses[200] = {
+        "description": "What it answers.",
+        "content": {"application/json": {"schema": row.response_schema}},
+    }
+    body = {"required": True, "content": {"application/json": {"schema": row.request_schema}}}
+
+    async def invoke(request: Request, _: Token) -> Answer:
+        answer, trace = await server.invoke(
+            request, row.name, row.timeout_seconds, await request.body()
+        )
+        if "error" not in answer:
+            return Answer(answer, headers={"Ragdb-Trace-Id": trace} if trace else None)
+        word = str(answer["error"])
+        more = {
+            "code": word.upper(),
+            "correlation_id": request.scope["correlation_id"],
+            "details": {name: answer[name] for name in ("hint", "sqlstate") if name in answer},
+        }
+        headers = {"WWW-Authenticate": "Bearer"} if word == "unauthorized" else {}
+        if "retry_after_ms" in answer:
+            headers["Retry-After"] = str(math.ceil(answer["retry_after_ms"] / 1000))
+        return Answer(answer | more, STATUSES.get(word, 500), headers)
+
+    app.post(
+        f"/capabilities/{wire_name}",
+        tags=["Capabilities"],
+        name=wire_name,
+        operation_id=row.name.replace(".", "_"),
+        summary=wire_name,
+        description=f"Takes trust level {row.trust_required}.",
+        responses=responses,
+        openapi_extra={"requestBody": body},
+    )(invoke)

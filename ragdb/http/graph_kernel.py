@@ -1,0 +1,235 @@
+"""The routes of the Graph Kernel: slices, their tokens, their policies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel, Field
+
+from ragdb.http import models as m
+from ragdb.http.gate import Answer
+from ragdb.http.routes import Token, check_turn_ids, failures, policy_of, ref_of
+from ragdb.http.server import Server
+
+
+class SliceRequest(m.Body):
+    """An anchor and the policy to build around it; the default policy without one."""
+
+    anchor_turn_id: m.TurnId
+    policy_ref: m.PolicyRef | None = None
+    corpus: m.Corpus = None
+
+
+class BatchRequest(m.Body):
+    """Up to 1,000 anchors and one policy."""
+
+    anchor_turn_ids: Annotated[list[m.TurnId], Field(min_length=1, max_length=1000)]
+    policy_ref: m.PolicyRef | None = None
+    corpus: m.Corpus = None
+
+
+class VerifyRequest(m.Body):
+    """A token and the fields that it was issued for."""
+
+    admissibility_token: Annotated[str, Field(max_length=1000)]
+    slice_id: Annotated[str, Field(max_length=200)]
+    anchor_turn_id: m.TurnId
+    policy_id: Annotated[str, Field(max_length=64)]
+    policy_params_hash: Annotated[str, Field(max_length=64)]
+    graph_snapshot_hash: Annotated[str, Field(max_length=200)]
+    schema_version: Annotated[str, Field(max_length=64)]
+    turn_ids: Annotated[list[m.TurnId] | None, Field(max_length=10000)] = None
+    corpus: m.Corpus = None
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class PhaseWeights(m.Body):
+    """What each phase of a conversation weighs."""
+
+    synthesis: Share = 1.0
+    planning: Share = 0.9
+    consolidation: Share = 0.6
+    debugging: Share = 0.5
+    exploration: Share = 0.3
+
+
+class Policy(m.Body):
+    """A slice policy; fields left out have their defaults."""
+
+    version: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] = "slice_policy_v1"
+    max_nodes: Annotated[int, Field(ge=1, le=10000)] = 256
+    max_radius: Annotated[int, Field(ge=0, le=10000)] = 10
+    phase_weights: PhaseWeights = PhaseWeights()
+    salience_weight: Share = 0.3
+    distance_decay: Share = 0.9
+    include_siblings: bool = True
+    max_siblings_per_node: Annotated[int, Field(ge=0, le=10000)] = 5
+
+
+class Slice(BaseModel):
+    """A slice with its fingerprints and its token."""
+
+    slice_id: str
+    anchor_turn_id: str
+    turn_ids: list[str]
+    edge_count: int
+    policy_id: str
+    policy_params_hash: str
+    schema_version: str
+    graph_snapshot_hash: str
+    admissibility_token: str
+
+
+class SliceAnswer(BaseModel):
+    slice: Slice
+    policy_ref: m.PolicyRef
+
+
+class BatchFailure(BaseModel):
+    anchor_turn_id: str
+    error: str
+
+
+class BatchAnswer(BaseModel):
+    slices: list[Slice]
+    policy_ref: m.PolicyRef
+    success_count: int
+    errors: list[BatchFailure]
+
+
+class Verdict(BaseModel):
+    valid: bool
+    reason: str | None
+
+
+class RegisteredPolicy(BaseModel):
+    policy_ref: m.PolicyRef
+    policy: dict[str, Any]
+    created_at: str
+    created_by: str
+
+
+class Policies(BaseModel):
+    policies: list[RegisteredPolicy]
+    registry_fingerprint: str
+
+
+class PolicyAnswer(BaseModel):
+    policy_ref: m.PolicyRef
+
+
+def _slice(row: Any) -> dict[str, Any]:
+    return {
+        "slice_id": row.slice_id,
+        "anchor_turn_id": row.anchor_chunk_id,
+        "turn_ids": row.chunk_ids,
+        "edge_count": row.edge_count,
+        "policy_id": row.policy_id,
+        "policy_params_hash": row.params_hash,
+        "schema_version": row.schema_version,
+        "graph_snapshot_hash": row.graph_snapshot_hash,
+        "admissibility_token": row.admissibility_token,
+    }
+
+
+def register(app: FastAPI, server: Server) -> None:
+    @app.post(
+        "/api/slice",
+        tags=["Graph Kernel"],
+        response_model=SliceAnswer,
+        responses=failures(404, 409),
+    )
+    async def build_slice(request: Request, body: SliceRequest, _: Token) -> Answer:
+        """Build the slice that a policy admits around an anchor, with its admissibility token."""
+        check_turn_ids([body.anchor_turn_id])
+        async with server.transaction(request) as db:
+            corpus = await server.corpus(db, body.corpus, [body.anchor_turn_id])
+            built = await db.build_slice(corpus, body.anchor_turn_id, policy_of(body.policy_ref))
+        return Answer({"slice": _slice(built), "policy_ref": ref_of(built)})
+
+    @app.post(
+        "/api/slice/batch",
+        tags=["Graph Kernel"],
+        response_model=BatchAnswer,
+        responses=failures(404, 409),
+    )
+    async def build_slices(request: Request, body: BatchRequest, _: Token) -> Answer:
+        """Build a slice for each anchor; an anchor that is missing does not fail the others."""
+        check_turn_ids(body.anchor_turn_ids)
+        async with server.transaction(request) as db:
+            corpus = await server.corpus(db, body.corpus, body.anchor_turn_ids)
+            policy = policy_of(body.policy_ref)
+            rows = await db.build_slices(corpus, body.anchor_turn_ids, policy)
+            if policy is None:
+                default = await db.policy_hash({})
+                policy = {"policy_id": "slice_policy_v1", "params_hash": default}
+        slices = [_slice(row) for row in rows if row.error_code is None]
+        failed = [
+            {"anchor_turn_id": row.anchor_chunk_id, "error": row.error}
+            for row in rows
+            if row.error_code is not None
+        ]
+        return Answer(
+            {
+                "slices": slices,
+                "policy_ref": policy,
+                "success_count": len(slices),
+                "errors": failed,
+            }
+        )
+
+    @app.post(
+        "/api/verify_token",
+        tags=["Graph Kernel"],
+        response_model=Verdict,
+        responses=failures(404, 409),
+    )
+    async def verify_token(request: Request, body: VerifyRequest, _: Token) -> Answer:
+        """Say whether a token was issued for these fields and the evidence is still what it was."""
+        check_turn_ids([body.anchor_turn_id, *(body.turn_ids or ())])
+        async with server.transaction(request) as db:
+            corpus = await server.corpus(db, body.corpus, [body.anchor_turn_id])
+            verdict = await db.verify_token(
+                corpus,
+                body.admissibility_token,
+                body.slice_id,
+                body.anchor_turn_id,
+                body.policy_id,
+                body.policy_params_hash,
+                body.graph_snapshot_hash,
+                body.schema_version,
+                body.turn_ids,
+            )
+        return Answer({"valid": verdict.valid, "reason": verdict.reason})
+
+    @app.get("/api/policies", tags=["Graph Kernel"], response_model=Policies, responses=failures())
+    async def policies(request: Request, _: Token) -> Answer:
+        """List the registered slice policies."""
+        async with server.transaction(request) as db:
+            rows = await db.list_policies()
+            fingerprint = await db.registry_fingerprint()
+        listed = [
+            {
+                "policy_ref": ref_of(row),
+                "policy": row.policy,
+                "created_at": row.created_at,
+                "created_by": row.created_by,
+            }
+            for row in rows
+        ]
+        return Answer({"policies": listed, "registry_fingerprint": fingerprint})
+
+    @app.post(
+        "/api/policies",
+        tags=["Graph Kernel"],
+        response_model=PolicyAnswer,
+        responses=failures(409),
+    )
+    async def register_policy(request: Request, body: Policy, _: Token) -> Answer:
+        """Register a slice policy; registering it again changes nothing."""
+        async with server.transaction(request) as db:
+            row = await db.register_policy(body.model_dump(exclude_unset=True))
+        return Answer({"policy_ref": ref_of(row)})

@@ -1,0 +1,113 @@
+"""Errors as answers: each class of error has its status, its code and its words."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from ragdb.errors import RagdbError
+from ragdb.http.gate import Answer, error
+from ragdb.http.server import Refused, Server
+
+# codes that clients of the Graph Kernel know; the others are the names of our errors
+CODES = {
+    "RG400": "BAD_REQUEST",
+    "RG401": "UNAUTHORIZED",
+    "RG431": "POLICY_NOT_FOUND",
+    "RG434": "SLICE_FAILED",
+}
+
+
+def register(app: FastAPI, server: Server) -> None:
+    @app.exception_handler(Refused)
+    async def refused(request: Request, problem: Refused) -> Answer:
+        more = {"Retry_After": str(problem.retry_after)} if problem.retry_after else {}
+        return error(
+            request.scope, problem.status, problem.code, str(problem), problem.details, **more
+        )
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, problem: RequestValidationError) -> Answer:
+        found = problem.errors()
+        places = [".".join(str(part) for part in one["loc"])[:80] for one in found]
+        code = "INVALID_TURN_ID" if any("anchor_turn_id" in p for p in places) else "BAD_REQUEST"
+        listed = [
+            {"field": place, "problem": one["msg"][:200]}
+            for place, one in zip(places, found, strict=True)
+        ]
+        first = f"{listed[0]['field']}: {listed[0]['problem']}"
+        if isinstance(problem.body, bytes):  # left unread, because it does not say that it is JSON
+            first = "body: its Content-Type is not application/json"
+        if code == "INVALID_TURN_ID":
+            first = f"Invalid anchor turn ID: {first}"
+        return error(request.scope, 400, code, first, listed[:20])
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, problem: HTTPException) -> Answer:
+        codes = {
+            404: "NOT_FOUND",
+            405: "METHOD_NOT_ALLOWED",
+            408: "TIMEOUT",
+            413: "PAYLOAD_TOO_LARGE",
+        }
+        code = codes.get(problem.status_code, "BAD_REQUEST")
+        more = {k: v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
+        return error(request.scope, problem.status_code, code, str(problem.detail), **more)
+
+    @app.exception_handler(RagdbError)
+    async def ours(request: Request, problem: RagdbError) -> Answer:
+        diag = problem.diag
+        state = problem.sqlstate or ""
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(problem).__name__).upper()
+        message = diag.message_primary or name
+        if state == "RG434":
+            message = f"Slice generation failed: Anchor turn not found: {message}"
+        details = {"detail": diag.message_detail, "hint": diag.message_hint, "sqlstate": state}
+        status = server.statuses.get(state, 500)
+        return error(request.scope, status, CODES.get(state, name), message, details)
+
+    @app.exception_handler(psycopg.errors.QueryCanceled)
+    async def canceled(request: Request, _: Exception) -> Answer:
+        hint = {"hint": "ask for less, or raise ragdb serve --timeout"}
+        return error(request.scope, 408, "TIMEOUT", "the statement took longer than it may", hint)
+
+    @app.exception_handler(psycopg.errors.InsufficientPrivilege)
+    async def forbidden(request: Request, _: Exception) -> Answer:
+        role = request.scope["role"]
+        message = f"role {str(role)[:80]} lacks the right to do this"
+        return error(request.scope, 401, "UNAUTHORIZED", message)
+
+    @app.exception_handler(psycopg.DataError)
+    @app.exception_handler(UnicodeError)
+    @app.exception_handler(RecursionError)
+    async def unstorable(request: Request, _: Exception) -> Answer:
+        message = "a text has characters, a number a size, or a list a depth that cannot be stored"
+        return error(request.scope, 400, "BAD_REQUEST", message)
+
+    @app.exception_handler(ClientDisconnect)
+    async def hung_up(request: Request, _: Exception) -> Answer:
+        return error(request.scope, 400, "BAD_REQUEST", "the body ended before its length")
+
+    @app.exception_handler(TooManyRequests)
+    async def crowded(request: Request, _: Exception) -> Answer:
+        message = "too many requests wait for the database"
+        return error(request.scope, 429, "CAPACITY_EXCEEDED", message, Retry_After="1")
+
+    @app.exception_handler(PoolTimeout)
+    @app.exception_handler(PoolClosed)
+    @app.exception_handler(psycopg.OperationalError)
+    async def unavailable(request: Request, _: Exception) -> Answer:
+        message = "the database is not available"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+
+    @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
+    async def read_only(request: Request, _: Exception) -> Answer:
+        hint = {"hint": "connect ragdb serve to the primary: a search records its trace"}
+        message = "the database takes no writes"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")

@@ -1,0 +1,136 @@
+"""Routes of our own: traces, blobs, jobs and events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel
+
+from ragdb.client._generated.rows import RetrievalTraces
+from ragdb.client.client import AsyncClient
+from ragdb.client.rows import record
+from ragdb.http import models as m
+from ragdb.http.gate import Answer
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Refused, Server
+
+
+class TraceAnswer(BaseModel):
+    trace: dict[str, Any]
+    hits: list[dict[str, Any]]
+    reranks: list[dict[str, Any]]
+    provenance: m.Provenance
+
+
+class ReplayAnswer(BaseModel):
+    verdict: Literal["exact", "same_order", "same_set", "drifted", "not_replayable"]
+    cause: str | None
+    detail: str | None
+    changed_chunk_ids: list[str] | None
+    recorded_chunk_ids: list[str] | None
+    replayed_chunk_ids: list[str] | None
+
+
+class Blob(BaseModel):
+    doc_cid: str
+    media_type: str
+    size: int
+
+
+class Job(BaseModel):
+    job_id: str
+    capability: str
+    corpus: str | None
+    state: Literal["waiting", "in_work", "failed", "done"]
+    error: str | None
+    message: str | None
+    hint: str | None
+    created_at: str | None
+
+
+class Events(BaseModel):
+    events: list[dict[str, Any]]
+
+
+def register(app: FastAPI, server: Server) -> None:
+    @app.get(
+        "/api/traces/{id}", tags=["Traces"], response_model=TraceAnswer, responses=failures(404)
+    )
+    async def get_trace(request: Request, id: UUID, _: Token) -> Answer:
+        """Return a recorded retrieval with its hits, its reranking and its provenance."""
+        async with server.transaction(request) as db:
+            trace = await _served_trace(db, id)
+            hits = await db.trace_hits(id)
+            reranks = await db.trace_reranks(id)
+            provenance = await db.provenance(id)
+        return Answer(
+            {
+                "trace": record(trace),
+                "hits": [record(hit) for hit in hits],
+                "reranks": [record(row) for row in reranks],
+                "provenance": provenance,
+            }
+        )
+
+    @app.post(
+        "/api/traces/{id}/replay",
+        tags=["Traces"],
+        response_model=ReplayAnswer,
+        responses=failures(404),
+    )
+    async def replay(request: Request, id: UUID, _: Token) -> Answer:
+        """Run a recorded retrieval again and say how the results compare."""
+        async with server.transaction(request) as db:
+            await _served_trace(db, id)
+            verdict = await db.replay(id)
+        return Answer(record(verdict))
+
+    blob: dict[str, Any] = {"required": True, "content": {"*/*": {"schema": {}}}}  # any bytes
+
+    @app.post(
+        "/api/blobs",
+        tags=["Ingest"],
+        status_code=201,
+        response_model=Blob,
+        responses=failures(),
+        openapi_extra={"requestBody": blob},
+    )
+    async def put_blob(request: Request, _: Token) -> Answer:
+        """Keep the bytes of a document, so that rag.ingest@1.0 can read them by their doc_cid."""
+        async with server.transaction(request) as db:  # before the bytes are read: who asks?
+            pass
+        data = await request.body()
+        media_type = request.headers.get("content-type", "application/octet-stream")
+        if not data or len(media_type) > 200:
+            raise Refused(400, "BAD_REQUEST", "the body is empty, or its type is over 200 bytes")
+        async with server.transaction(request) as db:
+            cid = await db.put_blob(data, media_type)
+        return Answer({"doc_cid": cid, "media_type": media_type, "size": len(data)}, 201)
+
+    @app.get("/api/jobs/{id}", tags=["Ingest"], response_model=Job, responses=failures(404))
+    async def job(request: Request, id: UUID, _: Token) -> Answer:
+        """Say what has become of the job of a partition answer."""
+        async with server.transaction(request) as db:
+            state = await db.job_state(id)
+        return Answer({"job_id": id, **record(state)})
+
+    @app.get("/api/events", tags=["Ingest"], response_model=Events, responses=failures())
+    async def events(
+        request: Request,
+        _: Token,
+        after: Annotated[UUID | None, Query(description="The last event seen.")] = None,
+        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+    ) -> Answer:
+        """Return the envelopes of the events after one, oldest first."""
+        async with server.transaction(request) as db:
+            listed = await db.event_envelopes(after, count)
+        return Answer({"events": listed})
+
+
+async def _served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:
+    trace = await db.get_trace(id)
+    if trace.corpus == "personal":
+        raise Refused(404, "TRACE_NOT_FOUND", "a personal corpus is not served")
+    return trace

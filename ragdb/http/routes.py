@@ -1,0 +1,57 @@
+"""What routes share: the token, the errors that they may answer, what a request names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Security
+from fastapi.security import HTTPBearer
+
+from ragdb.http import models as m
+from ragdb.http.server import Refused
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+WHAT = {
+    400: "A field is missing, unknown or out of range (INVALID_TURN_ID, BAD_REQUEST, …).",
+    401: "No token, an unknown one, or a right that its role lacks (UNAUTHORIZED).",
+    404: "What is named does not exist for this role (SLICE_FAILED, POLICY_NOT_FOUND, …).",
+    408: "The statement took longer than it may, or the body did not come (TIMEOUT).",
+    409: "It contradicts what is there (CORPUS_AMBIGUOUS, NO_SIGNING_KEY, …).",
+    413: "The body is over the limit (PAYLOAD_TOO_LARGE).",
+    429: "Too much at once (CAPACITY_EXCEEDED, RATE_LIMITED).",
+    500: "A fault of the server (INTERNAL_ERROR, SLICE_FAILED).",
+    503: "The database or a worker is missing (SERVICE_UNAVAILABLE, PARTITION).",
+}
+
+bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
+Token = Annotated[Any, Security(bearer)]
+
+
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors that a route may answer, for the OpenAPI document."""
+    listed = sorted({400, 401, 408, 413, 429, 500, 503, *statuses})
+    return {status: {"model": m.Error, "description": WHAT[status]} for status in listed}
+
+
+def check_turn_ids(ids: Sequence[str]) -> None:
+    for one in ids:
+        try:
+            bad = not one.strip() or len(one.encode()) > 512 or CONTROL.search(one)
+        except UnicodeError:
+            bad = True
+        if bad:
+            raise Refused(
+                400,
+                "INVALID_TURN_ID",
+                "Invalid anchor turn ID: it is blank, over 512 bytes, or has control characters",
+            )
+
+
+def policy_of(ref: m.PolicyRef | None) -> dict[str, str] | None:
+    return ref.model_dump() if ref else None
+
+
+def ref_of(row: Any) -> dict[str, str]:
+    return {"policy_id": row.policy_id, "params_hash": row.params_hash}

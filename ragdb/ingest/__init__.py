@@ -1,0 +1,1 @@
+"""Ingestion: files, folders, URLs and resources become documents of a corpus."""

@@ -1,0 +1,39 @@
+"""Open a file step by step, so that no part of its path can become a link meanwhile."""
+
+from __future__ import annotations
+
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
+
+from ragdb.readers.document import ReadError
+
+
+def open_below(root: Path, below: str) -> BinaryIO:
+    """Open a file step by step, so that no part of its path can become a link meanwhile."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    *folders, name = below.split("/")
+    try:
+        at = os.open(root, flags | os.O_DIRECTORY)
+        try:
+            for folder in folders:
+                inner = os.open(folder, flags | os.O_DIRECTORY, dir_fd=at)
+                os.close(at)
+                at = inner
+            # not blocking: opening a FIFO would wait for its writer
+            descriptor = os.open(name, flags | os.O_NONBLOCK, dir_fd=at)
+        finally:
+            os.close(at)
+    except OSError as error:
+        raise unreadable(error) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ReadError("not_a_file", "it is not a regular file", "give a file or a folder")
+    return BufferedReader(os.fdopen(descriptor, "rb", buffering=0))
+
+
+def unreadable(error: Exception) -> ReadError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else "bad path"
+    return ReadError("unreadable", f"it cannot be read ({reason.lower()})", "check path and rights")

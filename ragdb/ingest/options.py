@@ -1,0 +1,95 @@
+"""What `ingest` takes beside paths and corpus, and what the paths mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from typing import Any, TypedDict
+
+from ragdb.ingest import chunker, sources
+from ragdb.ingest.report import Progress
+from ragdb.ingest.source import Found
+
+CHUNKING: dict[str, Any] = {
+    "strategy": "paragraph",
+    "max_tokens": 240,
+    "overlap": 48,
+    "unit": "token",
+}
+
+READING = (
+    *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
+    *("media_type", "source_name", "known"),
+    *CHUNKING,
+)
+
+
+class IngestError(ValueError):
+    """Something given to `ingest` cannot be used; nothing was read."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Options(TypedDict, total=False):
+    """What `Database.ingest` takes beside paths and corpus."""
+
+    glob: str | None
+    """Names to take from folders, such as `*.md`; paths below the folder where it has a `/`."""
+    name: str | None
+    """Name of what is read from standard input, `-`; its ending says the type."""
+    recursive: bool
+    """Go into folders of folders (default true)."""
+    force: bool
+    """Write documents again that are there already."""
+    dry_run: bool
+    """Read, check and take everything back."""
+    prune: bool
+    """Remove sources under the folders and JSONL files given that are not there any more."""
+    blobs: bool
+    """Keep the original bytes of files (default true)."""
+    workers: int
+    """Processes that read (default 1: this one)."""
+    title: str | None
+    language: str | None
+    media_type: str | None
+    """What files are, whatever their names say."""
+    source_name: str
+    """Source of a contract that the documents are of."""
+    metadata: dict[str, Any] | None
+    """Added to, and preferred to, what a document says of itself."""
+    allow_private: bool
+    """Fetch URLs of hosts that are not on the public internet, too."""
+    max_bytes: int
+    """Largest file read (default 64 MiB)."""
+    text_config: str
+    """Text search configuration of a corpus that is made (default english)."""
+    strategy: str
+    max_tokens: int
+    overlap: int
+    unit: str
+    """Chunking: see docs/chunker.md."""
+    progress: Callable[[Progress], None] | None
+    """Called after every file and batch."""
+
+
+def look(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]], options: Mapping[str, Any]
+) -> Found:
+    """What `paths` mean. Raises IngestError for options that cannot be meant."""
+    unknown = options.keys() - Options.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{min(unknown)!r} is not an option of ingest")
+    try:
+        chunker.check(**{name: options.get(name, value) for name, value in CHUNKING.items()})
+        return sources.find(
+            [paths] if isinstance(paths, str | PathLike) else paths,
+            glob=options.get("glob"),
+            recursive=options.get("recursive", True),
+            stdin_name=options.get("name") or "stdin",
+        )
+    except ValueError as error:
+        raise IngestError(str(error)) from None

@@ -1,0 +1,78 @@
+"""A document as `ragdb.put_documents` takes it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from ragdb.ingest import chunker, links
+from ragdb.readers.document import Document
+
+
+def uri_of(document: Document, source: str) -> str:
+    """The uri of a document read from a source: a record of a file is `<file>#<id>`."""
+    return source if document.fragment is None else f"{source}#{document.fragment}"
+
+
+def to_payload(
+    document: Document,
+    source: str,
+    *,
+    source_name: str = "",
+    etag: str | None = None,
+    strategy: str = "paragraph",
+    max_tokens: int = 240,
+    overlap: int = 48,
+    unit: str = "token",
+    count: chunker.Count | None = None,
+) -> dict[str, Any]:
+    """Chunk a document read from `source`, the uri of its file, and describe it for jsonb.
+
+    Each chunk has the page and the heading path of its first character; a link belongs to the last
+    chunk that begins before it. Raises ValueError for chunking out of range.
+    """
+    text = document.text
+    uri = uri_of(document, source)
+    unit = unit.removesuffix("s")
+    chunks = chunker.chunk(
+        text, strategy=strategy, max_tokens=max_tokens, overlap=overlap, unit=unit, count=count
+    )
+    starts = [chunk.start for chunk in chunks]
+    targets = {
+        (max(bisect_right(starts, offset) - 1, 0), target): None
+        for offset, written in document.links
+        for target in links.targets(uri, written)
+        if chunks and target != uri
+    }
+    return {
+        "doc_cid": document.cid,
+        "uri": uri,
+        "source_name": source_name,
+        "title": document.title,
+        "language": document.language,
+        "media_type": document.media_type,
+        "metadata": document.metadata,
+        "external_id": document.external_id,
+        "size_bytes": len(document.data),
+        "pages": len(document.pages) or None,
+        "etag": etag,
+        "chunking": {
+            "chunker": chunker.NAME,
+            "strategy": strategy,
+            "max_tokens": max_tokens,
+            "overlap": overlap,
+            "unit": unit,
+        },
+        "chunks": [
+            {
+                "text": text[chunk.start : chunk.end],
+                "start": chunk.start,
+                "end": chunk.end,
+                "page": document.page_at(chunk.start),
+                "heading": document.heading_at(chunk.start),
+                "tokens": chunk.tokens,
+            }
+            for chunk in chunks
+        ],
+        "links": [{"chunk": number, "target": target} for number, target in targets],
+    }

@@ -1,0 +1,176 @@
+"""Read and chunk one source: what a worker does, in this process or in another.
+
+A source is one task, or several for a JSONL file of many records.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ragdb.ingest import payload
+from ragdb.ingest.options import CHUNKING, READING
+from ragdb.ingest.report import Failed
+from ragdb.ingest.source import Source
+from ragdb.readers import conversation
+from ragdb.readers import read as readers
+
+MAX_BYTES = readers.MAX_BYTES
+SLAB_BYTES = 2**18  # of records; one task of a worker
+INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker gets: a source, or some lines of one."""
+
+    source: Source
+    options: Mapping[str, Any]
+    documents: list[readers.Document] | None = None
+    """Records of a JSONL file, read already."""
+    error: readers.ReadError | None = None
+    """Why there are no more of them."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A document as `ragdb.put_documents` takes it."""
+
+    uri: str
+    json: bytes
+    is_conversation: bool = False
+
+
+@dataclass
+class Outcome:
+    """What a worker returns."""
+
+    documents: list[Ready] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    empty: int = 0
+    replaced: int = 0
+    cut: int = 0
+    unchanged: str | None = None
+    """Identity of the document that a URL still gives."""
+    etag: str | None = None
+    pages: int | None = None
+    pages_without_text: int = 0
+    blob: bytes | None = None
+    """The bytes of the file, where they are to be kept."""
+    media_type: str = ""
+
+
+def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
+    """The work of one source: one task, or one for every few records; true with the last."""
+    reading = {name: options[name] for name in READING if options.get(name) is not None}
+    if source.root is None or not readers.is_jsonl(source.uri):
+        yield Task(source, reading), True
+        return
+    limit: int = reading.get("max_bytes", MAX_BYTES)
+    some: list[readers.Document] = []
+    size = 0
+    failed = None
+    try:
+        with source.open() as lines:
+            if conversation.starts(lines, limit):
+                # a tree is known only when all its messages are
+                yield Task(source, reading), True
+                return
+            lines.seek(0)
+            for document in readers.read_jsonl(lines, max_line=limit):
+                some.append(document)
+                size += len(document.data)
+                if size > SLAB_BYTES:
+                    yield Task(source, reading, some), False
+                    some, size = [], 0
+    except readers.ReadError as error:
+        failed = error
+    yield Task(source, reading, some, failed), True
+
+
+def read(task: Task) -> Outcome:
+    """Read and chunk; what a worker does."""
+    source, options = task.source, task.options
+    outcome = Outcome()
+    error = task.error
+    if task.documents is not None:
+        for document in task.documents:
+            _prepare(outcome, source, _declared(document, options), options)
+    else:
+        try:
+            for document in _documents(source, options, outcome):
+                _prepare(outcome, source, document, options, outcome.etag)
+                if document.fragment is None and options.get("blobs", True):
+                    outcome.blob, outcome.media_type = document.data, document.media_type
+        except readers.ReadError as failed:
+            error = failed
+    if error is not None:
+        outcome.failures.append(Failed(source.uri, error.reason, error.hint))
+    return outcome
+
+
+def _documents(
+    source: Source, options: Mapping[str, Any], outcome: Outcome
+) -> list[readers.Document]:
+    limit: int = options.get("max_bytes", MAX_BYTES)
+    media_type = options.get("media_type") or source.media_type
+    if source.is_url:
+        from ragdb.ingest.fetch import fetch
+
+        private = options.get("allow_private", False)
+        known, cid = options.get("known") or (None, None)
+        fetched = fetch(source.uri, etag=known, max_bytes=limit, allow_private=private)
+        if fetched.data is None:
+            outcome.unchanged = cid
+            return []
+        data, outcome.etag = fetched.data, fetched.etag
+        media_type = media_type or fetched.media_type
+    else:
+        data = source.read(limit)
+    if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
+        for found in conversation.read(io.BytesIO(data), source.uri, limit):
+            found |= {name: options[name] for name in ("title", "language") if options.get(name)}
+            found["metadata"] = options.get("metadata") or {}
+            outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
+        return []
+    given = {name: options.get(name) for name in ("title", "language", "metadata")}
+    return readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+
+
+def _prepare(
+    outcome: Outcome,
+    source: Source,
+    document: readers.Document,
+    options: Mapping[str, Any],
+    etag: str | None = None,
+) -> None:
+    outcome.replaced += document.replaced
+    if document.is_empty:
+        outcome.empty += 1
+        return
+    chunking = {name: options[name] for name in CHUNKING if name in options}
+    name: str = options.get("source_name", "")
+    ready = payload.to_payload(document, source.uri, source_name=name, etag=etag, **chunking)
+    outcome.documents.append(Ready(ready["uri"], _json(ready)))
+    outcome.cut += sum(
+        len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED
+        for chunk in ready["chunks"]
+    )
+    if document.fragment is None:
+        outcome.pages = len(document.pages) or None
+        outcome.pages_without_text = document.pages_without_text
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _declared(document: readers.Document, options: Mapping[str, Any]) -> readers.Document:
+    """A record with what the caller says of every document."""
+    given = {name: options[name] for name in ("title", "language") if options.get(name)}
+    if options.get("metadata"):
+        given["metadata"] = {**document.metadata, **options["metadata"]}
+    return replace(document, **given) if given else document

@@ -1,0 +1,95 @@
+"""What one run of `ingest` did, file by file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A file or record that could not be read or stored."""
+
+    uri: str
+    reason: str
+    hint: str | None
+
+
+@dataclass
+class FileResult:
+    """What became of one file. A JSONL file has many documents, others one."""
+
+    uri: str
+    status: str = "unread"
+    """ingested, unchanged, empty, skipped or failed; unread where a run was interrupted."""
+    documents: int = 0
+    written: int = 0
+    empty: int = 0
+    failed: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    pages: int | None = None
+    pages_without_text: int = 0
+    replaced: int = 0
+    """Characters that no text has (NUL, lone surrogates), replaced by U+FFFD."""
+    cut: int = 0
+    """Chunks found by the words of their first 65,536 characters only, headings included."""
+    doc_cid: str | None = None
+    reason: str | None = None
+    hint: str | None = None
+
+
+@dataclass
+class Report:
+    """What one run did."""
+
+    corpus: str
+    files: list[FileResult]
+    failures: list[Failed] = field(default_factory=list)
+    """Every file and record that failed; at most 1,000."""
+    documents: int = 0
+    written: int = 0
+    unchanged: int = 0
+    empty: int = 0
+    failed: int = 0
+    skipped: int = 0
+    cut: int = 0
+    pruned: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    created: bool = False
+    optimized: bool = False
+    dry_run: bool = False
+    not_pruned: list[str] = field(default_factory=list)
+    """Folders left alone by --prune, because something in them could not be read."""
+
+    def settle(self, *, is_whole: bool = True) -> None:
+        """Sum up the files. What a run that is not whole has not come to is unread."""
+        for file in self.files:
+            if file.status != "skipped":
+                file.status = (
+                    "failed"
+                    if file.failed
+                    else "ingested"
+                    if file.written
+                    else "unchanged"
+                    if file.documents
+                    else "empty"
+                    if file.empty or is_whole
+                    else "unread"
+                )
+        for name in ("documents", "written", "empty", "failed", "cut", "chunks", "tokens"):
+            setattr(self, name, sum(getattr(file, name) for file in self.files))
+        self.unchanged = self.documents - self.written
+        self.skipped = sum(file.status == "skipped" for file in self.files)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    files: int
+    files_total: int
+    bytes: int
+    bytes_total: int
+    chunks: int

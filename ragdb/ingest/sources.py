@@ -1,0 +1,100 @@
+"""Find what is to be read: files, folders, URLs and standard input."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ragdb.ingest.folders import is_secret, uri_of, walk
+from ragdb.ingest.globs import check_glob
+from ragdb.ingest.opening import unreadable
+from ragdb.ingest.source import Found, Skipped, Source, Unread
+from ragdb.readers import read as readers
+from ragdb.readers.document import ReadError
+
+# github://owner:repository@revision is no secret
+_PASSWORD = re.compile(r"^((?!github:)[^/]*://[^/?#@:]*:)[^/?#]*@")
+
+
+def find(
+    arguments: Iterable[str | os.PathLike[str]],
+    *,
+    glob: str | None = None,
+    recursive: bool = True,
+    stdin_name: str = "stdin",
+) -> Found:
+    """Expand paths, URLs and `-` into sources, each once, in the same order on every machine.
+
+    The uri of a file in a folder begins with the folder's name, that of a single file is its name.
+    Hidden files and folders are passed over without a word. Links out of the folder, secrets and
+    what is not a regular file are reported as skipped, or as failed where an argument names them.
+    A glob without `/` is compared with names, one with it with paths below the folder (`**` is any
+    number of folders). Raises ValueError for a glob that is too long, absolute or has `..`.
+    """
+    pattern = check_glob(glob) if glob is not None else None
+    found = Found()
+    by_uri: dict[str, Source] = {}
+    for given in arguments:
+        argument = os.fspath(given)
+        try:
+            for item in _expand(argument, pattern, recursive, stdin_name):
+                if isinstance(item, Skipped):
+                    found.skipped.append(item)
+                elif isinstance(item, Unread):
+                    found.failed.append((item.uri, item.error))
+                    found.hidden.append(item.uri)
+                elif by_uri.setdefault(item.uri, item).path != item.path:
+                    found.failed.append((item.uri, _ambiguous(item.uri)))
+        except ReadError as error:
+            found.failed.append((_PASSWORD.sub(r"\1***@", argument), error))
+    found.sources = sorted(by_uri.values(), key=lambda source: source.uri.encode())
+    found.skipped.sort(key=lambda skipped: skipped.uri)
+    return found
+
+
+def secret_in_url() -> ReadError:
+    """The refusal of a URL that names who asks."""
+    return ReadError(
+        "bad_url",
+        "it has a user name or password in it",
+        "a URL is stored and shown: leave it out",
+    )
+
+
+def _ambiguous(uri: str) -> ReadError:
+    """The refusal of the second of two files with one name."""
+    return ReadError(
+        "ambiguous",
+        f'two files would be the source "{uri}", and the first is',
+        "rename one, ingest the folder above both, or use two corpora",
+    )
+
+
+def _expand(
+    argument: str, glob: str | None, recursive: bool, stdin_name: str
+) -> Iterator[Source | Skipped | Unread]:
+    if argument == "-":
+        yield Source(stdin_name)
+        return
+    if "://" in argument:
+        if _PASSWORD.match(argument):
+            raise secret_in_url()
+        yield Source(argument.split("#")[0])
+        return
+    if not argument:
+        # which pathlib takes for the folder that one is in
+        raise ReadError("unreadable", "it is an empty path", "give . for the current folder")
+    try:
+        root = Path(argument).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise unreadable(error) from None
+    if root.is_dir():
+        yield from walk(root, glob, recursive)
+        return
+    if is_secret(root.name):
+        raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
+    prefix = f"{root.name}#" if readers.is_jsonl(root.name) else ""
+    size = root.stat().st_size
+    yield Source(uri_of(root.name), root.parent, root.name, size, prefix)

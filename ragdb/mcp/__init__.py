@@ -1,0 +1,1 @@
+"""The tools of contracts, served over the Model Context Protocol."""

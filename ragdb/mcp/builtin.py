@@ -1,0 +1,221 @@
+"""The tools that are always there, as functions of what is served and the arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
+
+from ragdb.client.client import Client
+from ragdb.client.rows import record
+from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
+from ragdb.mcp.served import Json, Served, ToolError
+
+RESULTS = 10
+SNIPPET = 300  # characters of a chunk in the list of results
+MAX_TEXT = 200_000  # characters of a document
+
+SLICE = (
+    "slice_id", "anchor_chunk_id", "policy_id", "params_hash", "schema_version",
+    "graph_snapshot_hash", "admissibility_token",
+)  # fmt: skip  # fmt: skip
+RECORDED = (
+    "id", "slice_id", "anchor_chunk_id", "policy_id", "policy_params_hash", "schema_version",
+    "graph_snapshot_hash", "admissibility_token", "is_admissible", "slice_chunk_count",
+)  # fmt: skip  # fmt: skip
+
+
+def search(served: Served, arguments: Json) -> Json:
+    names = served.names()
+    if not names:
+        return {"results": []}
+    query = arguments["query"]
+    note: Json = {}
+    try:
+        vector = served.embedded(names, query)
+    except (ToolError, RagdbError) as error:
+        print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
+        vector = None
+        note = {"note": "The query could not be embedded: this was found by words alone."}
+    with served.database() as db:
+        if served.record and len(names) == 1:
+            hits: Sequence[Any] = db.retrieve(
+                names[0], query, RESULTS, query_embedding=vector, client="ragdb mcp"
+            )
+        else:
+            hits = db.search(names, query, RESULTS, query_embedding=vector)
+    return {
+        "results": [
+            {
+                "id": f"{hit.corpus}/{hit.chunk_id}",
+                "title": _title(hit),
+                "url": _url(hit.corpus, hit.chunk_id, hit.source),
+                "text": hit.text[:SNIPPET],
+            }
+            for hit in hits
+        ],
+        **note,
+    }
+
+
+def fetch(served: Served, arguments: Json) -> Json:
+    corpus, _, own = arguments["id"].partition("/")
+    served.check(corpus)
+    with served.database() as db:
+        if own.startswith("sha256:"):
+            # a chunk may be called so
+            with suppress(DocumentNotFound), db.connection.transaction():
+                return document(db, corpus, own)
+        chunk = db.get_chunk(corpus, own)
+        beside = [row.chunk_id for row in db.document_chunks(corpus, chunk.doc_cid)]
+    at = beside.index(own)
+    metadata = {
+        "corpus": corpus,
+        "source": chunk.source,
+        "citation": chunk.citation,
+        "heading": chunk.heading,
+        "page": chunk.page,
+        "start_offset": chunk.start_offset,
+        "end_offset": chunk.end_offset,
+        "content_hash": chunk.content_hash,
+        "document": f"{corpus}/{chunk.doc_cid}",
+        "previous": f"{corpus}/{beside[at - 1]}" if at else None,
+        "next": f"{corpus}/{beside[at + 1]}" if at + 1 < len(beside) else None,
+        "document_metadata": chunk.metadata,
+    }
+    return {
+        "id": arguments["id"],
+        "title": _title(chunk),
+        "text": chunk.text,
+        "url": _url(corpus, own, chunk.source),
+        "metadata": {key: value for key, value in metadata.items() if value is not None},
+    }
+
+
+def document(db: Client, corpus: str, cid: str) -> Json:
+    document = db.get_document(corpus, cid)
+    text = db.document_text(corpus, cid) or ""
+    return {
+        "id": f"{corpus}/{cid}",
+        "title": document.title or document.source,
+        "text": text[:MAX_TEXT],
+        "url": _url(corpus, cid, document.source),
+        "metadata": {
+            "corpus": corpus,
+            "source": document.source,
+            "sources": document.sources,
+            "language": document.language,
+            "media_type": document.media_type,
+            "pages": document.pages,
+            "is_cut": len(text) > MAX_TEXT,
+            "document_metadata": document.metadata,
+        },
+    }
+
+
+def search_slice(served: Served, arguments: Json) -> Json:
+    corpus, query = arguments["corpus"], arguments["query"]
+    served.check(corpus)
+    how: Json = {"k": arguments.get("k", RESULTS), "mode": arguments.get("mode")}
+    if how["mode"] not in ("lexical", "reference"):
+        how["query_embedding"] = served.embedded([corpus], query)
+    policy, slice_id = arguments.get("policy"), arguments.get("slice_id")
+    anchor = arguments.get("anchor")
+    if slice_id is not None and (anchor is not None or policy is not None):
+        raise ToolError("slice_id names a stored slice: omit anchor and policy")
+    with served.database() as db:
+        if slice_id is None and anchor is None:
+            rows = db.resolve_anchor(
+                corpus, query=query, query_embedding=how.get("query_embedding")
+            )
+            if not rows:
+                raise ToolError(f"corpus {corpus!r} has nothing to anchor a slice in")
+            anchor = rows[0].anchor
+        if served.record:
+            hits = db.retrieve_slice(
+                corpus, query, slice_id, anchor, policy, **how, client="ragdb mcp"
+            )
+            trace = record(db.get_trace(db.last_trace_id() or ""))
+            provenance = {key: trace[key] for key in RECORDED}
+        else:
+            hits = db.search_slice(corpus, query, slice_id, anchor, policy, **how)
+            provenance = {"slice_id": slice_id}
+            if anchor is not None:
+                provenance = slice_of(db, corpus, anchor, policy)
+    return {
+        "chunks": [
+            {key: value for key, value in record(hit).items() if value is not None} for hit in hits
+        ],
+        "provenance": {"corpus": corpus, **provenance},
+    }
+
+
+def slice_of(db: Client, corpus: str, anchor: str, policy: Any) -> Json:
+    try:
+        with db.connection.transaction():
+            built = db.build_slice(corpus, anchor, policy)
+    except NoSigningKey:
+        built = db.build_slice(corpus, anchor, policy, sign=False)
+    found = record(built)
+    return {key: found[key] for key in SLICE} | {"slice_chunk_count": len(built.chunk_ids)}
+
+
+def list_corpora(served: Served, _: Json) -> Json:
+    with served.database() as db:
+        corpora = [record(row) for row in db.list_corpora()]
+    if served.corpora is not None:
+        corpora = [row for row in corpora if row["name"] in served.corpora]
+    return {"corpora": corpora}
+
+
+def get_trace(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        trace = record(served.trace(db, arguments["trace_id"]))
+        hits = [record(hit) for hit in db.trace_hits(arguments["trace_id"])]
+        reranks = [record(row) for row in db.trace_reranks(arguments["trace_id"])]
+    return {"trace": trace, "hits": hits, **({"reranks": reranks} if reranks else {})}
+
+
+def replay_trace(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        served.trace(db, arguments["trace_id"])
+        return record(db.replay(arguments["trace_id"]))
+
+
+def validate_citations(served: Served, arguments: Json) -> Json:
+    evidence, trace_id = arguments.get("evidence"), arguments.get("trace_id")
+    chunk_ids = arguments.get("chunk_ids")
+    if sum(given is not None for given in (evidence, trace_id, chunk_ids)) != 1:
+        raise ToolError("give one of evidence, trace_id, or chunk_ids with corpus")
+    with served.database() as db:
+        if trace_id is not None:
+            served.trace(db, trace_id)
+        if arguments.get("corpus") is not None:
+            served.check(arguments["corpus"])
+        if evidence is None:
+            evidence = db.build_evidence_pack(trace_id, chunk_ids, arguments.get("corpus"))
+        problems = db.validate_citations(
+            arguments["output"], evidence, arguments.get("require_citations", True)
+        )
+        checks = db.check_citations(arguments["output"], evidence)
+    return {
+        "valid": not problems,
+        "problems": problems,
+        "checks": [record(row) for row in checks],
+    }
+
+
+def _title(row: Any) -> str:
+    parts = [row.title or row.source, *(row.heading or [])[-1:]]
+    if row.page:
+        parts.append(f"page {row.page}")
+    return " · ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _url(corpus: str, own: str, source: str) -> str:
+    """Where a person finds it: a page's own address, else the resource of this server."""
+    if source.startswith(("http://", "https://")):
+        return source
+    return f"ragdb://corpus/{corpus}/{quote(own, safe=':/')}"

@@ -1,0 +1,128 @@
+"""What one server offers: its connections, its corpora, and the tools of contracts over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+import psycopg
+from mcp import MCPError
+from psycopg import IsolationLevel
+from psycopg_pool import ConnectionPool
+
+from ragdb.client.client import Client
+from ragdb.models import embedders, encoders, rerank
+from ragdb.version import __version__
+
+if TYPE_CHECKING:
+    from ragdb.client._generated.rows import ListToolsRow, RetrievalTraces
+
+Json = dict[str, Any]
+
+SECONDS = 30  # for a statement  # for a statement
+
+
+class ToolError(Exception):
+    """A call that a model can correct: shown to it as the result."""
+
+
+class Served:
+    """A pool of connections, read-only unless retrievals are recorded.
+
+    `corpora` are those to serve; None is all.
+    """
+
+    def __init__(
+        self, conninfo: str, *, corpora: Sequence[str] | None = None, record: bool = False
+    ) -> None:
+        self.corpora, self.record = corpora, record
+        self.pool = ConnectionPool(
+            conninfo,
+            min_size=0,
+            max_size=8,
+            timeout=10,
+            open=False,
+            kwargs={"application_name": f"ragdb/{__version__} mcp"},
+            configure=self._configure,
+            # the database may have been restarted since the last question
+            check=ConnectionPool.check_connection,
+        )
+
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:
+        connection.read_only = not self.record
+        # one snapshot for what a tool reads in several statements
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+
+    @contextmanager
+    def database(self) -> Iterator[Client]:
+        """A transaction of its own."""
+        with self.pool.connection() as connection:
+            connection.execute(f"set local statement_timeout = '{SECONDS}s'")
+            yield Client(connection)
+
+    def check(self, corpus: str) -> None:
+        """Raise ToolError for a corpus that is not served."""
+        if self.corpora is not None and corpus not in self.corpora:
+            raise ToolError(f"corpus {corpus[:80]!r} is not served here")
+
+    def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
+        """Those of the corpora that are served."""
+        rows = db.list_tools()
+        return [row for row in rows if self.corpora is None or row.corpus in self.corpora]
+
+    def names(self) -> list[str]:
+        """The corpora to search; the manual only where there is nothing else."""
+        with self.database() as db:
+            readable = [corpus.name for corpus in db.list_corpora()]
+        if self.corpora is not None:
+            return [name for name in self.corpora if name in readable]
+        return [name for name in readable if name != "system"] or readable
+
+    def bound(self, name: str, arguments: Json) -> Json:
+        """Call a tool of a contract."""
+        with self.database() as db:
+            found = next((row for row in self.tools_of_contracts(db) if row.name == name), None)
+        if found is None:
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {name[:80]!r}")
+        text = found.query if found.query_param is None else arguments.get(found.query_param)
+        vector = None
+        if found.mode in ("semantic", "hybrid") and isinstance(text, str) and text.strip():
+            vector = self.embedded([found.corpus], text)
+        with self.database() as db:
+            asked = db.tool_candidates(name, arguments, vector) if found.reranker else []
+            bound = db.list_rerankers() if asked else []
+        more: Json = {"client": "ragdb mcp"} if self.record else {}
+        if found.reranker:
+            more["rerank_scores"] = {}
+        if asked and found.reranker:
+            # no transaction is open while the model works
+            model = rerank.load(rerank.named(bound, found.reranker))
+            scores = rerank.score(model, asked[0].query, [row.passage for row in asked])
+            ids = [row.chunk_id for row in asked]
+            more["rerank_scores"] = dict(zip(ids, scores, strict=True))
+        with self.database() as db:
+            call = db.retrieve_tool if self.record else db.search_tool
+            made: Json = call(name, arguments, vector, **more)
+        return made
+
+    def embedded(self, corpora: Sequence[str], text: str) -> list[float] | None:
+        """The embedding of a query for corpora of one embedder; None where there is none.
+
+        No transaction is open while the model works.
+        """
+        with self.database() as db:
+            embedder = embedders.common(db.connection, corpora)
+        if embedder is None:
+            return None
+        try:
+            return embedders.numbers(embedder, text)
+        except (encoders.ProviderDown, encoders.InputRefused) as error:
+            raise ToolError(f"the query cannot be embedded: {error}") from None
+
+    def trace(self, db: Client, trace_id: str) -> RetrievalTraces:
+        """A recorded retrieval of a corpus that is served."""
+        trace = db.get_trace(trace_id)
+        self.check(trace.corpus)
+        return trace

@@ -1,0 +1,139 @@
+"""The tools, prompts and resources of a server: those that are always there, then contracts'.
+
+Tools call functions of the database and nothing else. They run in read-only transactions unless
+retrievals are recorded, and under the rights of the role that the server connects as. Tools of
+contracts are looked up with each request: one that is applied is served at once.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import jsonschema
+import mcp_types as types
+from mcp import MCPError
+
+from ragdb.client.rows import dumps, record
+from ragdb.mcp.builtin import fetch, list_corpora
+from ragdb.mcp.catalogue import BUILTIN, annotations_of, object_of
+from ragdb.mcp.served import Json, Served, ToolError
+
+
+class Tools(Served):
+    """What is served, as the protocol lists and calls it."""
+
+    def listed(self) -> list[types.Tool]:
+        """The built-in tools, then one for each retrieve node."""
+        tools = [tool.tool(name, self.record) for name, tool in BUILTIN.items()]
+        with self.database() as db:
+            bound = self.tools_of_contracts(db)
+        for row in bound:
+            title = row.title or row.name
+            about = f"Searches corpus {row.corpus} as contract {row.contract} declares."
+            tools.append(
+                types.Tool(
+                    name=row.name,
+                    title=row.title,
+                    description=row.description or about,
+                    input_schema=row.input_schema,
+                    output_schema=row.output_schema,
+                    annotations=annotations_of(title, self.record),
+                )
+            )
+        return tools
+
+    def call(self, name: str, arguments: Json) -> Json:
+        """Call a tool. Raises ToolError, MCPError for one that is not there."""
+        builtin = BUILTIN.get(name)
+        if builtin is None:
+            return self.bound(name, arguments)
+        try:
+            jsonschema.validate(
+                arguments,
+                object_of(builtin.properties, builtin.required),
+                format_checker=jsonschema.FormatChecker(),
+            )
+        except jsonschema.ValidationError as error:
+            at = "".join(f"{part}: " for part in error.absolute_path)
+            raise ToolError(f"{at}{error.message[:200]}") from None
+        return builtin.call(self, arguments)
+
+    def prompts(self) -> list[types.Prompt]:
+        with self.database() as db:
+            bound = [row for row in self.tools_of_contracts(db) if row.kind == "prompt"]
+        return [
+            types.Prompt(
+                name=row.name,
+                title=row.title,
+                description=row.description,
+                arguments=[
+                    types.PromptArgument(
+                        name=name,
+                        description=schema.get("description"),
+                        required=name in row.input_schema["required"],
+                    )
+                    for name, schema in row.input_schema["properties"].items()
+                ],
+            )
+            for row in bound
+        ]
+
+    def prompt(self, name: str, arguments: Json) -> types.GetPromptResult:
+        """The query, and evidence in which no document can forge another's beginning."""
+        with self.database() as db:
+            bound = [
+                row
+                for row in self.tools_of_contracts(db)
+                if (row.name, row.kind) == (name, "prompt")
+            ]
+        if not bound:
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt {name[:80]!r}")
+        (found,) = bound
+        made = self.bound(name, arguments)
+        (field,) = made.keys() - {"provenance"}
+        query = found.query if found.query_param is None else arguments[found.query_param]
+        with self.database() as db:
+            pack = db.build_evidence_pack(
+                chunk_ids=[chunk["id"] for chunk in made[field]],
+                corpus=found.corpus,
+                max_context=made["provenance"].get("max_context"),
+                unit="char",
+            )
+        text = f"{query}\n\n{pack['canonical_text']}"
+        content = types.TextContent(type="text", text=text)
+        return types.GetPromptResult(
+            description=found.description,
+            messages=[types.PromptMessage(role="user", content=content)],
+        )
+
+    def resources(self) -> list[types.Resource]:
+        found = list_corpora(self, {})["corpora"]
+        return [
+            types.Resource(
+                uri=f"ragdb://corpus/{row['name']}",
+                name=row["name"],
+                title=row["title"],
+                description=f"{row['documents']} documents, {row['chunks']} chunks",
+                mime_type="application/json",
+            )
+            for row in found
+        ]
+
+    def resource(self, uri: str) -> types.TextResourceContents:
+        """A corpus with its first documents, or one of its chunks or documents."""
+        start = "ragdb://corpus/"
+        corpus, _, own = uri.removeprefix(start).partition("/")
+        if not uri.startswith(start) or not corpus:
+            raise MCPError(types.INVALID_PARAMS, f"unknown resource {uri[:80]!r}")
+        self.check(corpus)
+        if own:
+            text = fetch(self, {"id": f"{corpus}/{unquote(own)}"})["text"]
+            return types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+        with self.database() as db:
+            about = record(db.corpus_info(corpus))
+            documents = [
+                {"id": f"{corpus}/{row.doc_cid}", "title": row.title, "source": row.source}
+                for row in db.list_documents(corpus)
+            ]
+        text = dumps({**about, "first_documents": documents}, indent=2)
+        return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)

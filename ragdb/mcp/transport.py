@@ -1,0 +1,75 @@
+"""What carries the protocol: stdin and stdout, or streamable HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ragdb.mcp.server import server
+from ragdb.mcp.tools import Tools
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+TOKEN = "RAGDB_MCP_TOKEN"
+
+
+def serve_stdio(tools: Tools) -> None:
+    """Speak on stdin and stdout until stdin ends. Raises BrokenPipeError when nobody reads."""
+    from mcp.server.stdio import stdio_server
+
+    # the thread that waits for stdin would outlive a KeyboardInterrupt until the next line comes
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    async def run() -> None:
+        made = server(tools)
+        async with stdio_server() as (read, write):
+            await made.run(read, write, made.create_initialization_options())
+
+    try:
+        with tools.pool:
+            anyio.run(run)
+    except BaseExceptionGroup as problems:
+        if problems.split(BrokenPipeError)[1] is None:
+            raise BrokenPipeError from None
+        raise
+
+
+def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
+    """The streamable HTTP transport at /mcp; with a token, for who sends it as bearer."""
+    app: ASGIApp = server(tools).streamable_http_app(
+        host=host, stateless_http=True, json_response=True
+    )
+    return app if token is None else _Guard(app, token)
+
+
+def serve_http(tools: Tools, host: str, listener: socket.socket) -> None:
+    """Serve HTTP until interrupted."""
+    import uvicorn
+
+    app = http_app(tools, host, os.environ.get(TOKEN) or None)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    with tools.pool:
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Guard:
+    """Lets nobody in without the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.expected = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, self.expected):
+                headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self.app(scope, receive, send)

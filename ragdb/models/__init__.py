@@ -1,0 +1,1 @@
+"""Models: embedders, rerankers, chat endpoints, and the worker that runs them."""

@@ -1,0 +1,114 @@
+"""The embedders of a database, their encoders, and the embedding of a query."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from ragdb.client._generated.functions import Functions
+from ragdb.client._generated.rows import Embedders
+from ragdb.client.calling import Reals as Reals
+from ragdb.errors import EmbedderNotFound, InvalidEmbedding
+from ragdb.models.encoders import Encoder, HashEncoder, check
+from ragdb.models.endpoints import EndpointEncoder
+from ragdb.models.local import PACKAGED, LocalEncoder
+
+# the weights that sentence-transformers/all-MiniLM-L6-v2 was published with
+MINILM: dict[str, Any] = {
+    "name": "all-MiniLM-L6-v2",
+    "model": "sentence-transformers/all-MiniLM-L6-v2",
+    "dims": 384,
+    "max_tokens": 256,
+    "weights_sha256": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+
+
+@functools.lru_cache(4)
+def _load(
+    provider: str,
+    source: str,
+    dims: int,
+    max_tokens: int,
+    weights: str | None,
+    revision: str | None,
+) -> Encoder:
+    if provider == "hash":
+        if source != "hash-v1":
+            raise EmbedderNotFound(f"the hashing embedder is hash-v1, not {source!r}")
+        return HashEncoder(dims)
+    if provider == "openai":
+        return EndpointEncoder(source, dims)
+    return LocalEncoder(source, dims, max_tokens, weights, revision)
+
+
+def load(embedder: Embedders) -> Encoder:
+    """The encoder of an embedder, kept for the process.
+
+    Raises EmbedderNotFound, EmbedderMismatch.
+    """
+    if embedder.provider is None or embedder.provider_model is None:
+        raise EmbedderNotFound(
+            f"embedder {embedder.name!r} is not bound to a provider; run "
+            f"ragdb embedder bind {embedder.name} --provider sentence-transformers|openai|hash"
+        )
+    return _load(
+        embedder.provider,
+        embedder.provider_model,
+        embedder.dims,
+        embedder.max_tokens,
+        embedder.weights_sha256,
+        embedder.revision,
+    )
+
+
+def embedders(connection: psycopg.Connection[Any]) -> dict[str, Embedders]:
+    """All embedders by name."""
+    return {row.name: row for row in Functions(connection).list_embedders()}
+
+
+def ensure_default(connection: psycopg.Connection[Any]) -> str:
+    """Create and bind all-MiniLM-L6-v2, from the packaged weights, and return its name."""
+    name = str(MINILM["name"])
+    if name not in embedders(connection):
+        db = Functions(connection)
+        db.create_embedder(**MINILM)
+        db.bind_embedder(name, "sentence-transformers", PACKAGED)
+    return name
+
+
+def current(connection: psycopg.Connection[Any], corpus: str) -> Embedders | None:
+    """The embedder that a corpus is searched by; None when it has no embeddings."""
+    return Functions(connection).corpus_embedder(corpus)
+
+
+def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedders | None:
+    """The one embedder that all of some corpora are searched by; None when there is none."""
+    found = [current(connection, corpus) for corpus in corpora]
+    return found[0] if found and all(embedder == found[0] for embedder in found) else None
+
+
+def query(embedder: Embedders, text: str) -> Reals:
+    """The embedding of a query. Raises ProviderDown, InputRefused, InvalidEmbedding."""
+    vectors = load(embedder).encode([embedder.query_prefix + text])
+    if wrong := check(vectors)[0]:
+        raise InvalidEmbedding(wrong)
+    return Reals(vectors)
+
+
+def numbers(embedder: Embedders, text: str) -> list[float]:
+    """The numbers of a query's embedding. Raises what `query` raises."""
+    return [float(number) for number in query(embedder, text).vectors.ravel()]
+
+
+def for_query(
+    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
+) -> list[float] | None:
+    """The embedding to search these corpora by; None unless all have embeddings by one embedder.
+
+    Raises EmbedderNotFound, EmbedderMismatch, InvalidEmbedding, ProviderDown, InputRefused.
+    """
+    embedder = common(connection, corpora)
+    return None if embedder is None else numbers(embedder, text)

@@ -1,0 +1,127 @@
+"""Embeddings of an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import os
+import random
+import time
+import urllib.request
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.models.encoders import InputRefused, ProviderDown
+
+if TYPE_CHECKING:
+    from ragdb.models.encoders import Matrix
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The key goes to the host that was named and to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class EndpointEncoder:
+    """Any OpenAI-compatible `/embeddings`: OPENAI_BASE_URL and OPENAI_API_KEY of the environment.
+
+    Rate limits, server errors and time-outs are tried again with growing, jittered pauses, or after
+    what Retry-After asks for; then ProviderDown. A batch that is refused is halved until the input
+    at fault stands alone.
+    """
+
+    def __init__(
+        self, model: str, dims: int, *, timeout: float = 60, tries: int = 5, pause: float = 0.5
+    ) -> None:
+        base = os.environ.get("OPENAI_BASE_URL", "")
+        if not base.startswith(("http://", "https://")):
+            raise EmbedderNotFound(
+                "the endpoint is not known: "
+                "set OPENAI_BASE_URL (such as https://host/v1) and OPENAI_API_KEY"
+            )
+        self.url = base.rstrip("/") + "/embeddings"
+        self.model, self.dims = model, dims
+        self.timeout, self.tries, self.pause = timeout, tries, pause
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, self.dims), np.float32)
+        parts = [self._batch(texts[at : at + 128]) for at in range(0, len(texts), 128)]
+        return np.concatenate(parts)
+
+    def count_tokens(self, text: str) -> int:
+        return math.ceil(len(text) / 4)
+
+    def _batch(self, texts: Sequence[str]) -> Matrix:
+        import numpy as np
+
+        try:
+            answer = self._post(
+                {"model": self.model, "input": list(texts), "encoding_format": "float"}
+            )
+        except InputRefused:
+            if len(texts) == 1:
+                raise
+            middle = len(texts) // 2
+            return np.concatenate([self._batch(texts[:middle]), self._batch(texts[middle:])])
+        try:
+            rows = {item["index"]: item["embedding"] for item in answer["data"]}
+            listed = [rows[index] for index in range(len(texts))]
+            if len(rows) != len(texts):
+                raise ValueError(f"{len(rows)} embeddings for {len(texts)} inputs")
+            widths = {len(row) for row in listed}
+            if widths != {self.dims}:
+                raise EmbedderMismatch(
+                    f"the endpoint's {self.model!r} gives {min(widths)} dimensions, not {self.dims}"
+                )
+            return np.asarray(listed, np.float32)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ProviderDown(f"the endpoint's answer cannot be used: {error!r:.200}") from None
+
+    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get("OPENAI_API_KEY"):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
+        problem = ""
+        for attempt in range(self.tries):
+            wait = self.pause * 2**attempt * random.uniform(0.5, 1.5)
+            try:
+                with self._opener.open(request, timeout=self.timeout) as response:
+                    answer = json.load(response)
+                if isinstance(answer, dict):
+                    return answer
+                problem = "its answer is not a JSON object"
+            except urllib.error.HTTPError as error:
+                problem = f"HTTP {error.code}"
+                if error.code in (400, 413, 422):
+                    raise InputRefused(f"the endpoint refuses the input: {problem}") from None
+                if error.code not in (408, 409, 425, 429) and error.code < 500:
+                    break  # a wrong key, path or model stays wrong
+                wait = max(wait, min(60, _retry_after(error.headers.get("Retry-After"))))
+            except (OSError, ValueError, EOFError) as error:
+                problem = f"{type(error).__name__}: {error}"[:200]
+            if attempt + 1 < self.tries:
+                time.sleep(wait)
+        raise ProviderDown(f"the endpoint does not answer: {problem}")
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds that a Retry-After header asks for, given as a number or a date; 0 without one."""
+    if not value:
+        return 0
+    try:
+        return max(0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return 0

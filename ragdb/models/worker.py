@@ -1,0 +1,291 @@
+"""The worker: claims what waits to be embedded or read, works outside any transaction, stores."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from ragdb.client._generated.functions import Functions
+from ragdb.client._generated.rows import Embedders, EmbeddingStatusRow
+from ragdb.client.calling import Reals
+from ragdb.client.upkeep import maintain
+from ragdb.errors import (
+    AlreadyExists,
+    EmbedderMismatch,
+    EmbedderNotFound,
+    InvalidEmbedding,
+    JobNotFound,
+    RagdbError,
+)
+from ragdb.ingest.payload import to_payload
+from ragdb.models import embedders, encoders
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHANNELS = ("ragdb_embeddings", "ragdb_events")
+REST = 5.0  # seconds that a provider which failed is left alone
+INDEXED = 20_000  # chunks of a space from which on it has an index
+TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
+Progress = Callable[["Done"], None]
+
+
+@dataclass
+class Done:
+    """What a worker has done so far."""
+
+    embedded: int = 0
+    queries: int = 0
+    read: int = 0
+    failed: int = 0
+    seconds: float = 0
+    errors: dict[str, int] = field(default_factory=dict)
+
+    def blame(self, error: str, count: int) -> None:
+        self.failed += count
+        self.errors[error] = self.errors.get(error, 0) + count
+
+
+class Worker:
+    """One worker on one database, of one corpus or all that its role may write.
+
+    `lease` is how many seconds a claim outlives a killed worker; while the worker lives, a second
+    connection renews it.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        corpus: str | None = None,
+        embedder: str | None = None,
+        batch: int = 512,
+        lease: float = 60,
+        progress: Progress | None = None,
+    ) -> None:
+        self.conninfo, self.corpus, self.embedder = conninfo, corpus, embedder
+        self.batch, self.lease = batch, lease
+        self.progress = progress
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self.done = Done()
+        self._stop = threading.Event()
+        self._embedders: dict[str, Embedders] = {}
+        # what could not embed: failures in a row, and the time until which it is left alone
+        self._away: dict[str, tuple[int, float]] = {}
+
+    def stop(self) -> None:
+        """End `run` after the batch at hand."""
+        self._stop.set()
+
+    def run(self, *, until: str = "stopped", poll: float = 5) -> Done:
+        """Work until 'stopped', until nothing is due ('idle'), or nothing is left ('empty').
+
+        What an embedder that cannot be had is to do counts as left no longer: at once where its
+        model is not there or is another, after a dozen failures in a row of its provider.
+        """
+        started = time.monotonic()
+        heart = threading.Thread(target=self._renew, daemon=True)
+        with self._connect() as connection:
+            for channel in CHANNELS:
+                connection.execute(f"listen {channel}")
+            maintain(connection)
+            db = Functions(connection)
+            heart.start()
+            try:
+                while not self._stop.is_set():
+                    busy = self._answer(db) + self._texts(db)
+                    busy += self._read(db) + self._step(db)
+                    self.done.seconds = time.monotonic() - started
+                    if self.progress:
+                        self.progress(self.done)
+                    if busy:
+                        continue
+                    self._index(db)
+                    if until == "idle" or (until == "empty" and not self._left(db)):
+                        break
+                    # a notification is a hint: the clock is the truth
+                    for _ in connection.notifies(
+                        timeout=min(poll, 0.5) if until == "empty" else poll, stop_after=1
+                    ):
+                        pass
+            finally:
+                self._stop.set()
+                heart.join()
+        return self.done
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
+
+    def _renew(self) -> None:
+        with self._connect() as connection:
+            while not self._stop.wait(self.lease / 4):
+                Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
+
+    def _encoder(self, db: Functions, name: str) -> encoders.Encoder:
+        if name not in self._embedders or self._embedders[name].provider is None:
+            self._embedders = embedders.embedders(db.connection)
+        return embedders.load(self._embedders[name])
+
+    def _step(self, db: Functions) -> int:
+        """Claim and embed one batch; the number of inputs claimed."""
+        resting = [name for name, (_, end) in self._away.items() if time.monotonic() < end]
+        lease = timedelta(seconds=self.lease)
+        rows = db.claim_embeddings(
+            self.name, self.batch, lease, self.corpus, self.embedder, resting
+        )
+        if not rows:
+            return 0
+        space, name = rows[0].space_id, rows[0].embedder
+        jobs = [(row.input_hash, row.attempt) for row in rows]
+        texts = [row.input for row in rows]
+        try:
+            encoder = self._encoder(db, name)
+            try:
+                vectors = encoder.encode(texts)
+                problems = encoders.check(vectors)
+            except encoders.InputRefused:
+                vectors, problems = self._one_by_one(encoder, texts)
+        except (encoders.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
+            self._fail(db, space, jobs, str(error), retry_after=REST)
+            failures, _ = self._away.get(name, (0, 0.0))
+            failures = failures + 1 if isinstance(error, encoders.ProviderDown) else TRIES
+            self._away[name] = failures, time.monotonic() + REST
+            return len(rows)
+        self._away.pop(name, None)
+        good = [n for n, problem in enumerate(problems) if problem is None]
+        for n, problem in enumerate(problems):
+            if problem is not None:
+                self._fail(db, space, [jobs[n]], problem)
+        if good:
+            try:
+                self.done.embedded += db.complete_embeddings(
+                    space,
+                    [jobs[n][0] for n in good],
+                    [jobs[n][1] for n in good],
+                    Reals(vectors[good]),
+                )
+            except InvalidEmbedding as error:
+                self._fail(db, space, [jobs[n] for n in good], str(error))
+        return len(rows)
+
+    def _one_by_one(
+        self, encoder: encoders.Encoder, texts: Sequence[str]
+    ) -> tuple[encoders.Matrix, list[str | None]]:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), encoder.dims), np.float32)
+        problems: list[str | None] = []
+        for row, text in zip(vectors, texts, strict=True):
+            try:
+                row[:] = encoder.encode([text])[0]
+                problems.append(encoders.check(row[None])[0])
+            except encoders.InputRefused as error:
+                problems.append(str(error))
+        return vectors, problems
+
+    def _fail(
+        self,
+        db: Functions,
+        space: int,
+        jobs: Sequence[tuple[bytes, int]],
+        error: str,
+        retry_after: float | None = None,
+    ) -> None:
+        pause = None if retry_after is None else timedelta(seconds=retry_after)
+        hashes, attempts = [job[0] for job in jobs], [job[1] for job in jobs]
+        db.fail_embeddings(space, hashes, attempts, error, pause)
+        self.done.blame(error, len(jobs))
+
+    def _answer(self, db: Functions) -> int:
+        """Embed the queries that wait; their number."""
+        rows = db.claim_queries(self.name, only_embedder=self.embedder)
+        for row in rows:
+            try:
+                vectors = self._encoder(db, row.embedder).encode([row.input])
+                db.put_query_embedding(row.corpus, row.query, Reals(vectors))
+                self.done.queries += 1
+            except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
+                db.fail_query(row.corpus, row.embedder, row.query_hash, row.attempt, str(error))
+                self.done.blame(str(error), 1)
+        return len(rows)
+
+    def _texts(self, db: Functions) -> int:
+        """Embed what `ragdb.embed_text` was asked for; the number of requests."""
+        if self.corpus is not None:
+            return 0
+        rows = db.claim_embed_jobs(self.name, only_embedder=self.embedder)
+        for row in rows:
+            try:
+                vectors = self._encoder(db, row.embedder).encode(row.texts or [])
+                db.complete_embed_job(row.job_id, row.attempt, Reals(vectors))
+                self.done.queries += 1
+            except JobNotFound:
+                continue
+            except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
+                final = isinstance(error, encoders.InputRefused | InvalidEmbedding)
+                with contextlib.suppress(JobNotFound):
+                    db.fail_embed_job(row.job_id, row.attempt, str(error), final)
+                self.done.blame(str(error), 1)
+        return len(rows)
+
+    def _read(self, db: Functions) -> int:
+        """Read a blob that waits to be ingested, and store its document; the number of blobs."""
+        from ragdb.readers import read as readers
+
+        rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus)
+        for row in rows:
+            problem: tuple[str, str | None, str | None]
+            try:
+                (document,) = readers.read(
+                    row.bytes,
+                    row.doc_cid,
+                    row.media_type,
+                    title=row.title,
+                    language=row.language,
+                    metadata=row.metadata,
+                )
+                given = to_payload(
+                    document, row.doc_cid, max_tokens=row.max_tokens, overlap=row.overlap
+                )
+                db.complete_ingest_job(row.job_id, row.attempt, given)
+                self.done.read += 1
+                continue
+            except JobNotFound:
+                continue
+            except readers.ReadError as error:
+                problem = error.reason, error.hint, "bad_request"
+            except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+                word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"
+                problem = error.diag.message_primary or str(error), error.diag.message_hint, word
+            except (OSError, ValueError, MemoryError) as error:
+                problem = f"{type(error).__name__}: {error}", None, None  # it may pass
+            with contextlib.suppress(JobNotFound):
+                db.fail_ingest_job(row.job_id, row.attempt, *problem)
+            self.done.blame(problem[0], 1)
+        return len(rows)
+
+    def _index(self, db: Functions) -> None:
+        for space in self._spaces(db):
+            if not space.is_indexed and space.chunks >= INDEXED and space.backlog == 0:
+                db.index_space(space.corpus, space.embedder)
+
+    def _left(self, db: Functions) -> int:
+        given_up = [name for name, (failures, _) in self._away.items() if failures >= TRIES]
+        return sum(
+            space.backlog
+            for space in self._spaces(db)
+            if space.embedder not in given_up and self.embedder in (None, space.embedder)
+        )
+
+    def _spaces(self, db: Functions) -> list[EmbeddingStatusRow]:
+        return [space for space in db.embedding_status(self.corpus) if space.state != "retired"]

@@ -1,0 +1,1 @@
+"""A corpus as one file: written by `ragdb export`, read by `ragdb import`."""

@@ -1,0 +1,143 @@
+"""Write a corpus to a file: `ragdb export`."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psycopg.pq import TransactionStatus
+
+from ragdb.portable.format import (
+    DOCUMENTS,
+    ORIGINAL,
+    Exported,
+    ExportError,
+    Json,
+    Progress,
+    exported_of,
+)
+from ragdb.version import __version__
+
+if TYPE_CHECKING:
+    from ragdb.client._generated.rows import Blob
+    from ragdb.client.client import Client
+
+
+def write(
+    db: Client,
+    corpus: str,
+    path: str | os.PathLike[str],
+    *,
+    blobs: bool = True,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Write a corpus to a file that only its owner may read, whole or not at all.
+
+    A transaction of the caller's must be of isolation level repeatable read, so that all is of one
+    moment. Raises ExportError, CorpusNotFound.
+    """
+    target = Path(path)
+    if target.exists() and not (force and target.is_file()):
+        raise ExportError(f"{target} exists already", "give another name, or --force to replace it")
+    with _snapshot(db):
+        header = db.export_corpus(corpus)
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        except OSError as error:
+            raise ExportError(
+                f"{target.parent} cannot be written to: {error.strerror}", "name another folder"
+            ) from error
+        try:
+            with open(descriptor, "wb") as file:
+                originals = _write(db, corpus, header, file, blobs, progress)
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            os.replace(name, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+            raise
+    return exported_of(header, originals, size)
+
+
+@contextlib.contextmanager
+def _snapshot(db: Client) -> Iterator[None]:
+    """A transaction in which every statement sees the same."""
+    connection = db.connection
+    is_own = connection.info.transaction_status == TransactionStatus.IDLE
+    with connection.transaction():
+        if is_own:
+            connection.execute("set transaction isolation level repeatable read, read only")
+        (level,) = connection.execute("show transaction_isolation").fetchone() or ("",)
+        if level not in ("repeatable read", "serializable"):
+            raise ExportError(
+                f"the transaction is {level}: an export would mix several states",
+                "export outside a transaction, or in one with isolation level repeatable read",
+            )
+        yield
+
+
+def _write(
+    db: Client,
+    corpus: str,
+    header: Json,
+    file: Any,
+    blobs: bool,
+    progress: Progress | None,
+) -> int:
+    total = header["counts"]["chunks"] + header["counts"]["embeddings"]
+    done = originals = 0
+    digest = hashlib.sha256()
+    with gzip.GzipFile("", "wb", 5, file, mtime=0) as lines:
+
+        def put(line: bytes) -> None:
+            lines.write(line)
+            digest.update(line)
+
+        put(_json({**header, "made_by": f"ragdb {__version__}"}))
+        at = 0
+        while documents := db.export_documents(corpus, at):
+            put(DOCUMENTS + ",".join(row.document for row in documents).encode() + b"]}\n")
+            for row in documents:
+                if blobs and row.has_blob:
+                    put(_original(db.get_blob(row.doc_cid)))
+                    originals += 1
+            at = documents[-1].position
+            done += sum(row.chunks for row in documents)
+            if progress:
+                progress(done, total)
+        at = 0
+        while found := db.export_embeddings(corpus, at):
+            (some,) = found
+            values = base64.b64encode(some.embeddings or b"").decode()
+            put(_json({"embeddings": values, "of": [some.doc_cids, some.ordinals]}))
+            at = some.position
+            done += len(some.ordinals)
+            if progress:
+                progress(done, total)
+        lines.write(_json({"end": digest.hexdigest(), "originals": originals}))
+    return originals
+
+
+def _original(blob: Blob) -> bytes:
+    if blob.size > ORIGINAL:
+        raise ExportError(
+            f"the original {blob.cid} has {blob.size} bytes, but a file takes at most {ORIGINAL}",
+            "export without originals: --no-blobs",
+        )
+    data = base64.b64encode(blob.bytes or b"").decode()
+    return _json({"blob": blob.cid, "media_type": blob.media_type, "bytes": data})
+
+
+def _json(value: Json) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,101 @@
+"""What sql/ owns in a database: dropped before revisions run, loaded after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from ragdb.server.roles import SCHEMAS
+from ragdb.server.scripts import chapters, run, stamp
+
+if TYPE_CHECKING:
+    from ragdb.server.scripts import Connection
+
+
+class InUse(Exception):
+    """Objects of the user, named in `objects`, depend on what an upgrade drops."""
+
+    exit_code = 3
+
+    def __init__(self, objects: list[str]) -> None:
+        super().__init__(
+            "an upgrade drops and reloads the functions and views of ragdb, and these depend on"
+            " them (drop them and create them again afterwards):\n"
+            + "\n".join(f"  {o}" for o in objects)
+        )
+        self.objects = objects
+
+
+def load_code(connection: Connection) -> None:
+    """Run every file of sql/ and stamp the schema."""
+    run(connection, "sql", chapters())
+    connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
+
+
+# What sql/ owns: functions, views, composite types and triggers.
+# Members of other extensions are not ours, wherever they are.
+CODE = f"""
+  with ours (oid) as (
+    select oid from pg_namespace where nspname in ({", ".join(f"'{s}'" for s in SCHEMAS)})),
+  thing (classid, objid, kind) as (
+    select 'pg_proc'::regclass, p.oid,
+        case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end
+      from pg_proc p where p.pronamespace in (select oid from ours)
+    union all
+    select 'pg_class', c.oid,
+        case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'type' end
+      from pg_class c where c.relnamespace in (select oid from ours)
+        and c.relkind in ('v', 'm', 'c')
+    union all
+    select 'pg_trigger', t.oid, 'trigger'
+      from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = 'ragdb'::regnamespace and not t.tgisinternal and t.tgparentid = 0
+  )
+  select * from thing t where not exists (
+    select from pg_depend d where d.classid = t.classid and d.objid = t.objid and d.deptype = 'e')
+"""
+
+
+def drop_code(connection: Connection) -> None:
+    """Drop what sql/ owns: bound bodies would block changes of columns. Raises InUse."""
+    users = connection.execute(f"""
+      with code as materialized ({CODE}),
+      part (classid, objid) as (
+        select classid, objid from code
+        -- and what PostgreSQL made for them
+        union select 'pg_rewrite'::regclass, r.oid
+          from pg_rewrite r join code on code.kind like '%view' and code.objid = r.ev_class
+        union select 'pg_type'::regclass, unnest(array[t.oid, t.typarray])
+          from pg_type t join code on code.kind in ('view', 'materialized view', 'type')
+            and code.objid = t.typrelid
+        union select 'pg_trigger'::regclass, t.oid
+          from pg_trigger t join code on code.kind = 'trigger' and code.objid = t.tgparentid
+      )
+      select distinct o.type || ' ' || o.identity
+      from pg_depend d join part p on p.classid = d.refclassid and p.objid = d.refobjid
+        left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid,
+        -- a view depends through its rule
+        pg_identify_object(case when r.oid is null then d.classid else 'pg_class'::regclass end,
+          coalesce(r.ev_class, d.objid), case when r.oid is null then d.objsubid else 0 end) o
+      where (d.classid, d.objid) not in (select classid, objid from part)
+        and d.classid <> 'pg_init_privs'::regclass
+      order by 1""").fetchall()  # fmt: skip
+    if users:
+        raise InUse([name for (name,) in users])
+    connection.execute(f"""
+      do $do$ declare v_code record; begin
+        for v_code in {CODE} order by kind = 'trigger' desc loop
+          -- one before may have taken it along
+          if v_code.classid = 'pg_proc'::regclass then
+            continue when not exists (select from pg_proc where oid = v_code.objid);
+            execute format('drop %s %s cascade', v_code.kind, v_code.objid::regprocedure);
+          elsif v_code.classid = 'pg_class'::regclass then
+            continue when not exists (select from pg_class where oid = v_code.objid);
+            execute format('drop %s %s cascade', v_code.kind, v_code.objid::regclass);
+          else
+            execute (select format('drop trigger %I on %s', tgname, tgrelid::regclass)
+              from pg_trigger where oid = v_code.objid);
+          end if;
+        end loop;
+      end $do$""")  # fmt: skip

@@ -1,0 +1,134 @@
+"""The PostgreSQL that ragdb starts when no connection is given."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from ragdb.server import migrate, prepare, roles, scripts
+from ragdb.server.postgres import PORT, EmbeddedError, home, initialise, launch, run
+
+LOGIN = DATABASE = "ragdb"
+
+
+@dataclass(frozen=True)
+class Status:
+    """A running server: its process, data folder, major version and the folder of its socket."""
+
+    pid: int
+    folder: Path
+    version: int
+    socket: Path
+
+    @property
+    def superuser(self) -> str:
+        """URI of the superuser, who installs and does nothing else."""
+        return f"postgresql://postgres@:{PORT}/postgres?host={quote(str(self.socket), safe='')}"
+
+
+def data_folder(version: int = 18) -> Path:
+    """The data folder of the embedded server of one major version."""
+    return home() / f"pg{version}"
+
+
+def status(folder: Path | None = None, version: int = 18) -> Status | None:
+    """The running server of a data folder, or None."""
+    folder = (folder or data_folder(version)).absolute()
+    try:
+        lines = (folder / "postmaster.pid").read_text().splitlines()
+    except OSError:
+        return None
+    if len(lines) < 8 or lines[7].strip() != "ready":
+        return None
+    found = Status(int(lines[0]), folder, version, Path(lines[4]))
+    try:  # the file outlives a killed server; an answer on the socket does not
+        psycopg.connect(found.superuser).close()
+    except psycopg.OperationalError:
+        return None
+    return found
+
+
+def start(folder: Path | None = None, version: int = 18) -> str:
+    """Start the server, or find it running, and return the superuser's URI.
+
+    Any number of processes may call this at once. Raises EmbeddedError with the end of the log.
+    """
+    folder = (folder or data_folder(version)).absolute()
+    running = status(folder, version)
+    if running is None:
+        with _lock(folder):
+            running = status(folder, version)
+            if running is None:
+                if not (folder / "PG_VERSION").exists():
+                    initialise(folder, version)
+                launch(folder, version)
+                running = status(folder, version)
+    if running is None:
+        raise EmbeddedError(f"the server in {folder} started but does not answer")
+    return running.superuser
+
+
+def stop(folder: Path | None = None, version: int = 18) -> bool:
+    """Stop the server and return whether one was running. Open transactions are rolled back."""
+    folder = (folder or data_folder(version)).absolute()
+    if status(folder, version) is None:
+        return False
+    with _lock(folder):
+        done = run(folder, version, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(folder))
+    if done.returncode:
+        raise EmbeddedError(f"the server in {folder} does not stop: {done.stderr.strip()}")
+    return True
+
+
+def dsn(folder: Path | None = None, version: int = 18) -> str:
+    """URI of the plain login `ragdb` on the database `ragdb`.
+
+    The server is started, the database created and migrated, as needed.
+    """
+    folder = (folder or data_folder(version)).absolute()
+    superuser = start(folder, version)
+    plain = superuser.replace("postgres@", f"{LOGIN}@").replace("/postgres?", f"/{DATABASE}?")
+    with contextlib.suppress(psycopg.OperationalError), psycopg.connect(plain) as connection:
+        if scripts.is_current(connection):
+            return plain
+    with _lock(folder):
+        _install(superuser)
+        if migrate.migrate(plain):
+            from ragdb.server import manual
+
+            manual.load(plain)
+    return plain
+
+
+def _install(superuser: str) -> None:
+    """Make login role and database, and all that only a superuser may make in it."""
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        roles.create_roles(connection)
+        if not connection.execute("select from pg_roles where rolname = %s", (LOGIN,)).fetchall():
+            connection.execute(f"create role {LOGIN} login in role ragdb_owner")
+        # the HTTP server acts as these
+        connection.execute(f"grant ragdb_admin to {LOGIN}")
+        if not connection.execute(
+            "select from pg_database where datname = %s", (DATABASE,)
+        ).fetchall():
+            connection.execute(f"create database {DATABASE} template template0 owner ragdb_owner")
+    with psycopg.connect(superuser, dbname=DATABASE) as connection:
+        prepare.prepare(connection)
+
+
+@contextlib.contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold the one right to start, stop or install the server of a data folder."""
+    import fasteners  # type: ignore[import-untyped]
+
+    if not folder.parent.exists():
+        folder.parent.mkdir(parents=True)
+        folder.parent.chmod(0o755 if os.geteuid() == 0 else 0o700)
+    with fasteners.InterProcessLock(folder.with_name(folder.name + ".lock")):
+        yield

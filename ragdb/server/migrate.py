@@ -1,0 +1,122 @@
+"""Builds the schema: every revision of migrations/ once, then every file of sql/ again.
+
+All of it is one transaction. `ragdb migrate` and `alembic upgrade head` both end in `upgrade()`.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from ragdb.server.code import drop_code, load_code
+from ragdb.server.prepare import NotReady, prepare
+from ragdb.server.roles import become_owner
+from ragdb.server.scripts import is_current, revisions, run, unknown_revision
+from ragdb.version import __version__
+
+if TYPE_CHECKING:
+    from alembic.runtime.environment import EnvironmentContext
+
+    from ragdb.server.scripts import Connection
+
+
+# by the functions that Alembic runs a verb by
+NOT_DONE = {
+    "downgrade": "migrations of ragdb go up only; a backup is the way back",
+    "retrieve_migrations": "alembic has nothing to compare with: tables are declared in SQL alone;"
+    " `ragdb init` brings a database to this version",
+}
+
+
+def migrate(dsn: str, *, force: bool = False) -> bool:
+    """Bring the schema of a database to that of this package; return whether anything was done.
+
+    `force` reloads functions and views even where the schema is current.
+    Raises NotReady and InUse, having changed nothing.
+    """
+    with psycopg.connect(dsn) as connection:
+        if _is_extension(connection):
+            return _update_extension(connection)
+        if not force and is_current(connection):
+            return False
+    from alembic import command
+    from alembic.config import Config
+
+    with as_file(files("ragdb.migrations")) as folder:
+        config = Config(attributes={"dsn": dsn})
+        config.set_main_option("script_location", str(folder).replace("%", "%%"))
+        command.upgrade(config, "head")
+    return True
+
+
+def upgrade(environment: EnvironmentContext, dsn: str) -> None:
+    """Run what Alembic was asked to do; for `upgrade` this is the whole migration.
+
+    Raises CommandError, which Alembic shows as one sentence, for what is not done here.
+    """
+    from alembic.util import CommandError
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    refused = NOT_DONE.get(environment.context_opts["fn"].__name__)
+    if environment.is_offline_mode():
+        refused = "--sql makes no script; `create extension ragdb` runs one on the server"
+    if refused:
+        raise CommandError(refused)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
+    )
+    with engine.connect() as outer, outer.begin():
+        connection: Any = outer.connection.driver_connection
+        environment.configure(connection=outer, version_table_schema="ragdb")
+        if environment.context_opts.get("destination_rev") is None:  # current, history, check
+            environment.run_migrations()
+            return
+        if _is_extension(connection):
+            _update_extension(connection)
+            return
+        connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
+        prepare(connection)
+        become_owner(connection)
+        unknown = unknown_revision(connection)
+        if unknown:
+            raise NotReady(
+                f"the schema is of a newer ragdb than {__version__}, which does not know its"
+                f" revision {unknown}; upgrade the package",
+                [],
+            )
+        drop_code(connection)
+        environment.run_migrations()
+        load_code(connection)
+
+
+def run_script(revision: str) -> None:
+    """Run every file in the folder of a revision."""
+    from alembic import op
+
+    connection: Any = op.get_bind().connection.driver_connection
+    run(connection, f"migrations/versions/{revision}", revisions()[revision])
+
+
+def _is_extension(connection: Connection) -> bool:
+    return bool(connection.execute("select from pg_extension where extname = 'ragdb'").fetchall())
+
+
+def _update_extension(connection: Connection) -> bool:
+    """Bring the extension to the version of the server's files; return whether it moved."""
+    before, after, mine = connection.execute(
+        "select e.extversion, a.default_version, pg_has_role(e.extowner, 'usage')"
+        " from pg_extension e join pg_available_extensions a on a.name = e.extname"
+        " where e.extname = 'ragdb'"
+    ).fetchall()[0]
+    if before == after:
+        return False
+    if not mine:
+        raise NotReady(
+            "the extension ragdb belongs to another role, which must run:",
+            ["alter extension ragdb update;"],
+        )
+    connection.execute("alter extension ragdb update")
+    return True

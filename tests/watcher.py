@@ -1,0 +1,77 @@
+"""Stops the servers in a folder, and removes it, once the process that made it is gone.
+
+A signal ends a test run without its fixtures, SIGKILL without anything. This is a process of its
+own: the end of its standard input is the end of the run, whatever ended it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragdb.server import embedded, postgres
+
+ROOT = Path(__file__).parents[1]
+PATIENCE = 60  # seconds for a server to stop
+
+
+def base() -> Path:
+    """Where the folders of servers are made: as root outside any home, which no server enters."""
+    if os.environ.get("RAGDB_TEST_HOME"):
+        found = Path(os.environ["RAGDB_TEST_HOME"])
+    elif os.geteuid() == 0:
+        found = Path("/var/lib/ragdb-test")
+    else:
+        found = Path(tempfile.gettempdir())
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+@contextlib.contextmanager
+def watched_folder() -> Iterator[Path]:
+    """A folder for servers that is gone, with them, after the block or after the process."""
+    folder = Path(tempfile.mkdtemp(dir=base(), prefix="ragdb-"))
+    folder.chmod(0o711)
+    watcher = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", "tests.watcher", str(folder)],
+        stdin=subprocess.PIPE,
+        cwd=ROOT,
+        start_new_session=True,  # Ctrl-C is not for it
+    )
+    assert watcher.stdin is not None
+    try:
+        yield folder
+    finally:
+        clear(folder)
+        watcher.stdin.close()
+        watcher.wait()
+
+
+def clear(folder: Path) -> None:
+    """Stop every server whose data lies in a folder, and remove the folder."""
+    until = time.monotonic() + PATIENCE
+    # one that is starting does not answer yet
+    while time.monotonic() < until and (running := list(folder.glob("*/postmaster.pid"))):
+        for pid_file in running:
+            data = pid_file.parent
+            version = int((data / "PG_VERSION").read_text())
+            with contextlib.suppress(postgres.EmbeddedError):
+                if not embedded.stop(data, version):
+                    time.sleep(0.1)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    sys.stdin.buffer.read()
+    clear(Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
