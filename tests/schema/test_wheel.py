@@ -56,11 +56,10 @@ def run(site: Path, code: str, *args: str) -> str:
 def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
     out = run(
         site,
-        "from ragdb import extension; from ragdb.server import migrate, scripts;"
-        " print(migrate.__file__, scripts.stamp(), extension.path())",
+        "from ragdb import extension; from ragdb.server import scripts; print(scripts.__file__, scripts.stamp(), extension.path())",
     )
     script = site / "ragdb/extension" / extension.path().name
-    assert out == f"{site / 'ragdb/server/migrate.py'} {scripts.stamp()} {script}\n"
+    assert out == f"{site / 'ragdb/server/scripts.py'} {scripts.stamp()} {script}\n"
     # made by the build: the source tree may have none
     assert script.read_text() == extension.script()
     assert script.with_name("ragdb.control").is_file()
