@@ -1,3 +1,12 @@
+-- What is derived of turns from their texts, order, edges and embeddings.
+
+-- From the weightiest to the least; ties between phases go to the earlier.
+create or replace function ragdb_internal.phases() returns text[]
+language sql immutable parallel safe
+return array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
+comment on function ragdb_internal.phases() is
+  'Returns the phases of a turn, in the order in which a slice policy lists their weights.';
+
 -- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in
 -- the order of the list.
 create or replace function ragdb_internal.turn_phase(role text, text text) returns text

@@ -1,5 +1,19 @@
+-- Registered policies: immutable rows, named by policy_id and params_hash.
+
+create or replace trigger slice_policies_are_immutable
+  before update or delete on ragdb.slice_policies
+  for each row execute function ragdb_internal.refuse_change();
+
+create or replace trigger slice_policies_are_not_truncated
+  before truncate on ragdb.slice_policies
+  for each statement execute function ragdb_internal.refuse_change();
+
+alter table ragdb.slice_policies enable always trigger slice_policies_are_immutable;
+
+alter table ragdb.slice_policies enable always trigger slice_policies_are_not_truncated;
+
 -- The default policy exists without being registered. A row that is not what its hashes say was
--- edited, and is no policy.
+-- edited, and is not a policy.
 create or replace function ragdb_internal.known_policy(policy_id text, params_hash text)
 returns ragdb.slice_policies
 language plpgsql stable parallel safe
@@ -42,9 +56,9 @@ begin
     raise exception 'policy % with params_hash % is not registered',
         ragdb_internal.quote(policy ->> 'policy_id'), ragdb_internal.quote(policy ->> 'params_hash')
       using errcode = 'RG431',
-            detail = 'a reference needs policy_id and params_hash, and a row that is as it was '
-                     'registered',
-            hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
+        detail = 'a reference needs policy_id and params_hash, and a row that is as it was '
+          'registered',
+        hint = 'ragdb.list_policies() lists them; ragdb.register_policy() adds one';
   end if;
   return v_policy;
 end $$;
@@ -52,7 +66,7 @@ comment on function ragdb_internal.resolve_policy(jsonb) is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or '
   'null (the default). Raises RG430, RG431.';
 
--- As the command line and contracts name a policy. The id alone will do as long as it names one.
+-- The command line and contracts name a policy so. Its id alone is enough while it names one.
 create or replace function ragdb_internal.policy_reference(policy text) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -61,8 +75,8 @@ declare
   v_hashes text[];
 begin
   if policy like '%@%' then
-    return jsonb_build_object('policy_id', split_part(policy, '@', 1), 'params_hash',
-      split_part(policy, '@', 2));
+    return jsonb_build_object(
+      'policy_id', split_part(policy, '@', 1), 'params_hash', split_part(policy, '@', 2));
   elsif policy is null then
     return null;
   end if;
@@ -75,9 +89,10 @@ begin
   if cardinality(v_hashes) <> 1 then
     raise exception '% policies are named %', cardinality(v_hashes), ragdb_internal.quote(policy)
       using errcode = 'RG431',
-            detail = coalesce('their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '),
-              ''), 'none is registered'),
-            hint = 'a policy is named id@params_hash; ragdb.list_policies() lists them';
+        detail = coalesce(
+          'their hashes are ' || nullif(array_to_string(v_hashes[:10], ', '), ''),
+          'none is registered'),
+        hint = 'a policy is named id@params_hash; ragdb.list_policies() lists them';
   end if;
   return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
 end $$;
@@ -100,14 +115,14 @@ begin
   then
     raise exception 'another policy has the params_hash %', policy.params_hash
       using errcode = 'RG409',
-            detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
-            hint = 'change any parameter by a millionth';
+        detail = 'xxHash64 names a policy and does not prove it; the canonical forms differ',
+        hint = 'change any parameter by a millionth';
   end if;
 end $$;
 comment on function ragdb_internal.store_policy(ragdb.slice_policies) is
   'Stores a resolved policy; one that is stored already is left alone. Raises RG409.';
 
--- Definer, like its sister below: slice_policies is granted to nobody.
+-- Definer, like those below: slice_policies is granted to nobody.
 create or replace function ragdb.register_policy(policy jsonb)
 returns table (policy_id text, params_hash text)
 language plpgsql security definer rows 1
@@ -139,10 +154,10 @@ create or replace function ragdb.registry_fingerprint() returns text
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
-  select pg_catalog.string_agg(
-      '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
-      order by p.policy_id, p.params_hash)
-    from ragdb.slice_policies p), '') || ']', 'UTF8'));
+    select pg_catalog.string_agg(
+        '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
+        order by p.policy_id, p.params_hash)
+      from ragdb.slice_policies p), '') || ']', 'UTF8'));
 comment on function ragdb.registry_fingerprint() is
   'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal '
   'fingerprints.';

@@ -1,3 +1,5 @@
+-- Search over both planes: the chunks, and what was promoted from them.
+
 -- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both
 -- planes share one scale.
 create or replace function ragdb_internal.rank_statements(corpus ragdb.corpora, query text)
@@ -55,7 +57,8 @@ declare
 begin
   if coalesce(search_dual.k not between 1 and 1000, true) then
     raise exception 'k is %', coalesce(search_dual.k::text, 'null')
-      using errcode = 'RG400', detail = 'k is the number of results',
+      using errcode = 'RG400',
+        detail = 'k is the number of results',
         hint = 'pass k from 1 to 1000';
   end if;
   return query

@@ -1,44 +1,137 @@
--- Promotion: the only way from what was retrieved to what is known. Every refusal is a row that
--- says why, and an incident.
+-- Atoms: statements that rest on hits of an admissible retrieval.
 
--- The first thing that is missing, in words that say how much of it; null when the evidence
--- suffices.
-create or replace function ragdb_internal.insufficiency(corpus_id integer, chunk_ids text[],
-  sufficiency text) returns text
+create or replace function ragdb_internal.sufficiencies()
+returns table (
+  name text, turns integer, roles integer, phases integer, high integer, needs_exchange boolean,
+  mean numeric)
+language sql immutable parallel safe rows 3
+begin atomic
+  values ('default', 3, 2, 1, 1, true, 0.3),
+    ('lenient', 1, 1, 1, 0, false, 0.0),
+    ('strict', 5, 2, 2, 2, true, 0.5);
+end;
+comment on function ragdb_internal.sufficiencies() is
+  'Returns the sets of requirements for evidence: least numbers of turns, roles, phases and turns '
+  'of salience 0.7 or more, whether an exchange is required, and the least mean salience.';
+
+-- The first thing that is missing, in words that say how much of it.
+create or replace function ragdb_internal.insufficiency(
+  corpus_id integer, chunk_ids text[], sufficiency text)
+returns text
 language sql stable parallel safe
 begin atomic
-  with least_of (name, turns, roles, phases, high, needs_exchange, mean) as (
-    values ('default', 3, 2, 1, 1, true, 0.3), ('lenient', 1, 1, 1, 0, false, 0.0),
-      ('strict', 5, 2, 2, 2, true, 0.5)
-  ), found as (
+  with found as (
     select pg_catalog.count(*) as turns, pg_catalog.count(distinct t.role) as roles,
-      pg_catalog.count(distinct t.phase) as phases,
+        pg_catalog.count(distinct t.phase) as phases,
         pg_catalog.count(*) filter (where t.salience >= 0.7::real) as high,
         coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'),
           false) as has_exchange,
         coalesce(pg_catalog.avg(t.salience::numeric), 0) as mean
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
-      where c.corpus_id = insufficiency.corpus_id and c.chunk_id = any(insufficiency.chunk_ids)
+      where c.corpus_id = insufficiency.corpus_id and c.chunk_id = any (insufficiency.chunk_ids)
   )
   select case
-      when f.turns < l.turns then 'insufficient turns: ' || l.turns || ' required, ' || f.turns
-        || ' found'
-      when f.roles < l.roles then 'insufficient roles: ' || l.roles || ' required, ' || f.roles
-        || ' found'
-      when f.phases < l.phases then 'insufficient phases: ' || l.phases || ' required, '
-        || f.phases || ' found'
-      when f.high < l.high then 'insufficient turns of salience 0.7 or more: ' || l.high
-        || ' required, ' || f.high || ' found'
-      when l.needs_exchange and not f.has_exchange
-        then 'no exchange: a turn of a user and one of an assistant are required'
-      when f.mean < l.mean then 'low mean salience: ' || l.mean || ' required, '
-        || pg_catalog.round(f.mean, 3) || ' found'
+      when f.turns < l.turns then
+        'insufficient turns: ' || l.turns || ' required, ' || f.turns || ' found'
+      when f.roles < l.roles then
+        'insufficient roles: ' || l.roles || ' required, ' || f.roles || ' found'
+      when f.phases < l.phases then
+        'insufficient phases: ' || l.phases || ' required, ' || f.phases || ' found'
+      when f.high < l.high then
+        'insufficient turns of salience 0.7 or more: ' || l.high || ' required, ' || f.high
+          || ' found'
+      when l.needs_exchange and not f.has_exchange then
+        'no exchange: a turn of a user and one of an assistant are required'
+      when f.mean < l.mean then
+        'low mean salience: ' || l.mean || ' required, ' || pg_catalog.round(f.mean, 3)
+          || ' found'
     end
-    from least_of l, found f where l.name = insufficiency.sufficiency;
+    from ragdb_internal.sufficiencies() l, found f where l.name = insufficiency.sufficiency;
 end;
 comment on function ragdb_internal.insufficiency(integer, text[], text) is
   'Says what the turns among some chunks lack for a set of requirements (default, lenient, '
   'strict); null when they suffice.';
+
+create or replace function ragdb_internal.check_atom(
+  text text, chunk_ids text[], sufficiency text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(text !~ '\S', true) or length(text) > 10000 then
+    raise exception 'the text of an atom is 1 to 10000 characters'
+      using errcode = 'RG400',
+        detail = 'it has ' || coalesce(length(text)::text, 'null'),
+        hint = 'state one thing';
+  end if;
+  if coalesce(cardinality(chunk_ids) not between 1 and 1000, true)
+    or not ragdb_internal.is_list(chunk_ids)
+  then
+    raise exception 'an atom rests on 1 to 1000 chunks'
+      using errcode = 'RG400',
+        detail = 'chunk_ids ' || coalesce('has ' || cardinality(chunk_ids) || case
+          when ragdb_internal.is_list(chunk_ids) then ''
+          else ', a null or several dimensions' end, 'is null'),
+        hint = 'name hits of the trace';
+  end if;
+  if not exists (select from ragdb_internal.sufficiencies() s where s.name = sufficiency) then
+    raise exception 'sufficiency % is unknown', ragdb_internal.quote(sufficiency)
+      using errcode = 'RG400',
+        detail = 'it names how much evidence is asked for',
+        hint = 'default, lenient or strict';
+  end if;
+end $$;
+comment on function ragdb_internal.check_atom(text, text[], text) is
+  'Refuses a text that is not 1 to 10000 characters, chunks that are not a list of 1 to 1000, and '
+  'an unknown sufficiency. Raises RG400.';
+
+-- Both the rows of the trace and the evidence that its token covers must be as they were signed.
+create or replace function ragdb_internal.promotion_refusal(
+  trace ragdb.retrieval_traces, chunk_ids text[], sufficiency text)
+returns ragdb_internal.refusal
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_foreign text;
+  v_token record;
+  v_lacks text;
+begin
+  if not trace.is_admissible then
+    return row('NOT_ADMISSIBLE',
+      'the retrieval was not admissible (mode ' || trace.retrieval_mode || ')',
+      'unverified_evidence_usage', 'critical');
+  elsif exists (select from ragdb.verify_trace(trace.id) v where not v.is_intact) then
+    return row('TRACE_TAMPERED', 'the rows of the trace are not what was recorded',
+      'unverified_evidence_usage', 'critical');
+  end if;
+  v_foreign := (
+    select p.id from unnest(chunk_ids) p (id)
+      where p.id <> all (array(select h.chunk_id from ragdb.trace_hits(trace.id) h))
+      order by p.id collate "C" limit 1);
+  if v_foreign is not null then
+    return row('CHUNK_NOT_RETRIEVED',
+      'chunk ' || ragdb_internal.quote(v_foreign) || ' is not among the hits of the trace',
+      'slice_boundary_violation', 'critical');
+  end if;
+  select * into strict v_token from ragdb.verify_token(
+    trace.corpus, trace.admissibility_token, trace.slice_id, trace.anchor_chunk_id,
+    trace.policy_id, trace.policy_params_hash, trace.graph_snapshot_hash, trace.schema_version);
+  if not v_token.valid then
+    return row('TOKEN_INVALID', v_token.reason, case
+      when v_token.reason like 'evidence:%' then 'content_hash_mismatch'
+      else 'token_verification_failure' end, 'critical');
+  end if;
+  v_lacks := ragdb_internal.insufficiency(trace.corpus_id, chunk_ids, sufficiency);
+  if v_lacks is not null then
+    return row('INSUFFICIENT_EVIDENCE', v_lacks, 'insufficient_evidence', 'low');
+  end if;
+  return null;
+end $$;
+comment on function ragdb_internal.promotion_refusal(ragdb.retrieval_traces, text[], text) is
+  'Says why chunks of a retrieval do not become an atom: NOT_ADMISSIBLE, TRACE_TAMPERED, '
+  'CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may.';
 
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')
@@ -48,73 +141,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(promote_to_atom.trace_id);
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'write');
-  v_kind text;
-  v_severity text := 'critical';
-  v_found record;
+  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(promote_to_atom.trace_id);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'write');
+  v_refusal ragdb_internal.refusal;
 begin
-  if coalesce(promote_to_atom.text !~ '\S', true) or length(promote_to_atom.text) > 10000 then
-    raise exception 'the text of an atom is 1 to 10000 characters'
-      using errcode = 'RG400', detail = 'it has ' || coalesce(length(promote_to_atom.text)::text,
-        'null'), hint = 'state one thing';
-  end if;
-  if coalesce(cardinality(promote_to_atom.chunk_ids) not between 1 and 1000, true)
-    or not ragdb_internal.is_list(promote_to_atom.chunk_ids)
-  then
-    raise exception 'an atom rests on 1 to 1000 chunks'
-      using errcode = 'RG400', detail = 'chunk_ids ' || coalesce('has '
-        || cardinality(promote_to_atom.chunk_ids)
-          || case when ragdb_internal.is_list(promote_to_atom.chunk_ids)
-          then '' else ', a null or several dimensions' end, 'is null'),
-            hint = 'name hits of the trace';
-  end if;
-  if coalesce(promote_to_atom.sufficiency not in ('default', 'lenient', 'strict'), true) then
-    raise exception 'sufficiency % is unknown', ragdb_internal.quote(promote_to_atom.sufficiency)
-      using errcode = 'RG400', detail = 'it names how much evidence is asked for',
-        hint = 'default, lenient or strict';
-  end if;
-  if not v_trace.is_admissible then
-    code := 'NOT_ADMISSIBLE'; v_kind := 'unverified_evidence_usage';
-    reason := 'the retrieval was not admissible (mode ' || v_trace.retrieval_mode || ')';
-  elsif exists (select from ragdb.verify_trace(v_trace.id) v where not v.is_intact) then
-    code := 'TRACE_TAMPERED'; v_kind := 'unverified_evidence_usage';
-    reason := 'the rows of the trace are not what was recorded';
-  elsif exists (select from unnest(promote_to_atom.chunk_ids) p (id)
-      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h))) then
-    code := 'CHUNK_NOT_RETRIEVED'; v_kind := 'slice_boundary_violation';
-    select 'chunk ' || ragdb_internal.quote(p.id) || ' is not among the hits of the trace' into reason
-      from unnest(promote_to_atom.chunk_ids) p (id)
-      where not p.id = any(array(select h.chunk_id from ragdb.trace_hits(v_trace.id) h))
-        order by p.id collate "C" limit 1;
-  else
-    select * into strict v_found from ragdb.verify_token(v_trace.corpus,
-      v_trace.admissibility_token, v_trace.slice_id,
-      v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash,
-        v_trace.graph_snapshot_hash, v_trace.schema_version);
-    if not v_found.valid then
-      code := 'TOKEN_INVALID'; reason := v_found.reason;
-      v_kind := case when v_found.reason like 'evidence:%' then 'content_hash_mismatch'
-        else 'token_verification_failure' end;
-    else
-      reason := ragdb_internal.insufficiency(v_corpus.corpus_id, promote_to_atom.chunk_ids,
-        promote_to_atom.sufficiency);
-      if reason is not null then
-        code := 'INSUFFICIENT_EVIDENCE'; v_kind := 'insufficient_evidence'; v_severity := 'low';
-      end if;
-    end if;
-  end if;
-  if code is not null then
-    perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, v_trace.id, v_kind, v_severity, reason);
-    return next; return;
+  perform ragdb_internal.check_atom(promote_to_atom.text, promote_to_atom.chunk_ids,
+    promote_to_atom.sufficiency);
+  v_refusal := ragdb_internal.promotion_refusal(
+    v_trace, promote_to_atom.chunk_ids, promote_to_atom.sufficiency);
+  if v_refusal.code is not null then
+    perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, v_trace.id, v_refusal);
+    return query select null::uuid, v_refusal.code, v_refusal.reason;
+    return;
   end if;
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   atom_id := ragdb_internal.uuid7(ragdb_internal.now());
   code := 'PROMOTED';
-  insert into ragdb.semantic_atoms values (v_corpus.corpus_id, atom_id, promote_to_atom.text,
+  insert into ragdb.semantic_atoms values (
+    v_corpus.corpus_id, atom_id, promote_to_atom.text,
     array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id)
-      order by 1), v_trace.slice_id, v_trace.id,
-    ragdb_internal.now(), ragdb_internal.caller(), ragdb_internal.lexemes(promote_to_atom.text, v_corpus.text_config));
+      order by 1),
+    v_trace.slice_id, v_trace.id, ragdb_internal.now(), ragdb_internal.caller(),
+    ragdb_internal.lexemes(promote_to_atom.text, v_corpus.text_config));
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is

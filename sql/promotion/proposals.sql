@@ -1,3 +1,20 @@
+-- Proposals: conclusions that rest on atoms of one slice, and are accepted or rejected once.
+
+create or replace function ragdb_internal.proposal_refusal(
+  missing_atom uuid, slice_ids text[])
+returns ragdb_internal.refusal
+language sql immutable parallel safe
+return case
+  when missing_atom is not null then row('ATOM_UNKNOWN',
+    'the corpus has no atom ' || missing_atom,
+    'unverified_evidence_usage', 'high')::ragdb_internal.refusal
+  when pg_catalog.cardinality(slice_ids) > 1 then row('SLICES_MIXED',
+    'the atoms come from ' || pg_catalog.cardinality(slice_ids) || ' slices',
+    'slice_boundary_violation', 'high')::ragdb_internal.refusal end;
+comment on function ragdb_internal.proposal_refusal(uuid, text[]) is
+  'Says why atoms cannot bear a proposal: one is missing, or they come from several slices; null '
+  'when they can.';
+
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)
 language plpgsql security definer rows 1 -- proposals and incidents are granted to nobody
@@ -5,48 +22,68 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(propose.corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(propose.corpus, 'write');
+  v_is_list constant boolean := ragdb_internal.is_list(propose.atom_ids::text[]);
   v_slices text[];
-  v_missing uuid;
+  v_refusal ragdb_internal.refusal;
 begin
   if coalesce(propose.text !~ '\S', true) or length(propose.text) > 10000
-      or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true)
-      or not ragdb_internal.is_list(propose.atom_ids::text[]) then
+    or coalesce(cardinality(propose.atom_ids) not between 1 and 1000, true) or not v_is_list
+  then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'
-      using errcode = 'RG400', detail = 'atom_ids '
-        || coalesce('has ' || cardinality(propose.atom_ids)
-          || case when ragdb_internal.is_list(propose.atom_ids::text[]) then ''
-          else ', a null or several dimensions' end, 'is null'),
-            hint = 'ragdb.promote_to_atom() makes atoms';
+      using errcode = 'RG400',
+        detail = 'atom_ids ' || coalesce('has ' || cardinality(propose.atom_ids)
+          || case when v_is_list then '' else ', a null or several dimensions' end, 'is null'),
+        hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
-  select p.id into v_missing from unnest(propose.atom_ids) p (id)
-    where not exists (select from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
-      and a.atom_id = p.id) limit 1;
-  select array_agg(distinct a.source_slice_id) into v_slices from ragdb.semantic_atoms a
-    where a.corpus_id = v_corpus.corpus_id and a.atom_id = any(propose.atom_ids);
-  if v_missing is not null then
-    code := 'ATOM_UNKNOWN'; reason := 'the corpus has no atom ' || v_missing;
-    perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, 'unverified_evidence_usage', 'high',
-      reason);
-  elsif cardinality(v_slices) > 1 then
-    code := 'SLICES_MIXED'; reason := 'the atoms come from ' || cardinality(v_slices) || ' slices';
-    perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, 'slice_boundary_violation', 'high',
-      reason);
-  else
-    perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
-    proposal_id := ragdb_internal.uuid7(ragdb_internal.now());
-    code := 'PROPOSED';
-    insert into ragdb.semantic_proposals values (v_corpus.corpus_id, proposal_id, propose.text,
-      array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1],
-        'open', ragdb_internal.now(),
-      ragdb_internal.caller(), ragdb_internal.lexemes(propose.text, v_corpus.text_config));
+  v_slices := array(select distinct a.source_slice_id from ragdb.semantic_atoms a
+    where a.corpus_id = v_corpus.corpus_id and a.atom_id = any (propose.atom_ids) order by 1);
+  v_refusal := ragdb_internal.proposal_refusal((
+    select p.id from unnest(propose.atom_ids) p (id)
+      where not exists (select from ragdb.semantic_atoms a
+        where a.corpus_id = v_corpus.corpus_id and a.atom_id = p.id) limit 1), v_slices);
+  if v_refusal.code is not null then
+    perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, v_refusal);
+    return query select null::uuid, v_refusal.code, v_refusal.reason;
+    return;
   end if;
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  proposal_id := ragdb_internal.uuid7(ragdb_internal.now());
+  code := 'PROPOSED';
+  insert into ragdb.semantic_proposals values (
+    v_corpus.corpus_id, proposal_id, propose.text,
+    array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1],
+    'open', ragdb_internal.now(), ragdb_internal.caller(),
+    ragdb_internal.lexemes(propose.text, v_corpus.text_config));
   return next;
 end $$;
 comment on function ragdb.propose(text, uuid[], text) is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or '
   'refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, '
   'RG404.';
+
+create or replace function ragdb_internal.check_decision(
+  proposal_id uuid, decision text, reason text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(decision not in ('accepted', 'rejected'), true) then
+    raise exception '% is not a decision', ragdb_internal.quote(decision)
+      using errcode = 'RG400',
+        detail = 'a proposal is decided once',
+        hint = 'accepted or rejected';
+  end if;
+  if proposal_id is null or length(reason) > 10000 then
+    raise exception 'a decision names a proposal and gives at most 10000 characters of reason'
+      using errcode = 'RG400',
+        detail = 'the reason has ' || coalesce(length(reason)::text, 'no') || ' characters',
+        hint = 'ragdb.list_proposals() lists proposals';
+  end if;
+end $$;
+comment on function ragdb_internal.check_decision(uuid, text, text) is
+  'Refuses what is not a decision about a proposal. Raises RG400.';
 
 -- What is accepted must still be what was proposed: the slice of its atoms is recomputed from the
 -- rows.
@@ -61,17 +98,8 @@ declare
   v_proposal ragdb.semantic_proposals;
   v_slice ragdb.slices;
 begin
-  if coalesce(decide_proposal.decision not in ('accepted', 'rejected'), true) then
-    raise exception '% is no decision', ragdb_internal.quote(decide_proposal.decision)
-      using errcode = 'RG400', detail = 'a proposal is decided once',
-            hint = 'accepted or rejected';
-  end if;
-  if proposal_id is null or length(decide_proposal.reason) > 10000 then
-    raise exception 'a decision names a proposal and gives at most 10000 characters of reason'
-      using errcode = 'RG400', detail = 'the reason has '
-        || coalesce(length(decide_proposal.reason)::text, 'no') || ' characters',
-            hint = 'ragdb.list_proposals() lists proposals';
-  end if;
+  perform ragdb_internal.check_decision(
+    decide_proposal.proposal_id, decide_proposal.decision, decide_proposal.reason);
   select p.* into v_proposal from ragdb.semantic_proposals p
     where p.corpus_id = v_corpus.corpus_id and p.proposal_id = decide_proposal.proposal_id
     for update;
@@ -86,8 +114,9 @@ begin
     if (ragdb_internal.fingerprinted(v_corpus, v_slice)).slice_id <> v_slice.slice_id then
       code := 'EVIDENCE_CHANGED';
       detail := ragdb_internal.slice_changes(v_slice);
-      perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, 'content_hash_mismatch', 'high',
-        format('proposal %s: %s', v_proposal.proposal_id, detail));
+      perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, row(
+        code, format('proposal %s: %s', v_proposal.proposal_id, detail),
+        'content_hash_mismatch', 'high'));
     end if;
   end if;
   if code is null then
@@ -121,10 +150,12 @@ begin
   if coalesce(list_proposals.count not between 1 and 10000, true)
     or list_proposals.state not in ('open', 'accepted', 'rejected')
   then
-    raise exception 'count is not 1 to 10000, or state is none of a proposal'
-      using errcode = 'RG400', detail = format('count is %s, state %s',
-        coalesce(list_proposals.count::text, 'null'), ragdb_internal.quote(list_proposals.state)),
-          hint = 'open, accepted, rejected, or null for all';
+    raise exception 'count is not 1 to 10000, or state is not one of a proposal'
+      using errcode = 'RG400',
+        detail = format('count is %s, state %s',
+          coalesce(list_proposals.count::text, 'null'),
+          ragdb_internal.quote(list_proposals.state)),
+        hint = 'open, accepted, rejected, or null for all';
   end if;
   return query
     select p.proposal_id, p.status, p.text, p.source_atoms, p.source_slice_id, p.created_at,

@@ -1,3 +1,5 @@
+-- Anchors: where a slice begins, found by a query or by whatever is known.
+
 create or replace function ragdb.resolve_from_query(
   corpus text, query text, mode text default null, query_embedding float8[] default null)
 returns text

@@ -1,6 +1,5 @@
 -- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a
--- pure function of
--- corpus content, anchor and policy, and its fingerprint covers all three.
+-- pure function of corpus content, anchor and policy, and its fingerprint covers all three.
 
 create or replace function ragdb_internal.assemble_slice(
   corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
@@ -14,9 +13,11 @@ begin
   select c.chunk_no into v_anchor_no from ragdb.chunks c
     where c.corpus_id = corpus.corpus_id and c.chunk_id = anchor;
   if not found then
-    raise exception 'anchor % is not in corpus %', ragdb_internal.quote(anchor), ragdb_internal.quote(corpus.name)
-      using errcode = 'RG434', detail = 'a slice is built around a chunk that exists',
-            hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
+    raise exception 'anchor % is not in corpus %',
+        ragdb_internal.quote(anchor), ragdb_internal.quote(corpus.name)
+      using errcode = 'RG434',
+        detail = 'a slice is built around a chunk that exists',
+        hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
   end if;
   select e.chunk_ids, e.distances into strict slice.selection_order, distances
     from ragdb_internal.expand_slice(corpus.corpus_id, v_anchor_no, policy.policy) e;
@@ -30,8 +31,9 @@ comment on function ragdb_internal.assemble_slice(ragdb.corpora, text, ragdb.sli
   'Builds the slice of a resolved policy around an anchor, with each member''s distance in order '
   'of selection. Raises RG434.';
 
--- What counts as evidence is an admin's to say: a reader's own policy could admit everything.
-create or replace function ragdb_internal.store_slice(slice ragdb.slices, policy ragdb.slice_policies)
+-- Only an admin says what counts as evidence: a reader's own policy could admit everything.
+create or replace function ragdb_internal.store_slice(
+  slice ragdb.slices, policy ragdb.slice_policies)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -45,9 +47,9 @@ begin
     raise exception 'policy % with params_hash % is not registered',
         ragdb_internal.quote(policy.policy_id), policy.params_hash
       using errcode = 'RG431',
-            detail = 'a slice is kept as evidence only by the default policy or a registered one',
-            hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
-              'ragdb.search_slice() take any policy and keep nothing';
+        detail = 'a slice is kept as evidence only by the default policy or a registered one',
+        hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
+          'ragdb.search_slice() take any policy and keep nothing';
   end if;
   perform ragdb_internal.hold_corpus(slice.corpus_id);
   slice.created_at := ragdb_internal.now();
@@ -74,7 +76,7 @@ return row((slice).slice_id, (slice).anchor_chunk_id, (slice).chunk_ids, (slice)
 comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
   'Returns a slice as it is handed out.';
 
--- Definer, like all that follow: chunks, edges, slices and keys are granted to nobody.
+-- Definer, like the two below: chunks, edges, slices and keys are granted to nobody.
 create or replace function ragdb.build_slice(
   corpus text, anchor text, policy jsonb default null, sign boolean default true)
 returns setof ragdb.built_slice
@@ -112,8 +114,9 @@ begin
   if coalesce(cardinality(anchors) not between 1 and 1000, true) then
     raise exception 'anchors are 1 to 1000 chunk ids, not %',
         coalesce(cardinality(anchors)::text, 'null')
-      using errcode = 'RG400', detail = 'one slice is built for each',
-            hint = 'split a longer list';
+      using errcode = 'RG400',
+        detail = 'one slice is built for each',
+        hint = 'split a longer list';
   end if;
   foreach v_anchor in array anchors loop
     -- an anchor that is missing is that anchor's failure; anything else is everyone's

@@ -1,70 +1,32 @@
--- Where a product of singles is too small for one, PostgreSQL raises 22003; existing slices have 0.
--- The product of two singles is exact as a double; up to 2^-150, half of the smallest single, it is
--- 0.
-create or replace function ragdb_internal.slice_product(a real, b real) returns real
-language sql immutable parallel safe
-return case when slice_product.a::float8 * slice_product.b::float8
-  <= 7.006492321624085e-46::float8 then 0::real
-  else slice_product.a * slice_product.b end;
-comment on function ragdb_internal.slice_product(real, real) is
-  'Returns the product of two numbers of 0 or more in single precision, 0 where it is too small '
-  'for that.';
+-- Best-first expansion, the inner loop of every slice: it takes the best node of the frontier, then
+-- adds that node's neighbours and siblings to the frontier. The cost follows the slice and not the
+-- graph.
 
--- A chunk that is no turn counts as exploration of middling salience.
-create or replace function ragdb_internal.slice_weight(
-  phase text, salience real, phases text[], weights real[], salience_weight real) returns real
-language sql immutable parallel safe
-return weights[coalesce(pg_catalog.array_position(phases, phase), 5)] + ragdb_internal.slice_product(
-  coalesce(salience, 0.5::real), salience_weight);
-comment on function ragdb_internal.slice_weight(text, real, text[], real[], real) is
-  'Returns a chunk''s priority at distance 0: the weight of its phase plus its weighted salience, '
-  'in single precision.';
+-- A chunk that was met once is not met again. Met chunks lie in 4,096 buckets by their number, so
+-- that a look into one is short.
+create type ragdb_internal.met_bucket as (chunk_nos integer[]);
+comment on type ragdb_internal.met_bucket is 'Some of the chunks that an expansion has met.';
 
--- Parents and children apart, because either side alone may be the crowd.
-create or replace function ragdb_internal.slice_best_neighbours(
-  corpus_id integer, chunk_no integer, factor real, count integer, phases text[], weights real[],
-    salience_weight real)
-returns table (chunk_no integer, chunk_id text, weight real)
+create or replace function ragdb_internal.is_beside(
+  corpus_id integer, hubs integer[], chunk_no integer)
+returns boolean
 language sql stable parallel safe
-begin atomic
-  (select n.parent_no, c.chunk_id, w.weight
-    from (select distinct e.parent_no from ragdb.edges e
-      where e.corpus_id = slice_best_neighbours.corpus_id
-        and e.child_no = slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = slice_best_neighbours.corpus_id
-      and c.chunk_no = n.parent_no
-    left join ragdb.turns t on t.corpus_id = slice_best_neighbours.corpus_id
-      and t.chunk_no = n.parent_no
-    cross join lateral (select ragdb_internal.slice_weight(t.phase, t.salience, phases, weights,
-      salience_weight) as weight) w
-    order by ragdb_internal.slice_product(w.weight, factor) desc, c.chunk_id desc limit count)
-  union all
-  (select n.child_no, c.chunk_id, w.weight
-    from (select distinct e.child_no from ragdb.edges e
-      where e.corpus_id = slice_best_neighbours.corpus_id
-        and e.parent_no = slice_best_neighbours.chunk_no) n
-    join ragdb.chunks c on c.corpus_id = slice_best_neighbours.corpus_id
-      and c.chunk_no = n.child_no
-    left join ragdb.turns t on t.corpus_id = slice_best_neighbours.corpus_id
-      and t.chunk_no = n.child_no
-    cross join lateral (select ragdb_internal.slice_weight(t.phase, t.salience, phases, weights,
-      salience_weight) as weight) w
-    order by ragdb_internal.slice_product(w.weight, factor) desc, c.chunk_id desc limit count);
-end;
-comment on function ragdb_internal.slice_best_neighbours(integer, integer, real, integer, text[], real[],
-  real) is
-  'Returns the best `count` parents and the best `count` children of a chunk by priority, then '
-  'larger id.';
+return exists (select from ragdb.edges e
+    where e.corpus_id = is_beside.corpus_id
+      and e.parent_no = any (is_beside.hubs) and e.child_no = is_beside.chunk_no)
+  or exists (select from ragdb.edges e
+    where e.corpus_id = is_beside.corpus_id
+      and e.child_no = any (is_beside.hubs) and e.parent_no = is_beside.chunk_no);
+comment on function ragdb_internal.is_beside(integer, integer[], integer) is
+  'Tells whether a chunk is a parent or child of one of some others.';
 
--- Best-first expansion, the inner loop of every slice. Few and short statements fetch what a
--- selected node adds to the frontier; what is known lives in arrays under small local numbers,
--- found again through an open-addressing table, and the frontier is a binary heap: the cost follows
--- the slice and not the graph. Priorities are single precision with the power by repeated squaring,
--- as in existing slices. Three shortcuts change no result. Of more than max_nodes neighbours only
--- the best max_nodes are fetched: the others could never be selected, and v_hubs keeps them
--- visited. Where every parent has been expanded, all siblings have been visited. Children of the
--- same parents share one list of siblings.
-create or replace function ragdb_internal.expand_slice(corpus_id integer, anchor_no integer, policy jsonb)
+-- The frontier is a binary heap, because PL/pgSQL changes one element of its own array in constant
+-- time. It would copy the array into every function that it called, so the heap and the met chunks
+-- stay in this one body. Two shortcuts change no result. Of more than max_nodes neighbours only the
+-- best max_nodes are met: the others could never be taken, and v_hubs keeps them out. Where every
+-- parent of a chunk has been expanded, all its siblings have been met.
+create or replace function ragdb_internal.expand_slice(
+  corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -73,183 +35,101 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus constant integer := expand_slice.corpus_id;
-  v_max_nodes constant integer := (policy ->> 'max_nodes')::numeric;
-  v_max_radius constant integer := (policy ->> 'max_radius')::numeric;
-  v_max_siblings constant integer := case when (policy ->> 'include_siblings')::boolean
-    then (policy ->> 'max_siblings_per_node')::numeric else 0 end;
-  v_salience_weight constant real := (policy ->> 'salience_weight')::real;
-  v_decay constant real := (policy ->> 'distance_decay')::real;
-  v_phases constant text[] :=
-    array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
-  v_weights constant real[] := array(select (policy -> 'phase_weights' ->> p)::real
-    from unnest(v_phases) with ordinality u(p, n) order by n);
-  v_powers real[] := array[1]; v_power real; v_base real; v_exponent integer;
-  -- nodes met so far, by local number; every one of them has been pushed
-  v_nodes integer := 0;
-  v_no integer[] := '{}'; v_id text[] := '{}';
-  v_priority real[] := '{}'; v_distance integer[] := '{}';
-  v_slots integer[] := array_fill(0, array[4096]); v_mask integer := 4095;
-  v_heap integer[] := '{}'; v_size integer := 0;
-  v_expanded integer[] := '{}'; v_hubs integer[] := '{}';
-  v_is_hub boolean := false; v_has_hubs boolean := false;
-  -- what the selected node adds: neighbours, then siblings
-  v_parents integer[]; v_children integer[]; v_neighbours integer;
-  v_new integer[]; v_new_no integer[]; v_new_id text[]; v_new_weight real[];
-  v_kin_of integer[]; v_kin_no integer[]; v_kin_id text[]; v_kin_weight real[]; v_place integer;
-  v_picked integer := 0; v_node integer; v_here integer; v_d integer; v_p real; v_other integer;
-  i integer; j integer; c integer; n integer;
+  v_rules constant ragdb_internal.slice_rules := ragdb_internal.slice_rules(policy);
+  v_frontier ragdb_internal.slice_node[] := '{}';
+  v_waiting integer := 0;
+  v_at integer;
+  v_below integer;
+  v_node ragdb_internal.slice_node;
+  v_taken ragdb_internal.slice_node;
+  v_count integer := 0;
+  v_met ragdb_internal.met_bucket[] := array_fill(null::ragdb_internal.met_bucket, array[4096]);
+  v_bucket integer;
+  v_chunk_no integer;
+  v_new integer[];
+  v_parents integer[];
+  v_children integer[];
+  v_neighbours integer[] := array[anchor_no];
+  v_siblings integer[] := '{}';
+  v_expanded integer[] := '{}';
+  v_hubs integer[] := '{}';
+  v_is_hub boolean := false;
 begin
-  for n in 1..v_max_radius loop
-    v_power := 1; v_base := v_decay; v_exponent := n;
-    loop
-      if v_exponent & 1 = 1 then v_power := ragdb_internal.slice_product(v_power, v_base); end if;
-      v_exponent := v_exponent >> 1;
-      exit when v_exponent = 0;
-      v_base := ragdb_internal.slice_product(v_base, v_base);
-    end loop;
-    v_powers[n + 1] := v_power;
-  end loop;
-  v_new_no := array[anchor_no];
-  select array[c.chunk_id],
-      array[ragdb_internal.slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight)]
-    into strict v_new_id, v_new_weight
-    from ragdb.chunks c left join ragdb.turns t using (corpus_id, chunk_no)
-    where c.corpus_id = v_corpus and c.chunk_no = anchor_no;
-  v_d := -1; v_neighbours := 1;
-
+  v_taken.nearness := 1;  -- the anchor is its neighbour, hence at 0
   loop
-    -- push what is new
-    for k in 1..coalesce(cardinality(v_new_no), 0) loop
-      n := v_new_no[k];
-      i := ((n * 40503::bigint) & v_mask)::integer;
+    -- meet what is new
+    v_new := '{}';
+    foreach v_chunk_no in array v_neighbours || v_siblings loop
+      v_bucket := v_chunk_no % 4096 + 1;
+      continue when v_chunk_no = any (v_met[v_bucket].chunk_nos)
+        or v_hubs <> '{}' and ragdb_internal.is_beside(v_corpus, v_hubs, v_chunk_no);
+      v_met[v_bucket].chunk_nos := v_met[v_bucket].chunk_nos || v_chunk_no;
+      v_new := v_new || v_chunk_no;
+    end loop;
+    if v_is_hub then
+      v_hubs := v_hubs || v_taken.chunk_no;
+    end if;
+
+    -- push it: up from the end while what stands above is smaller
+    if v_new <> '{}' then
+      foreach v_node in array array(select n from ragdb_internal.slice_nodes(
+        v_corpus, v_new, v_neighbours, v_taken.nearness, v_rules) n)
       loop
-        c := v_slots[i + 1];
-        exit when c = 0 or v_no[c] = n;
-        i := (i + 1) & v_mask;
-      end loop;
-      continue when c <> 0;
-      continue when v_has_hubs and (
-        exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.parent_no = any (v_hubs) and e.child_no = n)
-        or exists (select from ragdb.edges e where e.corpus_id = v_corpus
-          and e.child_no = any (v_hubs) and e.parent_no = n));
-      v_nodes := v_nodes + 1; c := v_nodes;
-      v_slots[i + 1] := c;
-      v_other := case when k <= v_neighbours then v_d + 1 else v_d end;
-      v_p := ragdb_internal.slice_product(v_new_weight[k], v_powers[v_other + 1]);
-      v_no[c] := n; v_id[c] := v_new_id[k]; v_priority[c] := v_p; v_distance[c] := v_other;
-      v_size := v_size + 1; i := v_size;
-      while i > 1 loop
-        j := v_heap[i / 2];
-        exit when v_priority[j] > v_p or v_priority[j] = v_p and (v_distance[j] < v_other
-          or v_distance[j] = v_other and v_id[j] collate "C" > v_new_id[k]);
-        v_heap[i] := j; i := i / 2;
-      end loop;
-      v_heap[i] := c;
-      if 2 * v_nodes > v_mask then
-        v_mask := 2 * v_mask + 1; v_slots := array_fill(0, array[v_mask + 1]);
-        for m in 1..v_nodes loop
-          i := ((v_no[m] * 40503::bigint) & v_mask)::integer;
-          while v_slots[i + 1] <> 0 loop i := (i + 1) & v_mask; end loop;
-          v_slots[i + 1] := m;
+        v_waiting := v_waiting + 1;
+        v_at := v_waiting;
+        while v_at > 1 and v_frontier[v_at / 2] < v_node loop
+          v_frontier[v_at] := v_frontier[v_at / 2];
+          v_at := v_at / 2;
         end loop;
-      end if;
-    end loop;
-    v_new_no := '{}';
-    if v_is_hub then v_hubs := v_hubs || v_here; v_has_hubs := true; end if;
-    v_is_hub := false;
-    exit when v_size = 0;
+        v_frontier[v_at] := v_node;
+      end loop;
+    end if;
+    exit when v_waiting = 0;
 
-    -- pop the best: higher priority, then smaller distance, then larger id
-    v_node := v_heap[1];
-    v_other := v_heap[v_size]; v_size := v_size - 1; i := 1;
-    v_p := v_priority[v_other]; v_d := v_distance[v_other];
+    -- take the best; the last sinks from its place while what stands below is greater
+    v_taken := v_frontier[1];
+    v_node := v_frontier[v_waiting];
+    v_waiting := v_waiting - 1;
+    v_at := 1;
     loop
-      j := 2 * i;
-      exit when j > v_size;
-      c := v_heap[j];
-      if j < v_size then
-        n := v_heap[j + 1];
-        if v_priority[n] > v_priority[c] or v_priority[n] = v_priority[c] and (
-          v_distance[n] < v_distance[c]
-          or v_distance[n] = v_distance[c] and v_id[n] collate "C" > v_id[c])
-        then
-          j := j + 1; c := n;
-        end if;
+      v_below := 2 * v_at;
+      if v_below < v_waiting and v_frontier[v_below + 1] > v_frontier[v_below] then
+        v_below := v_below + 1;
       end if;
-      exit when v_p > v_priority[c] or v_p = v_priority[c] and (v_d < v_distance[c]
-        or v_d = v_distance[c] and v_id[v_other] collate "C" > v_id[c]);
-      v_heap[i] := c; i := j;
+      exit when v_below > v_waiting or v_frontier[v_below] < v_node;
+      v_frontier[v_at] := v_frontier[v_below];
+      v_at := v_below;
     end loop;
-    v_heap[i] := v_other;
-
-    v_here := v_no[v_node];
-    v_d := v_distance[v_node];
-    v_picked := v_picked + 1;
-    chunk_nos[v_picked] := v_here; chunk_ids[v_picked] := v_id[v_node];
-    distances[v_picked] := v_d;
-    exit when v_picked = v_max_nodes;
-    continue when v_d = v_max_radius;
+    v_frontier[v_at] := v_node;
+    v_count := v_count + 1;
+    chunk_nos[v_count] := v_taken.chunk_no;
+    chunk_ids[v_count] := v_taken.chunk_id;
+    distances[v_count] := -v_taken.nearness;
+    exit when v_count = v_rules.max_nodes;
 
     -- look around
+    v_neighbours := '{}';
+    v_siblings := '{}';
+    v_is_hub := false;
+    continue when -v_taken.nearness = v_rules.max_radius;
     v_parents := array(select distinct e.parent_no from ragdb.edges e
-      where e.corpus_id = v_corpus and e.child_no = v_here);
+      where e.corpus_id = v_corpus and e.child_no = v_taken.chunk_no);
     v_children := array(select e.child_no from ragdb.edges e
-      where e.corpus_id = v_corpus and e.parent_no = v_here
-      order by e.child_no limit v_max_nodes + 1);
-    v_is_hub := cardinality(v_parents) > v_max_nodes or cardinality(v_children) > v_max_nodes;
+      where e.corpus_id = v_corpus and e.parent_no = v_taken.chunk_no
+      order by e.child_no limit v_rules.max_nodes + 1);
+    v_is_hub :=
+      greatest(cardinality(v_parents), cardinality(v_children)) > v_rules.max_nodes;
     if v_is_hub then
-      select array_agg(h.chunk_no), array_agg(h.chunk_id), array_agg(h.weight)
-        into v_new_no, v_new_id, v_new_weight
-        from ragdb_internal.slice_best_neighbours(v_corpus, v_here, v_powers[v_d + 2], v_max_nodes,
-          v_phases, v_weights, v_salience_weight) h;
+      v_neighbours := array(select b from ragdb_internal.slice_best_neighbours(
+        v_corpus, v_taken.chunk_no, v_taken.nearness - 1, v_rules) b);
     else
-      v_new := '{}';
-      foreach n in array v_parents || v_children loop
-        i := ((n * 40503::bigint) & v_mask)::integer;
-        loop
-          c := v_slots[i + 1];
-          exit when c = 0 or v_no[c] = n;
-          i := (i + 1) & v_mask;
-        end loop;
-        if c = 0 then v_new := v_new || n; end if;
-      end loop;
-      if v_new <> '{}' then
-        select array_agg(c.chunk_no), array_agg(c.chunk_id), array_agg(
-            ragdb_internal.slice_weight(t.phase, t.salience, v_phases, v_weights, v_salience_weight))
-          into v_new_no, v_new_id, v_new_weight
-          from unnest(v_new) u (chunk_no)
-          join ragdb.chunks c on c.corpus_id = v_corpus and c.chunk_no = u.chunk_no
-          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = u.chunk_no;
-      end if;
+      v_neighbours := v_parents || v_children;
     end if;
-    v_neighbours := coalesce(cardinality(v_new_no), 0);
-
-    if v_max_siblings > 0 and not v_parents <@ v_expanded then
-      if v_kin_of is distinct from v_parents then
-        v_kin_of := v_parents;
-        select array_agg(k.child_no order by k.salience desc, k.chunk_id),
-            array_agg(k.chunk_id order by k.salience desc, k.chunk_id),
-            array_agg(ragdb_internal.slice_weight(t.phase, t.salience, v_phases, v_weights,
-              v_salience_weight) order by k.salience desc, k.chunk_id)
-          into v_kin_no, v_kin_id, v_kin_weight
-          from (
-            select e.child_no, c.chunk_id, max(e.child_salience) as salience
-              from ragdb.edges e
-              join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.child_no
-              where e.corpus_id = v_corpus and e.parent_no = any (v_parents)
-              group by e.child_no, c.chunk_id
-              order by 3 desc, 2 limit v_max_siblings + 1) k
-          left join ragdb.turns t on t.corpus_id = v_corpus and t.chunk_no = k.child_no;
-      end if;
-      -- one more was fetched for the node itself, which is none of its siblings
-      v_place := coalesce(array_position(v_kin_no, v_here), v_max_siblings + 1);
-      v_new_no := v_new_no || v_kin_no[:v_place - 1] || v_kin_no[v_place + 1:];
-      v_new_id := v_new_id[:v_neighbours] || v_kin_id[:v_place - 1] || v_kin_id[v_place + 1:];
-      v_new_weight := v_new_weight[:v_neighbours]
-        || v_kin_weight[:v_place - 1] || v_kin_weight[v_place + 1:];
+    if v_rules.max_siblings > 0 and not v_parents <@ v_expanded then
+      v_siblings := array(select s from ragdb_internal.slice_siblings(
+        v_corpus, v_taken.chunk_no, v_parents, v_rules.max_siblings) s);
     end if;
-    v_expanded := v_expanded || v_here;
+    v_expanded := v_expanded || v_taken.chunk_no;
   end loop;
   return next;
 end $$;

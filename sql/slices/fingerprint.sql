@@ -1,41 +1,30 @@
--- Recomputed from the rows each time, for building and for verifying alike, on one plan whatever
--- the statistics say: members are found by their ids, edges by their parent, and the plan expects
--- as many as there are. A hub's edges are not read: those to other members are looked up one by
--- one.
-create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
-returns ragdb.slices
+-- The fingerprints of a slice, recomputed from the rows each time, for building and for verifying.
+
+-- One plan whatever the statistics say: members are found by their ids, edges by their parent, and
+-- the plan expects as many as there are. Of a hub, a member with more than 256 edges, the edges are
+-- not read: those to other members are looked up one by one.
+create or replace function ragdb_internal.slice_rows(
+  corpus integer, ids text[],
+  out contents bytea, out content_hashes bytea[], out edges bytea, out edge_count integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
-declare
-  v_ids constant text[] := slice.chunk_ids;
-  v_contents bytea;
-  v_edges bytea;
 begin
-  slice.corpus_id := corpus.corpus_id;
-  slice.schema_version := '1.0.0';
   with members as materialized (
-    select v_ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
-        ragdb_internal.packed(v_ids[i]) as packed
-      from generate_subscripts(v_ids, 1) i
-      left join lateral (
-        select c.chunk_no, c.content_hash from ragdb.chunks c
-          where c.corpus_id = corpus.corpus_id and c.chunk_id = v_ids[i] limit 1) c on true
-  ), contents as (
-    -- a member that is gone counts too, as one without content
-    select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), '\xffffffff'), ''
-          order by m.chunk_id) as bytes,
-        array_agg(m.content_hash order by m.chunk_id) as hashes
-      from members m
+    select ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
+        ragdb_internal.packed(ids[i]) as packed
+      from generate_subscripts(ids, 1) i
+      left join lateral (select c.chunk_no, c.content_hash from ragdb.chunks c
+        where c.corpus_id = corpus and c.chunk_id = ids[i] limit 1) c on true
   ), outward as materialized (
     select p.chunk_no as parent_no, e.child_no, e.edge_type,
         count(*) over (partition by p.chunk_no) > 256 as is_cut
       from members p
       cross join lateral (
         select e.child_no, e.edge_type from ragdb.edges e
-          where e.corpus_id = corpus.corpus_id and e.parent_no = p.chunk_no
+          where e.corpus_id = corpus and e.parent_no = p.chunk_no
           order by e.child_no limit 257) e
   ), inward as (
     select o.parent_no, o.child_no, o.edge_type from outward o where not o.is_cut
@@ -43,29 +32,53 @@ begin
     select h.parent_no, k.chunk_no, e.edge_type
       from (select distinct o.parent_no from outward o where o.is_cut) h
       cross join members k
-      cross join lateral (
-        select e.edge_type from ragdb.edges e
-          where e.corpus_id = corpus.corpus_id and e.parent_no = h.parent_no
-            and e.child_no = k.chunk_no order by e.edge_type limit 4) e
-  ), edges as (
-    select count(*) as count, string_agg(p.packed || k.packed || ragdb_internal.packed(e.edge_type), ''
-        order by p.chunk_id, k.chunk_id,
-          array_position(array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
-      from inward e
-      join members p on p.chunk_no = e.parent_no
-      join members k on k.chunk_no = e.child_no
+      cross join lateral (select e.edge_type from ragdb.edges e
+        where e.corpus_id = corpus and e.parent_no = h.parent_no and e.child_no = k.chunk_no
+        order by e.edge_type limit 4) e
   )
-  select coalesce(c.bytes, ''), coalesce(c.hashes, '{}'), coalesce(e.bytes, ''), e.count
-    into strict v_contents, slice.content_hashes, v_edges, slice.edge_count
-    from contents c, edges e;
+  select c.bytes, c.hashes, e.bytes, e.count into strict contents, content_hashes, edges, edge_count
+    from (
+      -- a member that is gone counts too, as one without content
+      select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), '\xffffffff'),
+            '' order by m.chunk_id) as bytes,
+          array_agg(m.content_hash order by m.chunk_id) as hashes
+        from members m) c
+    cross join (
+      select count(*) as count,
+          string_agg(p.packed || k.packed || ragdb_internal.packed(e.edge_type), ''
+            order by p.chunk_id, k.chunk_id, array_position(
+              array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+        from inward e
+        join members p on p.chunk_no = e.parent_no
+        join members k on k.chunk_no = e.child_no) e;
+end $$;
+comment on function ragdb_internal.slice_rows(integer, text[]) is
+  'Reads what the fingerprints of a slice cover: its members (sorted ids) with their content '
+  'hashes, and the edges between them.';
+
+create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
+returns ragdb.slices
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_rows record := ragdb_internal.slice_rows(corpus.corpus_id, slice.chunk_ids);
+  v_contents constant bytea := ragdb_internal.packed(coalesce(v_rows.contents, ''));
+begin
+  slice.corpus_id := corpus.corpus_id;
+  slice.schema_version := '1.0.0';
+  slice.content_hashes := coalesce(v_rows.content_hashes, '{}');
+  slice.edge_count := v_rows.edge_count;
   slice.slice_id := encode(sha256(
     ragdb_internal.packed('ragdb-slice-1') || ragdb_internal.packed(corpus.name)
     || ragdb_internal.packed(slice.anchor_chunk_id) || ragdb_internal.packed(slice.policy_id)
-    || ragdb_internal.packed(slice.params_hash) || ragdb_internal.packed(v_contents) || ragdb_internal.packed(v_edges)
+    || ragdb_internal.packed(slice.params_hash) || v_contents
+    || ragdb_internal.packed(coalesce(v_rows.edges, ''))
     || ragdb_internal.packed(slice.schema_version)), 'hex');
   slice.graph_snapshot_hash := encode(sha256(
-    ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(v_contents)
-    || ragdb_internal.packed(int4send(slice.edge_count)) || ragdb_internal.packed(slice.schema_version)), 'hex');
+    ragdb_internal.packed('ragdb-snapshot-1') || v_contents
+    || ragdb_internal.packed(int4send(slice.edge_count))
+    || ragdb_internal.packed(slice.schema_version)), 'hex');
   return slice;
 end $$;
 comment on function ragdb_internal.fingerprinted(ragdb.corpora, ragdb.slices) is

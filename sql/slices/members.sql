@@ -1,3 +1,5 @@
+-- Slices that are stored, and who their members are.
+
 create or replace function ragdb_internal.stored_slice(corpus_id integer, slice_id text)
 returns ragdb.slices
 language plpgsql stable parallel safe
@@ -10,9 +12,10 @@ begin
     where s.corpus_id = stored_slice.corpus_id and s.slice_id = stored_slice.slice_id;
   if not found then
     raise exception 'slice % is not stored', ragdb_internal.quote(stored_slice.slice_id)
-      using errcode = 'RG435', detail = 'build_slice computes without storing',
-            hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
-              'or search by anchor and policy';
+      using errcode = 'RG435',
+        detail = 'build_slice computes without storing',
+        hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
+          'or search by anchor and policy';
   end if;
   return v_slice;
 end $$;
@@ -21,7 +24,7 @@ comment on function ragdb_internal.stored_slice(integer, text) is
 
 create or replace function ragdb.slice_members(corpus text, slice_id text)
 returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -45,17 +48,19 @@ comment on function ragdb.slice_members(text, text) is
 
 create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
 returns text[]
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(filter_admissible.corpus, 'read');
-  v_slice ragdb.slices := ragdb_internal.stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
+  v_slice ragdb.slices :=
+    ragdb_internal.stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
 begin
   if filter_admissible.chunk_ids is null then
     raise exception 'chunk_ids is null'
-      using errcode = 'RG400', detail = 'those that the slice admits are returned',
-            hint = 'pass an array of chunk ids';
+      using errcode = 'RG400',
+        detail = 'those that the slice admits are returned',
+        hint = 'pass an array of chunk ids';
   end if;
   return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
     where u.id = any (v_slice.chunk_ids) order by u.n);

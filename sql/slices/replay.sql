@@ -2,7 +2,8 @@
 -- differs.
 
 -- Null where the search ranked without an embedding, and where its embedding was not kept.
-create or replace function ragdb_internal.recorded_embedding(trace ragdb.retrieval_traces) returns real[]
+create or replace function ragdb_internal.recorded_embedding(trace ragdb.retrieval_traces)
+returns real[]
 language sql stable parallel safe
 return (
   select ragdb_internal.numbers(q.embedding)
@@ -50,34 +51,143 @@ comment on function ragdb_internal.replay_obstacle(ragdb.retrieval_traces, ragdb
   'Says why a recorded retrieval cannot be run again: failed_retrieval, query_text_not_kept, '
   'embedder_changed or query_embedding_not_kept; nulls when it can.';
 
+create or replace function ragdb_internal.recorded_arguments(trace ragdb.retrieval_traces)
+returns ragdb_internal.search_arguments
+language sql stable parallel safe
+return row(
+  (trace).query_text, (trace).limit_requested, (trace).rank_mode, (trace).min_score,
+  (trace).filters, (trace).chunk_ids, (trace).statistics,
+  ragdb_internal.recorded_embedding(trace)::float8[],
+  coalesce((trace).ranking ->> 'fusion', 'convex'),
+  coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8),
+  coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
+  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0))::ragdb_internal.search_arguments;
+comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
+  'Returns what a trace recorded of what was asked.';
+
 create or replace function ragdb_internal.search_again(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, k integer, min_score float8, filter jsonb,
-  chunk_ids text[], min_lexical float8, min_semantic float8)
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, asked ragdb_internal.search_arguments)
 returns ragdb.hit[]
-language sql stable parallel restricted
-return (
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- the fields of turns are filters of slices only
+  if trace.slice_id is not null then
+    return ragdb_internal.search_turns(corpus, asked);
+  end if;
+  return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
+end $$;
+comment on function ragdb_internal.search_again(
+  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_arguments) is
+  'Searches as a trace was recorded, under a slice or not.';
+
+create type ragdb_internal.replayed as (
+  verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[],
+  replayed_chunk_ids text[]);
+comment on type ragdb_internal.replayed is 'What a replay found, as ragdb.replay returns it.';
+
+create or replace function ragdb_internal.replay_verdict(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, slice ragdb.slices,
+  recorded ragdb.retrieval_hits[], replayed ragdb.hit[])
+returns text
+language sql stable parallel safe
+begin atomic
+  with before as (
+    select coalesce(pg_catalog.array_agg(
+          h.chunk_id || ' ' || pg_catalog.encode(h.content_hash, 'hex') order by h.rank), '{}')
+          as contents,
+        pg_catalog.array_agg(h.score order by h.rank) as scores
+      from pg_catalog.unnest(replay_verdict.recorded) h
+  ), after as (
+    select coalesce(pg_catalog.array_agg(
+          h.chunk_id || ' ' || h.content_hash order by h.rank), '{}') as contents,
+        pg_catalog.array_agg(h.score order by h.rank) as scores
+      from pg_catalog.unnest(replay_verdict.replayed) h
+  )
   select case
-      -- the fields of turns are filters of slices only
-      when (trace).slice_id is not null then ragdb_internal.search_turns(
-        search_again.corpus, (trace).query_text, search_again.k, (trace).rank_mode,
-        search_again.min_score, search_again.filter, search_again.chunk_ids,
-        (trace).statistics, r.embedding, r.fusion, r.lexical_weight, search_again.min_lexical,
-        search_again.min_semantic)
-      else array(select h from ragdb.search(
-        corpus => (search_again.corpus).name, query => (trace).query_text,
-        k => search_again.k, mode => (trace).rank_mode, min_score => search_again.min_score,
-        filter => search_again.filter, chunk_ids => search_again.chunk_ids,
-        statistics => (trace).statistics, query_embedding => r.embedding, fusion => r.fusion,
-        lexical_weight => r.lexical_weight, min_lexical => search_again.min_lexical,
-        min_semantic => search_again.min_semantic) h order by h.rank)
-    end
-    from (select ragdb_internal.recorded_embedding(trace)::float8[] as embedding,
-        coalesce((trace).ranking ->> 'fusion', 'convex') as fusion,
-        coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8) as lexical_weight) r
-);
-comment on function ragdb_internal.search_again(ragdb.retrieval_traces, ragdb.corpora, integer, float8,
-  jsonb, text[], float8, float8) is
-  'Searches as a trace recorded, but for the arguments given.';
+      when (trace).slice_id is not null
+        and (ragdb_internal.fingerprinted(corpus, slice)).slice_id <> (trace).slice_id
+        then 'drifted'
+      when a.contents = b.contents and a.scores is not distinct from b.scores then 'exact'
+      when a.contents = b.contents then 'same_order'
+      when a.contents @> b.contents and a.contents <@ b.contents then 'same_set'
+      else 'drifted' end
+    from before b, after a;
+end;
+comment on function ragdb_internal.replay_verdict(
+  ragdb.retrieval_traces, ragdb.corpora, ragdb.slices, ragdb.retrieval_hits[], ragdb.hit[]) is
+  'Says how hits compare with those recorded: exact, same_order, same_set or drifted, and drifted '
+  'where the slice is not the one recorded.';
+
+create or replace function ragdb_internal.explain_drift(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, changed_chunk_ids text[],
+  out cause text, out detail text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash then
+    cause := 'config_changed';
+    detail := 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was';
+  elsif not trace.is_exact and corpus.version = trace.corpus_version
+    and changed_chunk_ids = '{}'
+  then
+    cause := 'ann_nondeterminism';
+    detail := 'the recorded search was approximate';
+  else
+    cause := 'corpus_changed';
+    detail := format('the corpus was at version %s and is at %s; %s',
+      trace.corpus_version, corpus.version, coalesce(
+        'chunks changed, gone or new: '
+          || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
+        'statistics, edges or embeddings changed, no hit did'));
+  end if;
+end $$;
+comment on function ragdb_internal.explain_drift(
+  ragdb.retrieval_traces, ragdb.corpora, text[]) is
+  'Says why a replay is not exact: config_changed, ann_nondeterminism or corpus_changed.';
+
+create or replace function ragdb_internal.compare_replay(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, recorded ragdb.retrieval_hits[],
+  known ragdb_internal.replayed)
+returns ragdb_internal.replayed
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_slice ragdb.slices;
+  v_asked ragdb_internal.search_arguments := ragdb_internal.recorded_arguments(trace);
+  v_replayed ragdb.hit[];
+begin
+  if trace.slice_id is not null then
+    v_slice := ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id);
+    v_asked.chunk_ids := v_slice.chunk_ids;
+    known.changed_chunk_ids := ragdb_internal.changed_members(v_slice);
+  end if;
+  v_replayed := ragdb_internal.search_again(trace, corpus, v_asked);
+  known.replayed_chunk_ids := array(
+    select h.chunk_id from unnest(v_replayed) h order by h.rank);
+  if coalesce(known.changed_chunk_ids, '{}') = '{}' then
+    -- hits that are gone or say something else, and hits that were not recorded
+    known.changed_chunk_ids := array(
+      select h.chunk_id from unnest(recorded) h
+        left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = h.chunk_id
+        where c.content_hash is distinct from h.content_hash
+      union
+      select r from unnest(known.replayed_chunk_ids) r where r <> all (known.recorded_chunk_ids)
+      order by 1);
+  end if;
+  known.verdict := ragdb_internal.replay_verdict(trace, corpus, v_slice, recorded, v_replayed);
+  if known.verdict <> 'exact' then
+    select d.cause, d.detail into known.cause, known.detail
+      from ragdb_internal.explain_drift(trace, corpus, known.changed_chunk_ids) d;
+  end if;
+  return known;
+end $$;
+comment on function ragdb_internal.compare_replay(
+  ragdb.retrieval_traces, ragdb.corpora, ragdb.retrieval_hits[], ragdb_internal.replayed) is
+  'Runs a recorded retrieval again and adds to what is known how it compares. Raises RG435.';
 
 -- Definer: traces are granted to nobody.
 create or replace function ragdb.replay(trace_id uuid)
@@ -89,78 +199,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(replay.trace_id);
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
-  v_recorded ragdb.retrieval_hits[] := array(
+  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay.trace_id);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_recorded constant ragdb.retrieval_hits[] := array(
     select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
-  v_replayed ragdb.hit[];
-  v_slice ragdb.slices;
-  v_before text[];
-  v_after text[];
+  v_found ragdb_internal.replayed;
 begin
-  recorded_chunk_ids := array(select h.chunk_id from unnest(v_recorded) h order by h.rank);
-  select string_agg(v.field, ', ') into detail
+  v_found.recorded_chunk_ids := array(
+    select h.chunk_id from unnest(v_recorded) h order by h.rank);
+  select string_agg(v.field, ', ') into v_found.detail
     from ragdb.verify_trace(v_trace.id) v where not v.is_intact;
-  if detail is not null then
-    verdict := 'drifted';
-    cause := 'trace_tampered';
-    detail := 'the rows of the trace are not what was recorded: ' || detail;
-    return next; return;
+  if v_found.detail is not null then
+    v_found.verdict := 'drifted';
+    v_found.cause := 'trace_tampered';
+    v_found.detail := 'the rows of the trace are not what was recorded: ' || v_found.detail;
+  else
+    select o.verdict, o.cause, o.detail into v_found.verdict, v_found.cause, v_found.detail
+      from ragdb_internal.replay_obstacle(v_trace, v_corpus) o;
+    if v_found.verdict is null then
+      v_found := ragdb_internal.compare_replay(v_trace, v_corpus, v_recorded, v_found);
+    end if;
   end if;
-  select o.* into verdict, cause, detail from ragdb_internal.replay_obstacle(v_trace, v_corpus) o;
-  if verdict is not null then
-    return next; return;
-  end if;
-  if v_trace.slice_id is not null then
-    v_slice := ragdb_internal.stored_slice(v_corpus.corpus_id, v_trace.slice_id);
-    changed_chunk_ids := ragdb_internal.changed_members(v_slice);
-  end if;
-  v_replayed := ragdb_internal.search_again(v_trace, v_corpus, v_trace.limit_requested,
-    v_trace.min_score, v_trace.filters, coalesce(v_slice.chunk_ids, v_trace.chunk_ids),
-    coalesce((v_trace.ranking ->> 'min_lexical')::float8, 0),
-    coalesce((v_trace.ranking ->> 'min_semantic')::float8, 0));
-  replayed_chunk_ids := array(select h.chunk_id from unnest(v_replayed) h order by h.rank);
-  if coalesce(changed_chunk_ids, '{}') = '{}' then
-    -- hits that are gone or say something else, and hits that were none
-    changed_chunk_ids := array(
-      select h.chunk_id from unnest(v_recorded) h
-        left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = h.chunk_id
-        where c.content_hash is distinct from h.content_hash
-      union
-      select r from unnest(replayed_chunk_ids) r where r <> all (recorded_chunk_ids)
-      order by 1);
-  end if;
-
-  v_before := array(select h.chunk_id || ' ' || encode(h.content_hash, 'hex')
-    from unnest(v_recorded) h order by h.rank);
-  v_after := array(select h.chunk_id || ' ' || h.content_hash
-    from unnest(v_replayed) h order by h.rank);
-  verdict := case
-    when v_trace.slice_id is not null
-      and (ragdb_internal.fingerprinted(v_corpus, v_slice)).slice_id <> v_trace.slice_id then 'drifted'
-    when v_after = v_before and array(select h.score from unnest(v_replayed) h order by h.rank)
-      = array(select h.score from unnest(v_recorded) h order by h.rank) then 'exact'
-    when v_after = v_before then 'same_order'
-    when v_after @> v_before and v_after <@ v_before then 'same_set'
-    else 'drifted' end;
-  if verdict <> 'exact' then
-    cause := case
-      when ragdb_internal.ranking_hash(v_corpus) is distinct from v_trace.ranking_hash
-        then 'config_changed'
-      when not v_trace.is_exact and v_corpus.version = v_trace.corpus_version
-        and changed_chunk_ids = '{}' then 'ann_nondeterminism'
-      else 'corpus_changed' end;
-    detail := case cause
-      when 'config_changed'
-        then 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was'
-      when 'ann_nondeterminism' then 'the recorded search was approximate'
-      else format('the corpus was at version %s and is at %s; %s', v_trace.corpus_version,
-        v_corpus.version, coalesce(
-          'chunks changed, gone or new: '
-            || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
-          'statistics, edges or embeddings changed, no hit did')) end;
-  end if;
-  return next;
+  return query select v_found.*;
 end $$;
 comment on function ragdb.replay(uuid) is
   'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), '

@@ -1,3 +1,5 @@
+-- A slice is verified against the rows: what was admitted must still be there and say the same.
+
 create or replace function ragdb_internal.changed_members(slice ragdb.slices) returns text[]
 language sql stable parallel safe
 return array(
@@ -11,14 +13,104 @@ comment on function ragdb_internal.changed_members(ragdb.slices) is
 
 create or replace function ragdb_internal.slice_changes(slice ragdb.slices) returns text
 language sql stable parallel safe
-return coalesce('chunks changed or gone since: ' || nullif(pg_catalog.left(
-  pg_catalog.array_to_string(ragdb_internal.changed_members(slice), ', '), 500), ''),
+return coalesce(
+  'chunks changed or gone since: ' || nullif(pg_catalog.left(
+    pg_catalog.array_to_string(ragdb_internal.changed_members(slice), ', '), 500), ''),
   'edges between the members changed since');
 comment on function ragdb_internal.slice_changes(ragdb.slices) is
   'Says what has changed about a stored slice whose fingerprint is no longer the same.';
 
+-- What is wrong with a token is the first of these that holds; null when nothing is.
+create or replace function ragdb_internal.token_problem(
+  corpus ragdb.corpora, token text, slice ragdb.slices, policy ragdb.slice_policies)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parts constant text[] := string_to_array(token, '.');
+  v_issued bigint;
+  v_expires bigint;
+  v_now constant bigint := floor(extract(epoch from ragdb_internal.now()));
+  v_key ragdb.signing_keys;
+begin
+  if token is null or token
+    !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
+  then
+    return 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>';
+  end if;
+  v_issued := v_parts[3];
+  v_expires := v_parts[4];
+  select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
+  if not found then
+    return format('key_unknown: this database has no key %s; import it if the token comes '
+      'from the original of this copy', ragdb_internal.quote(v_parts[2]));
+  elsif v_key.state = 'revoked' or v_key.not_after <= ragdb_internal.now() then
+    return format('key_revoked: key %s verifies nothing any more',
+      ragdb_internal.quote(v_key.key_id));
+  elsif policy.policy_id is null then
+    return format('policy_unknown: policy %s with params_hash %s is not registered, or its row '
+      'was changed since',
+      ragdb_internal.quote(slice.policy_id), ragdb_internal.quote(slice.params_hash));
+  -- both sides are hashed again, so that the time of the comparison tells nothing of the signature
+  elsif sha256(ragdb_internal.hmac_sha256(v_key.secret, ragdb_internal.token_message(
+      v_key.key_id, corpus.name, slice.slice_id, slice.anchor_chunk_id, slice.policy_id,
+      policy.sha256, slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)))
+    is distinct from sha256(decode(v_parts[5], 'hex'))
+  then
+    return 'signature: the token was not issued for these fields';
+  elsif v_expires <= v_now then
+    return format('expired: the token ended %s seconds ago', v_now - v_expires);
+  end if;
+  return null;
+end $$;
+comment on function ragdb_internal.token_problem(
+  ragdb.corpora, text, ragdb.slices, ragdb.slice_policies) is
+  'Says why a token is not one that was issued here for the fields of a slice under its policy '
+  '(null: not known) and has not ended; null when it is.';
+
+create or replace function ragdb_internal.evidence_problem(
+  corpus ragdb.corpora, signed ragdb.slices, policy ragdb.slice_policies)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_stored ragdb.slices;
+  v_slice ragdb.slices := signed;
+  v_found ragdb.slices;
+begin
+  if signed.chunk_ids <> array(
+    select distinct u collate "C" from unnest(signed.chunk_ids) u order by 1)
+  then
+    return 'evidence: the chunk ids are not the sorted, distinct members of a slice';
+  end if;
+  select s.* into v_stored from ragdb.slices s
+    where s.corpus_id = corpus.corpus_id and s.slice_id = signed.slice_id;
+  v_slice.chunk_ids := coalesce(signed.chunk_ids, v_stored.chunk_ids);
+  if v_slice.chunk_ids is not null then
+    v_found := ragdb_internal.fingerprinted(corpus, v_slice);
+  elsif exists (select from ragdb.chunks c
+    where c.corpus_id = corpus.corpus_id and c.chunk_id = signed.anchor_chunk_id)
+  then
+    v_found := (ragdb_internal.assemble_slice(corpus, signed.anchor_chunk_id, policy)).slice;
+  end if;
+  if v_found.slice_id = signed.slice_id
+    and v_found.graph_snapshot_hash = signed.graph_snapshot_hash
+  then
+    return null;
+  end if;
+  return 'evidence: ' || case
+    when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)
+    else 'the chunks, their contents or their edges are not those that were signed' end;
+end $$;
+comment on function ragdb_internal.evidence_problem(
+  ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
+  'Says why a slice recomputed from the rows (its members, the stored slice, or a new build) is '
+  'not the one signed; null when it is.';
+
 -- The token says who signed what and until when; the rows say whether what was signed is still
--- there. Both must agree.
+-- there. Both must agree. Definer: slices and keys are granted to nobody.
 create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
@@ -28,82 +120,26 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(verify_token.corpus, 'read');
-  v_parts constant text[] := string_to_array(verify_token.token, '.');
-  v_now constant bigint := floor(extract(epoch from ragdb_internal.now()));
-  v_key ragdb.signing_keys;
-  v_policy ragdb.slice_policies;
-  v_stored ragdb.slices;
-  v_slice ragdb.slices;
-  v_found ragdb.slices;
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(verify_token.corpus, 'read');
+  v_policy constant ragdb.slice_policies :=
+    ragdb_internal.known_policy(verify_token.policy_id, verify_token.params_hash);
+  v_signed ragdb.slices;
 begin
-  valid := false;
-  if verify_token.token is null or verify_token.token
-    !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
-  then
-    reason := 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>';
-    return next; return;
-  end if;
-  select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
-  if not found then
-    reason := format('key_unknown: this database has no key %s; import it if the token comes '
-      'from the original of this copy', ragdb_internal.quote(v_parts[2]));
-    return next; return;
-  end if;
-  if v_key.state = 'revoked' or v_key.not_after <= ragdb_internal.now() then
-    reason := format('key_revoked: key %s verifies nothing any more', ragdb_internal.quote(v_key.key_id));
-    return next; return;
-  end if;
-  v_policy := ragdb_internal.known_policy(verify_token.policy_id, verify_token.params_hash);
-  if v_policy.policy_id is null then
-    reason := format('policy_unknown: policy %s with params_hash %s is not registered, or its row '
-      'was changed since',
-      ragdb_internal.quote(verify_token.policy_id), ragdb_internal.quote(verify_token.params_hash));
-    return next; return;
-  end if;
-  -- both sides are hashed again, so that the time of the comparison tells nothing of the signature
-  if sha256(ragdb_internal.hmac_sha256(v_key.secret, ragdb_internal.token_message(v_key.key_id, v_corpus.name,
-      verify_token.slice_id, verify_token.anchor_chunk_id, verify_token.policy_id, v_policy.sha256,
-      verify_token.graph_snapshot_hash, verify_token.schema_version, v_parts[3]::bigint,
-      v_parts[4]::bigint))) is distinct from sha256(decode(v_parts[5], 'hex'))
-  then
-    reason := 'signature: the token was not issued for these fields';
-    return next; return;
-  end if;
-  if v_parts[4]::bigint <= v_now then
-    reason := format('expired: the token ended %s seconds ago', v_now - v_parts[4]::bigint);
-    return next; return;
-  end if;
-  if verify_token.chunk_ids is distinct from array(
-      select distinct u collate "C" from unnest(verify_token.chunk_ids) u order by 1)
-    and verify_token.chunk_ids is not null
-  then
-    reason := 'evidence: the chunk ids are not the sorted, distinct members of a slice';
-    return next; return;
-  end if;
-  select s.* into v_stored from ragdb.slices s
-    where s.corpus_id = v_corpus.corpus_id and s.slice_id = verify_token.slice_id;
-  v_slice.anchor_chunk_id := verify_token.anchor_chunk_id;
-  v_slice.policy_id := verify_token.policy_id;
-  v_slice.params_hash := verify_token.params_hash;
-  v_slice.chunk_ids := coalesce(verify_token.chunk_ids, v_stored.chunk_ids);
-  if v_slice.chunk_ids is not null then
-    v_found := ragdb_internal.fingerprinted(v_corpus, v_slice);
-  elsif exists (select from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = verify_token.anchor_chunk_id)
-  then
-    v_found := (ragdb_internal.assemble_slice(v_corpus, verify_token.anchor_chunk_id, v_policy)).slice;
-  end if;
-  valid := coalesce(v_found.slice_id = verify_token.slice_id
-    and v_found.graph_snapshot_hash = verify_token.graph_snapshot_hash, false);
-  if not valid then
-    reason := 'evidence: ' || case
-      when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)
-      else 'the chunks, their contents or their edges are not those that were signed' end;
-  end if;
+  v_signed.slice_id := verify_token.slice_id;
+  v_signed.anchor_chunk_id := verify_token.anchor_chunk_id;
+  v_signed.policy_id := verify_token.policy_id;
+  v_signed.params_hash := verify_token.params_hash;
+  v_signed.graph_snapshot_hash := verify_token.graph_snapshot_hash;
+  v_signed.schema_version := verify_token.schema_version;
+  v_signed.chunk_ids := verify_token.chunk_ids;
+  reason := coalesce(
+    ragdb_internal.token_problem(v_corpus, verify_token.token, v_signed, v_policy),
+    ragdb_internal.evidence_problem(v_corpus, v_signed, v_policy));
+  valid := reason is null;
   return next;
 end $$;
-comment on function ragdb.verify_token(text, text, text, text, text, text, text, text, text[]) is
+comment on function ragdb.verify_token(
+  text, text, text, text, text, text, text, text, text[]) is
   'Tells whether a token was signed here for exactly these fields, has not ended, and whether the '
   'slice recomputed from the rows (the given members, the stored slice, or a new build) is the one '
   'signed; reason says why not. Raises RG400, RG404.';

@@ -1,3 +1,5 @@
+-- The partitions of traces, and of what hangs from traces: made ahead and dropped by month (UTC).
+
 -- A key, an index or a trigger of the parent would be an extension's and its partitions' the
 -- user's; such a dump restores empty. So every partition gets its own, and is attached only when it
 -- is complete.
@@ -18,10 +20,12 @@ begin
   perform ragdb_internal.protect_partition(v_name);
   execute format('comment on table ragdb.%I is %L', v_name,
     format('The rows of ragdb.%s %s.', parent,
-    coalesce('of ' || to_char(month, 'YYYY-MM') || ' (UTC)', 'whose month has no partition yet')));
+      coalesce('of ' || to_char(month, 'YYYY-MM') || ' (UTC)',
+        'whose month has no partition yet')));
   execute format('alter table ragdb.%I attach partition ragdb.%I ', parent, v_name) || case
     when month is null then 'default'
-    else format('for values from (%L) to (%L)', to_char(month, 'YYYY-MM-DD') || ' 00:00:00+00',
+    else format('for values from (%L) to (%L)',
+      to_char(month, 'YYYY-MM-DD') || ' 00:00:00+00',
       to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00') end;
   return v_name;
 end $$;
@@ -29,80 +33,140 @@ comment on function ragdb_internal.make_partition(text, date) is
   'Makes the partition of a month (its first day; null makes the default one) with its key and '
   'triggers, and returns its name.';
 
--- Nothing is due on almost every call, and finding that out takes no lock. Otherwise a lock that a
--- long reader holds is waited for briefly and left for the next call: the months made ahead and the
--- default partition catch what is recorded meanwhile.
+create or replace function ragdb_internal.has_partition(parent text, month date) returns boolean
+language sql stable parallel safe
+return pg_catalog.to_regclass('ragdb.' || ragdb_internal.partition_name(parent, month)) is not null;
+comment on function ragdb_internal.has_partition(text, date) is
+  'Tells whether a month has its partition, or for null whether there is a default one.';
+
+create or replace function ragdb_internal.months_ahead() returns date[]
+language sql stable parallel safe
+return array(
+  select (pg_catalog.date_trunc('month', ragdb_internal.now() at time zone 'UTC')
+      + pg_catalog.make_interval(months => i))::date
+    from pg_catalog.generate_series(0, 3) i order by i);
+comment on function ragdb_internal.months_ahead() is
+  'Returns the months (their first days) that need partitions: this one and three ahead.';
+
+create or replace function ragdb_internal.months_in_defaults() returns date[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parent text;
+  v_found date[];
+  v_months date[] := '{}';
+begin
+  foreach v_parent in array ragdb_internal.partitioned() loop
+    continue when not ragdb_internal.has_partition(v_parent, null);
+    execute format('select coalesce(array_agg(distinct'
+      ' date_trunc(''month'', t.created_at at time zone ''UTC'')::date), ''{}'')'
+      ' from ragdb.%I t', ragdb_internal.partition_name(v_parent, null)) into v_found;
+    v_months := v_months || v_found;
+  end loop;
+  return v_months;
+end $$;
+comment on function ragdb_internal.months_in_defaults() is
+  'Returns the months of the rows in the default partitions, some more than once.';
+
+create or replace function ragdb_internal.is_maintenance_due() returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parent text;
+  v_has_rows boolean;
+begin
+  foreach v_parent in array ragdb_internal.partitioned() loop
+    if not ragdb_internal.has_partition(v_parent, null)
+      or exists (select from unnest(ragdb_internal.months_ahead()) m
+        where not ragdb_internal.has_partition(v_parent, m))
+    then
+      return true;
+    end if;
+    execute format('select exists (select from ragdb.%I)',
+      ragdb_internal.partition_name(v_parent, null)) into v_has_rows;
+    if v_has_rows then
+      return true;
+    end if;
+  end loop;
+  return false;
+end $$;
+comment on function ragdb_internal.is_maintenance_due() is
+  'Tells whether a partition is missing or a default partition has rows; it takes no lock that '
+  'keeps others from writing.';
+
+-- The rows of a default partition may not be deleted, so one that has rows is replaced by a new
+-- one.
+create or replace function ragdb_internal.make_partitions(
+  parent text, months date[], replace_default boolean)
+returns text[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_default constant text := ragdb_internal.partition_name(parent, null);
+  v_is_replaced constant boolean :=
+    replace_default and ragdb_internal.has_partition(parent, null);
+  v_month date;
+  v_made text[] := '{}';
+begin
+  if v_is_replaced then
+    execute format('alter table ragdb.%I detach partition ragdb.%I', parent, v_default);
+  end if;
+  foreach v_month in array months loop
+    if not ragdb_internal.has_partition(parent, v_month) then
+      v_made := v_made || ragdb_internal.make_partition(parent, v_month);
+    end if;
+  end loop;
+  if v_is_replaced then
+    execute format('insert into ragdb.%I select * from ragdb.%I', parent, v_default);
+    execute format('drop table ragdb.%I', v_default);
+  end if;
+  if not ragdb_internal.has_partition(parent, null) then
+    v_made := v_made || ragdb_internal.make_partition(parent, null);
+  end if;
+  return v_made;
+end $$;
+comment on function ragdb_internal.make_partitions(text, date[], boolean) is
+  'Makes the partitions of some months that a table lacks, and its default one, which '
+  'replace_default empties into them; returns the names of those made.';
+
+-- Almost every call finds nothing due. Otherwise a lock that a long reader holds is waited for
+-- briefly and left for the next call: the months made ahead and the default partition catch what is
+-- recorded meanwhile.
 create or replace function ragdb.maintain() returns setof text
-language plpgsql security definer
+language plpgsql security definer -- it makes tables of the owner
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '3s'
 as $$
 declare
   v_parent text;
-  v_default text;
-  v_is_moving boolean := false;
-  v_has_default boolean := not exists (select from unnest(ragdb_internal.partitioned()) p (name)
-    where to_regclass('ragdb.' || ragdb_internal.partition_name(p.name, null)) is null);
-  v_ahead date[] := array(
-    select (date_trunc('month', ragdb_internal.now() at time zone 'UTC') + make_interval(months => i))::date
-    from generate_series(0, 3) i);
-  v_months date[] := '{}';
-  v_found date[];
-  v_month date;
+  v_default_months date[];
+  v_months date[];
   v_made text[] := '{}';
 begin
   perform ragdb_internal.recount_rollups(false);
-  if v_has_default then
-    foreach v_parent in array ragdb_internal.partitioned() loop
-      exit when v_is_moving;
-      execute format('select exists (select from ragdb.%I)', ragdb_internal.partition_name(v_parent, null))
-        into v_is_moving;
-    end loop;
-    if not v_is_moving and not exists (select from unnest(v_ahead) m,
-      unnest(ragdb_internal.partitioned()) p (name)
-      where to_regclass('ragdb.' || ragdb_internal.partition_name(p.name, m)) is null)
-    then
-      return;
-    end if;
+  if not ragdb_internal.is_maintenance_due() then
+    return;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  v_default_months := ragdb_internal.months_in_defaults();
+  v_months := array(select distinct m
+    from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
   foreach v_parent in array ragdb_internal.partitioned() loop
-    v_default := ragdb_internal.partition_name(v_parent, null);
-    if to_regclass('ragdb.' || v_default) is not null then
-      execute format('select coalesce(array_agg(distinct date_trunc(''month'', t.created_at at '
-                     'time zone ''UTC'')::date), ''{}'')'
-        ' from ragdb.%I t', v_default) into v_found;
-      v_months := v_months || v_found;
-    end if;
-  end loop;
-  v_is_moving := v_months <> '{}';
-  v_months := array(select distinct m from unnest(v_months || v_ahead) m order by m);
-  foreach v_parent in array ragdb_internal.partitioned() loop
-    v_default := ragdb_internal.partition_name(v_parent, null);
-    -- its rows may not be deleted, so a default partition with rows is replaced by a new one
-    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
-      execute format('alter table ragdb.%I detach partition ragdb.%I', v_parent, v_default);
-    end if;
-    foreach v_month in array v_months loop
-      if to_regclass('ragdb.' || ragdb_internal.partition_name(v_parent, v_month)) is null then
-        v_made := v_made || ragdb_internal.make_partition(v_parent, v_month);
-      end if;
-    end loop;
-    if v_is_moving and to_regclass('ragdb.' || v_default) is not null then
-      execute format('insert into ragdb.%I select * from ragdb.%I', v_parent, v_default);
-      execute format('drop table ragdb.%I', v_default);
-    end if;
-    if to_regclass('ragdb.' || v_default) is null then
-      v_made := v_made || ragdb_internal.make_partition(v_parent, null);
-    end if;
+    v_made := v_made
+      || ragdb_internal.make_partitions(v_parent, v_months, v_default_months <> '{}');
   end loop;
   return query select m from unnest(v_made) m;
 exception when lock_not_available then
-  if not v_has_default then
+  if not (select bool_and(ragdb_internal.has_partition(p, null))
+    from unnest(ragdb_internal.partitioned()) p)
+  then
     raise;
   end if;
-  raise warning 'the partitions of traces are in use and are made by the next call of '
-                'ragdb.maintain()';
+  raise warning
+    'the partitions of traces are in use and are made by the next call of ragdb.maintain()';
 end $$;
 comment on function ragdb.maintain() is
   'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
@@ -112,7 +176,7 @@ comment on function ragdb.maintain() is
 
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)
-language plpgsql security definer
+language plpgsql security definer -- it drops tables of the owner
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -121,8 +185,9 @@ declare
 begin
   if before is null or before > (ragdb_internal.now() at time zone 'UTC')::date then
     raise exception 'before is %', coalesce('in the future', 'null')
-      using errcode = 'RG400', detail = 'only months that ended before that day are dropped',
-            hint = 'give a date up to today, such as current_date - 90';
+      using errcode = 'RG400',
+        detail = 'only months that ended before that day are dropped',
+        hint = 'give a date up to today, such as current_date - 90';
   end if;
   perform ragdb.maintain();
   perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
@@ -136,12 +201,12 @@ begin
       and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
     order by 1
   loop
-    -- the traces last: no hit is ever without its own
+    -- the traces last: no hit is ever without its trace
     foreach v_parent in array ragdb_internal.partitioned() loop
-      continue when to_regclass('ragdb.' || ragdb_internal.partition_name(v_parent, month)) is null;
+      continue when not ragdb_internal.has_partition(v_parent, month);
       if v_parent like 'retrieval\_%' then
-        execute format('select count(*) from ragdb.%I', ragdb_internal.partition_name(v_parent, month))
-          into v_rows;
+        execute format('select count(*) from ragdb.%I',
+          ragdb_internal.partition_name(v_parent, month)) into v_rows;
         hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
         traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
       end if;

@@ -1,38 +1,37 @@
+-- A trace proves itself: its hashes are computed again from its rows.
+
 create or replace function ragdb.verify_trace(trace_id uuid)
 returns table (field text, is_intact boolean, stored text, recomputed text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer -- traces are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
-  v_hits ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
-  v_reranks ragdb.retrieval_reranks[] := array(select r from ragdb.trace_reranks(trace_id) r);
-  v_reranked ragdb.retrieval_reranks := v_reranks[1];
+  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_hits constant ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
+  v_reranks constant ragdb.retrieval_reranks[] :=
+    array(select r from ragdb.trace_reranks(trace_id) r);
+  v_first constant ragdb.retrieval_reranks := v_reranks[1];
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
-    from (values
-      ('trace_hash', encode(v_trace.trace_hash, 'hex'),
-        encode(ragdb_internal.trace_hash(v_trace, v_hits), 'hex')),
-      ('result_hash', v_trace.result_hash, ragdb_internal.result_hash(v_hits)),
-      ('trace_mac', encode(v_trace.trace_mac, 'hex'),
-        encode(ragdb_internal.matching_mac(v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at),
-          'hex')),
-      ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
-      ('query_hash', v_trace.query_hash,
-        case when v_trace.query_text is null then v_trace.query_hash
-        else encode(sha256(ragdb_internal.utf8(v_trace.query_text)), 'hex') end)
-    ) as v (field, stored, recomputed)
-    union all
-    select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed
-    from (values
-      ('rerank_hash', encode(v_reranked.rerank_hash, 'hex'),
-        encode(ragdb_internal.rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
-      ('rerank_mac', encode(v_reranked.rerank_mac, 'hex'), encode(
-        ragdb_internal.matching_mac(v_reranked.rerank_hash, v_reranked.rerank_mac, v_reranked.recorded_at),
-          'hex'))
-    ) as v (field, stored, recomputed)
-    where v_reranks <> '{}';
+      from (values
+        ('trace_hash', encode(v_trace.trace_hash, 'hex'),
+          encode(ragdb_internal.trace_hash(v_trace, v_hits), 'hex')),
+        ('result_hash', v_trace.result_hash, ragdb_internal.result_hash(v_hits)),
+        ('trace_mac', encode(v_trace.trace_mac, 'hex'),
+          encode(ragdb_internal.matching_mac(
+            v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at), 'hex')),
+        ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
+        ('query_hash', v_trace.query_hash,
+          case when v_trace.query_text is null then v_trace.query_hash
+            else encode(sha256(ragdb_internal.utf8(v_trace.query_text)), 'hex') end),
+        ('rerank_hash', encode(v_first.rerank_hash, 'hex'),
+          encode(ragdb_internal.rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
+        ('rerank_mac', encode(v_first.rerank_mac, 'hex'),
+          encode(ragdb_internal.matching_mac(
+            v_first.rerank_hash, v_first.rerank_mac, v_first.recorded_at), 'hex'))
+      ) as v (field, stored, recomputed)
+      where v_reranks <> '{}' or v.field not like 'rerank%';
 end $$;
 comment on function ragdb.verify_trace(uuid) is
   'Recomputes the hashes of a trace from its rows: one row for trace_hash (every column and hit), '

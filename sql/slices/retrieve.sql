@@ -1,0 +1,155 @@
+-- Retrieval under a slice: what is found carries the proof that it was admitted.
+
+create or replace function ragdb_internal.shortfall(slice ragdb.slices, mode text) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.format('%s of %s admitted chunks have no embedding by %s: %s', m.count,
+      pg_catalog.cardinality((slice).chunk_ids), e.name, pg_catalog.left(m.ids, 300))
+    from ragdb_internal.space((slice).corpus_id, 'current') s
+    join ragdb.embedders e on e.embedder_id = s.embedder_id
+    cross join lateral (
+      select pg_catalog.count(*) as count,
+          pg_catalog.string_agg(c.chunk_id, ', ' order by c.chunk_id collate "C") as ids
+        from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
+        cross join lateral (
+          select h.chunk_id, h.chunk_no from ragdb.chunks h
+            where h.corpus_id = (slice).corpus_id and h.chunk_id = i.chunk_id
+            offset 0) c
+        where not exists (select from ragdb.chunk_embeddings v
+          where v.space_id = s.space_id and v.corpus_id = (slice).corpus_id
+            and v.chunk_no = c.chunk_no)) m
+    where shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
+comment on function ragdb_internal.shortfall(ragdb.slices, text) is
+  'Says which members of a slice a search in some mode cannot look at by meaning; null when it can '
+  'look at all.';
+
+create type ragdb_internal.slice_finding as (
+  corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text, mode text,
+  query_embedding real[], embedder_id integer, shortfall text, hits ragdb.hit[]);
+comment on type ragdb_internal.slice_finding is
+  'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and '
+  'what it found.';
+
+-- Stable, hence one snapshot: the evidence that is verified is the evidence that is searched.
+create or replace function ragdb_internal.find_in_slice(
+  corpus text, slice_id text, anchor text, policy jsonb, asked ragdb_internal.search_arguments)
+returns ragdb_internal.slice_finding
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_slice.corpus, 'read');
+  v_named constant record :=
+    ragdb_internal.named_slice(v_corpus, find_in_slice.slice_id, anchor, policy);
+  v_embedding constant real[] := ragdb_internal.single(asked.query_embedding);
+  v_space ragdb.embedding_spaces;
+  v_found ragdb_internal.slice_finding;
+begin
+  v_found.corpus := v_corpus;
+  v_found.slice := v_named.slice;
+  v_found.policy := v_named.resolved;
+  if find_in_slice.slice_id is not null
+    and (ragdb_internal.fingerprinted(v_corpus, v_found.slice)).slice_id <> find_in_slice.slice_id
+  then
+    -- what would be found is not what was admitted
+    raise exception 'slice % is not what it was', ragdb_internal.quote(find_in_slice.slice_id)
+      using errcode = 'RG436',
+        detail = ragdb_internal.slice_changes(v_found.slice),
+        hint = 'build the slice again from its anchor and policy';
+  end if;
+  v_found.token := ragdb_internal.issue_token(v_corpus, v_found.slice, v_found.policy);
+  v_found.mode := ragdb_internal.search_mode(
+    array[v_corpus], asked.mode, asked.query, v_embedding);
+  if v_found.mode in ('semantic', 'hybrid') then
+    v_space := ragdb_internal.current_space(v_corpus);
+    v_found.query_embedding :=
+      ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
+    v_found.embedder_id := v_space.embedder_id;
+    v_found.shortfall := ragdb_internal.shortfall(v_found.slice, v_found.mode);
+  end if;
+  asked.mode := v_found.mode;
+  asked.chunk_ids := (v_found.slice).chunk_ids;
+  asked.query_embedding := v_found.query_embedding;
+  v_found.hits := ragdb_internal.search_turns(v_corpus, asked);
+  return v_found;
+end $$;
+comment on function ragdb_internal.find_in_slice(
+  text, text, text, jsonb, ragdb_internal.search_arguments) is
+  'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice '
+  'raises, RG433, and RG436 when the stored slice''s evidence has changed.';
+
+create or replace function ragdb_internal.trace_of_slice(
+  finding ragdb_internal.slice_finding, asked ragdb_internal.search_arguments)
+returns ragdb.retrieval_traces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_slice constant ragdb.slices := finding.slice;
+  v_trace ragdb.retrieval_traces;
+begin
+  v_trace.retrieval_mode := 'slice';
+  v_trace.rank_mode := finding.mode;
+  if finding.query_embedding is not null then
+    v_trace := ragdb_internal.note_meaning(
+      v_trace, finding.corpus, finding.embedder_id, finding.query_embedding, asked);
+  end if;
+  v_trace := ragdb_internal.note_arguments(v_trace, asked);
+  v_trace.slice_id := v_slice.slice_id;
+  v_trace.anchor_chunk_id := v_slice.anchor_chunk_id;
+  v_trace.slice_chunk_count := cardinality(v_slice.chunk_ids);
+  v_trace.slice_edge_count := v_slice.edge_count;
+  v_trace.policy_id := v_slice.policy_id;
+  v_trace.policy_params_hash := v_slice.params_hash;
+  v_trace.schema_version := v_slice.schema_version;
+  v_trace.graph_snapshot_hash := v_slice.graph_snapshot_hash;
+  v_trace.admissibility_token := finding.token;
+  v_trace.is_admissible := finding.shortfall is null;
+  v_trace.admissibility_shortfall := finding.shortfall is not null;
+  v_trace.shortfall_reason := finding.shortfall;
+  v_trace.is_exact := coalesce(
+    (select bool_and(h.is_exact) from unnest(finding.hits) h), true);
+  return v_trace;
+end $$;
+comment on function ragdb_internal.trace_of_slice(
+  ragdb_internal.slice_finding, ragdb_internal.search_arguments) is
+  'Returns the trace of what was found under a slice, but for its time and its identity.';
+
+-- Definer: turns, slices and keys are granted to nobody.
+create or replace function ragdb.retrieve_slice(
+  corpus text, query text, slice_id text default null, anchor text default null,
+  policy jsonb default null, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex',
+  lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
+  client text default null, otel_trace_id text default null, otel_span_id text default null)
+returns setof ragdb.turn_hit
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_started constant timestamptz := clock_timestamp();
+  v_asked constant ragdb_internal.search_arguments := row(
+    query, k, mode, min_score, filter, null, statistics, query_embedding, fusion,
+    lexical_weight, min_lexical, min_semantic);
+  v_found constant ragdb_internal.slice_finding :=
+    ragdb_internal.find_in_slice(corpus, slice_id, anchor, policy, v_asked);
+  v_trace ragdb.retrieval_traces;
+begin
+  if slice_id is null then
+    perform ragdb_internal.store_slice(v_found.slice, v_found.policy);
+  end if;
+  v_trace := ragdb_internal.trace_of_slice(v_found, v_asked);
+  v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
+  v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits,
+    ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
+  return query select w.* from ragdb_internal.with_turns(
+    (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
+end $$;
+comment on function ragdb.retrieve_slice(
+  text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
+  float8, float8, text, text, text) is
+  'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that '
+  'proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; '
+  'not admissible where members had no embedding for a search by meaning. Raises what '
+  'ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';

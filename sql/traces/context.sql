@@ -1,0 +1,103 @@
+-- What a retrieval asked and who asked. The public functions make both of their arguments, what
+-- records a trace reads them, and everything between hands each on as one.
+
+create type ragdb_internal.call_context as (
+  client text, otel_trace_id text, otel_span_id text, retriever text, rag text);
+comment on type ragdb_internal.call_context is
+  'Who asked: the program, its OpenTelemetry span, and the retriever and rag of a contract.';
+
+create type ragdb_internal.search_arguments as (
+  query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
+  statistics text, query_embedding float8[], fusion text, lexical_weight float8,
+  min_lexical float8, min_semantic float8);
+comment on type ragdb_internal.search_arguments is
+  'What was asked: the arguments of ragdb.search but the corpus, in their order.';
+
+create or replace function ragdb_internal.call_context(
+  client text, otel_trace_id text default null, otel_span_id text default null,
+  retriever text default null, rag text default null)
+returns ragdb_internal.call_context
+language sql immutable parallel safe
+return row(client, otel_trace_id, otel_span_id, retriever, rag)::ragdb_internal.call_context;
+comment on function ragdb_internal.call_context(text, text, text, text, text) is
+  'Returns who asked, as it is recorded with a trace.';
+
+create or replace function ragdb_internal.check_context(context ragdb_internal.call_context)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(context.client) > 200 then
+    raise exception 'client has % characters', length(context.client)
+      using errcode = 'RG413',
+        detail = 'client names the program that asked',
+        hint = 'give at most 200 characters';
+  end if;
+  if context.otel_trace_id !~ '^[0-9a-f]{32}$' or context.otel_span_id !~ '^[0-9a-f]{16}$' then
+    raise exception 'otel_trace_id or otel_span_id is not an id of OpenTelemetry'
+      using errcode = 'RG400',
+        detail = 'a trace id is 32 lower-case hex digits, a span id is 16',
+        hint = 'leave both null when there is no span';
+  end if;
+end $$;
+comment on function ragdb_internal.check_context(ragdb_internal.call_context) is
+  'Refuses a client of more than 200 characters and what is not an id of OpenTelemetry. Raises '
+  'RG400, RG413.';
+
+create or replace function ragdb_internal.search_as(
+  corpus text, asked ragdb_internal.search_arguments)
+returns setof ragdb.hit
+language sql stable parallel restricted
+begin atomic
+  select h.* from ragdb.search(
+    search_as.corpus, (asked).query, (asked).k, (asked).mode, (asked).min_score, (asked).filter,
+    (asked).chunk_ids, (asked).statistics, (asked).query_embedding, (asked).fusion,
+    (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic) h;
+end;
+comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments) is
+  'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
+
+create or replace function ragdb_internal.note_arguments(
+  trace ragdb.retrieval_traces, asked ragdb_internal.search_arguments)
+returns ragdb.retrieval_traces
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  trace.limit_requested := asked.k;
+  trace.min_score := asked.min_score;
+  trace.filters := asked.filter;
+  trace.chunk_ids := asked.chunk_ids;
+  trace.statistics := asked.statistics;
+  return trace;
+end $$;
+comment on function ragdb_internal.note_arguments(
+  ragdb.retrieval_traces, ragdb_internal.search_arguments) is
+  'Enters in a trace what was asked, but the query.';
+
+create or replace function ragdb_internal.note_meaning(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, embedder_id integer, query_embedding real[],
+  asked ragdb_internal.search_arguments)
+returns ragdb.retrieval_traces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  trace.query_embedding_hash := encode(ragdb_internal.vector_hash(query_embedding), 'hex');
+  select e.name into strict trace.embedding_model
+    from ragdb.embedders e where e.embedder_id = note_meaning.embedder_id;
+  trace.ranking := jsonb_build_object(
+    'fusion', asked.fusion, 'lexical_weight', asked.lexical_weight,
+    'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
+  -- an embedding tells much of its text: what must not be kept of one is not kept of the other
+  if corpus.record_query_text <> 'none' then
+    perform ragdb_internal.hold_corpus(corpus.corpus_id);
+    perform ragdb_internal.keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
+  end if;
+  return trace;
+end $$;
+comment on function ragdb_internal.note_meaning(
+  ragdb.retrieval_traces, ragdb.corpora, integer, real[], ragdb_internal.search_arguments) is
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
+  'unless the corpus keeps nothing of queries. Raises RG404.';
