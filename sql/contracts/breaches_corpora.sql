@@ -12,12 +12,12 @@ begin atomic
   union all
   select ragdb_internal.breach(
     case n.node when 'source' then 'rag-source-missing-corpus'
-      else 'rag-chunking-missing-corpus' end, n, words => 'corpus-missing')
+      else 'rag-chunking-missing-corpus' end, n, words => 'no-corpus')
   from pg_catalog.unnest(items) n
   where n.node in ('source', 'chunking') and n.corpus is null
   union all
   select ragdb_internal.breach(u.rule, n, 'corpus', array[ragdb_internal.quote(n.corpus)],
-    ragdb_internal.nearest_name(n.corpus, (declared).corpora), 'corpus-unknown')
+    ragdb_internal.nearest_name(n.corpus, (declared).corpora), 'unknown-corpus')
   from pg_catalog.unnest(items) n
     join (values
       ('source', 'rag-source-missing-corpus'),

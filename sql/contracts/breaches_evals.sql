@@ -48,7 +48,7 @@ begin atomic
   select ragdb_internal.breach('rag-assert-kind-invalid', a.item, 'kind',
     array[ragdb_internal.quote(a.keys ->> 'kind')],
     ragdb_internal.nearest_name(a.keys ->> 'kind', array(select k.name from kinds k)),
-    'kind-unknown')
+    'unknown-kind')
   from assertions a where a.name is null
   union all
   select ragdb_internal.breach(p.rule, a.item, p.property, array[a.name, p.property, a.meaning],

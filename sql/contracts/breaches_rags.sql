@@ -44,17 +44,17 @@ begin atomic
         ('ragAnswerContract', 'rag-answer-contract-missing-rag', 'rag-answer-contract-unknown-rag')
       ) u (node, missing, unknown) on u.node = n.node
   )
-  select ragdb_internal.breach(p.missing, p.item, words => 'rag-missing')
+  select ragdb_internal.breach(p.missing, p.item, words => 'no-rag')
   from parts p where p.rag is null
   union all
   select ragdb_internal.breach(p.unknown, p.item, 'rag', array[ragdb_internal.quote(p.rag)],
-    ragdb_internal.nearest_name(p.rag, (declared).rags), 'rag-unknown')
+    ragdb_internal.nearest_name(p.rag, (declared).rags), 'unknown-rag')
   from parts p where p.rag is not null and p.rag <> all ((declared).rags)
   union all
   select ragdb_internal.breach('rag-unknown-retriever', n, 'retriever',
     array[ragdb_internal.quote(n.keys ->> 'retriever')],
     ragdb_internal.nearest_name(n.keys ->> 'retriever', (declared).retrievers),
-    'retriever-unknown')
+    'unknown-retriever')
   from pg_catalog.unnest(items) n
   where n.node = 'rag' and (n.keys ->> 'retriever') ~ '\S'
     and n.keys ->> 'retriever' <> all ((declared).retrievers)

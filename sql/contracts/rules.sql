@@ -34,7 +34,7 @@ language sql immutable parallel safe
 begin atomic
   select * from (values
     -- form
-    ('contract-unreadable', 'error', 'the contract is not {"contract": name, "nodes": […]}',
+    ('unreadable', 'error', 'the contract is not {"contract": name, "nodes": […]}',
       'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -'),
     ('contract-empty', 'error', 'the contract has no node', 'begin with: corpus name=…'),
     ('contract-malformed', 'error', 'a node is not {"node", "keys", "children"}',
@@ -62,8 +62,8 @@ begin atomic
     -- corpora, sources, chunkings, embeds
     ('rag-corpus-name-invalid', 'error', '%1$s has no letter or digit of ASCII',
       'the corpus is stored under a-z, 0-9 and -'),
-    ('corpus-missing', 'error', '%1$s is of no corpus', 'indent it below a corpus, or give corpus='),
-    ('corpus-unknown', 'error', 'corpus %2$s of %1$s is not declared',
+    ('no-corpus', 'error', '%1$s is of no corpus', 'indent it below a corpus, or give corpus='),
+    ('unknown-corpus', 'error', 'corpus %2$s of %1$s is not declared',
       'declare it: corpus name=…'),
     ('rag-source-uri-empty', 'error', '%1$s has no uri',
       'give uri= with a path, a glob or an address'),
@@ -99,13 +99,13 @@ begin atomic
     ('minscore-unreachable', 'warning',
       'minScore %2$s is above the 95th percentile of the best scores of corpus %3$s (%4$s)',
       'few queries reach it: the guide says how scores are distributed'),
-    ('retriever-unknown', 'error', 'retriever %2$s of %1$s is not declared',
+    ('unknown-retriever', 'error', 'retriever %2$s of %1$s is not declared',
       'declare it: retriever name=…'),
     ('rag-citations-require-grounding', 'error',
       '%1$s has citations=true and no grounding with requireCitations=true',
       'add: grounding requireCitations=true'),
-    ('rag-missing', 'error', '%1$s is of no rag', 'indent it below a rag, or give rag='),
-    ('rag-unknown', 'error', 'rag %2$s of %1$s is not declared', 'declare it: rag name=…'),
+    ('no-rag', 'error', '%1$s is of no rag', 'indent it below a rag, or give rag='),
+    ('unknown-rag', 'error', 'rag %2$s of %1$s is not declared', 'declare it: rag name=…'),
     ('rag-grounding-duplicate', 'error', 'rag %2$s has two groundings', 'keep one'),
     -- evaluations, cases, assertions
     ('rag-eval-mode-required', 'error', '%1$s has cases and no mode', 'give mode=contract'),
@@ -118,7 +118,7 @@ begin atomic
       'add to the rag: grounding requireCitations=true'),
     ('rag-case-policy-requires-anchor', 'error', '%1$s has a policy and no anchor',
       'a slice is built around a chunk: give anchor='),
-    ('kind-unknown', 'error', 'unknown kind of assertion %2$s', null),
+    ('unknown-kind', 'error', 'unknown kind of assertion %2$s', null),
     ('rag-assert-citations-require-grounding', 'error',
       'citesRequired, and its rag requires no citations',
       'add to the rag: grounding requireCitations=true'),

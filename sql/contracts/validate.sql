@@ -117,7 +117,7 @@ begin
   end if;
   if not ragdb_internal.is_contract(contract) then
     v_breaches := array[ragdb_internal.breach('contract-malformed', null,
-      words => 'contract-unreadable')];
+      words => 'unreadable')];
   elsif contract -> 'nodes' = '[]' then
     v_breaches := array[ragdb_internal.breach('contract-empty', null)];
   else
