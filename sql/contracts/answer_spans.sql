@@ -120,8 +120,9 @@ comment on function ragdb_internal.cited_forms(jsonb, jsonb) is
 create type ragdb_internal.grounding as (
   diagnostics jsonb[], cited text[], spans int4multirange, has_numbers boolean);
 comment on type ragdb_internal.grounding is
-  'What is wrong with the spans of an answer, the chunks that they cite in the order of their first '
-  'citation, the text that is grounded, and whether each number of a span is in a chunk it cites.';
+  'What is wrong with the spans of an answer, the chunks that they cite in the order of their '
+  'first citation, the text that is grounded, and whether each number of a span is in a chunk it '
+  'cites.';
 
 create or replace function ragdb_internal.judge_spans(spans jsonb, unit text,
   terms ragdb_internal.answer_terms, chunks jsonb)

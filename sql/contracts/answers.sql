@@ -18,7 +18,8 @@ return provenance -> 'query' is not distinct from retrieval -> 'query'
       from pg_catalog.jsonb_array_elements(retrieval -> 'chunks') with ordinality c (chunk, n)
       group by 1) s);
 comment on function ragdb_internal.is_of_retrieval(jsonb, jsonb) is
-  'Whether a provenance, {"query", "chunkCount", "chunkHashes", "sources"}, is that of a retrieval.';
+  'Whether a provenance, {"query", "chunkCount", "chunkHashes", "sources"}, is that of a '
+  'retrieval.';
 
 create or replace function ragdb_internal.mismatches(contract jsonb, retrieval jsonb,
   has_text boolean)

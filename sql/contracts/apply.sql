@@ -103,8 +103,8 @@ begin
       and o.node = 'corpus' and exists (select from ragdb.corpora c where c.name = o.corpus);
 end $$;
 comment on function ragdb_internal.check_may_replace(text, integer) is
-  'Refuses to replace a version of a contract (null: there is none) unless the caller may write its '
-  'corpora. Raises RG401, RG409.';
+  'Refuses to replace a version of a contract (null: there is none) unless the caller may write '
+  'its corpora. Raises RG401, RG409.';
 
 create or replace function ragdb_internal.store_contract(contract text, nodes_hash bytea,
   items ragdb_internal.contract_item[])

@@ -33,8 +33,8 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.apply_grants(text, integer, text, text[], text, text[]) is
-  'Brings the grants of a corpus in line with a contract: admin to its tenant, read to its readers, '
-  'and nothing to those of the version before. Raises RG400, RG401.';
+  'Brings the grants of a corpus in line with a contract: admin to its tenant, read to its '
+  'readers, and nothing to those of the version before. Raises RG400, RG401.';
 
 create or replace function ragdb_internal.apply_corpus(
   corpus text, title text, tenant text, readers text[], was_tenant text, was_readers text[])

@@ -86,8 +86,9 @@ end;
 comment on function ragdb_internal.breaches_of_sources(ragdb_internal.contract_item[]) is
   'Returns the sources whose address, resource or acl is wrong.';
 
-create or replace function ragdb_internal.breaches_of_chunkings(items ragdb_internal.contract_item[])
-  returns setof ragdb_internal.breach
+create or replace function ragdb_internal.breaches_of_chunkings(
+  items ragdb_internal.contract_item[])
+returns setof ragdb_internal.breach
 language sql immutable parallel safe
 begin atomic
   with chunkings as materialized (

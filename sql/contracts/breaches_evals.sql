@@ -147,7 +147,8 @@ begin atomic
     or s.start_offset is not null and s.end_offset > s.answer_length
   union all
   select ragdb_internal.breach('rag-answer-contract-grounding-coverage-insufficient', n,
-    'minGroundingCoverage', array[a.covered::text, a.total::text, n.keys ->> 'minGroundingCoverage'])
+    'minGroundingCoverage',
+    array[a.covered::text, a.total::text, n.keys ->> 'minGroundingCoverage'])
   from pg_catalog.unnest(items) n
     left join covered c on c.parent_no = n.node_no
     cross join lateral (select pg_catalog.left(n.keys ->> 'answer', 100000) as text) t

@@ -22,8 +22,8 @@ return pg_catalog.btrim(pg_catalog.regexp_replace(
     '[.,;:!?]+', ' ', 'g'),
   ragdb_internal.white_space() collate "C", ' ', 'g'));
 comment on function ragdb_internal.support_form(text) is
-  'Returns a text as lexical support compares it: in NFKC, in one case, with one space for each run '
-  'of punctuation and white space.';
+  'Returns a text as lexical support compares it: in NFKC, in one case, with one space for each '
+  'run of punctuation and white space.';
 
 -- Offsets arrive in the unit of their maker; we count in code points.
 create or replace function ragdb_internal.code_point_offsets(text text, unit text) returns integer[]

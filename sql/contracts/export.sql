@@ -27,8 +27,8 @@ return (exists (
   or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
   and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
 comment on function ragdb_internal.may_read_contract(text, integer) is
-  'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the corpus '
-  'personal, whether the caller applied it.';
+  'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the '
+  'corpus personal, whether the caller applied it.';
 
 create or replace function ragdb_internal.node_json(node ragdb.contract_nodes, children jsonb)
   returns jsonb
@@ -47,7 +47,8 @@ comment on type ragdb_internal.children is
 
 -- Level by level from the deepest: to look at all nodes for each of them would take the square of
 -- their number.
-create or replace function ragdb_internal.contract_tree(contract text, version integer) returns jsonb
+create or replace function ragdb_internal.contract_tree(contract text, version integer)
+  returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$

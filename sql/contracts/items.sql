@@ -32,7 +32,8 @@ return pg_catalog.jsonb_typeof(written) = 'object'
 comment on function ragdb_internal.is_contract_node(jsonb) is
   'Whether a value has the form {"node", "keys", "children"} of a node.';
 
-create or replace function ragdb_internal.json_part(written jsonb, key text, type text) returns jsonb
+create or replace function ragdb_internal.json_part(written jsonb, key text, type text)
+  returns jsonb
 language sql immutable parallel safe
 return case pg_catalog.jsonb_typeof(written -> key) when type then written -> key
   else case type when 'array' then '[]' else '{}' end::jsonb end;
@@ -86,7 +87,8 @@ create or replace function ragdb_internal.retriever_mode(keys jsonb) returns tex
 language sql immutable parallel safe
 return coalesce(keys ->> 'mode', case when keys ? 'embed' then 'hybrid' else 'lexical' end);
 comment on function ragdb_internal.retriever_mode(jsonb) is
-  'Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless declared.';
+  'Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless '
+  'declared.';
 
 -- A line or column that is wrong only misplaces a message, so it is left out.
 create or replace function ragdb_internal.contract_items(contract jsonb)

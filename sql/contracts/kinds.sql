@@ -6,13 +6,13 @@ create type ragdb_internal.assertion_kind as (
   kind text, property text, meaning text, expectation text, is_frozen boolean, option text,
   metric text, seeks text, splits boolean, needs text, vacuous_at_0 boolean);
 comment on type ragdb_internal.assertion_kind is
-  'A kind of assertion: the properties that it must have, separated by a space, and the one that it '
-  'may have (option); when it passes (meaning); what its message expects (expectation, for format: '
-  'value, count, number, a or every, depth, first text, second text); whether it is one of the '
-  'closed group (is_frozen); the metric of labels that it measures; what of a chunk its value is '
-  'compared with (seeks: text, source, glob of a source, hash, or item, which is an id or a glob of '
-  'a source); whether its value is a list (splits); what it needs (trace or answer); and whether it '
-  'cannot fail at 0.';
+  'A kind of assertion: the properties that it must have, separated by a space, and the one that '
+  'it may have (option); when it passes (meaning); what its message expects (expectation, for '
+  'format: value, count, number, a or every, depth, first text, second text); whether it is one of '
+  'the closed group (is_frozen); the metric of labels that it measures; what of a chunk its value '
+  'is compared with (seeks: text, source, glob of a source, hash, or item, which is an id or a '
+  'glob of a source); whether its value is a list (splits); what it needs (trace or answer); and '
+  'whether it cannot fail at 0.';
 
 create or replace function ragdb_internal.assertion_kind(kind text, property text, meaning text,
   expectation text, is_frozen boolean default false, option text default null,

@@ -1,5 +1,5 @@
--- A retrieval given as JSON, {"query", "chunks"}: whether it can be evaluated, what of it a chunk
--- cites, and how much of it a rag may use.
+-- A retrieval given as JSON, {"query", "chunks"}: whether it can be evaluated, whether a chunk is
+-- cited, and how much of the chunks fits a context.
 
 create or replace function ragdb_internal.is_cited(citation jsonb) returns boolean
 language sql immutable parallel safe
@@ -70,19 +70,3 @@ end;
 comment on function ragdb_internal.within_context(text[], integer) is
   'Returns the texts, numbered from 1, that a context of so many code points (null: any number) '
   'takes in, each as much as fits.';
-
-create or replace function ragdb_internal.rag_context(query text, hits ragdb_internal.eval_hit[],
-  max_context integer)
-returns jsonb
-language sql stable parallel safe
-return pg_catalog.jsonb_build_object('query', query, 'chunks', coalesce((
-  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', h.chunk_id, 'source', h.source,
-    'score', h.score, 'citation', coalesce(h.citation, '{}'), 'text', t.text) order by h.n)
-  from (
-    select u.*, pg_catalog.row_number() over (order by u.rank) as n
-    from pg_catalog.unnest(hits) u) h
-    join ragdb_internal.within_context(
-      array(select u.text from pg_catalog.unnest(hits) u order by u.rank), max_context) t
-      on t.n = h.n), '[]'));
-comment on function ragdb_internal.rag_context(text, ragdb_internal.eval_hit[], integer) is
-  'Returns retrieved chunks as JSON, cut to a rag''s maxContext in code points.';

@@ -24,7 +24,8 @@ begin atomic
   with thresholds as materialized (
     select n as item, u.rule, n.keys ->> 'minScore' as written,
       ragdb_internal.number(n.keys ->> 'minScore', 0, 1) as min_score,
-      ragdb_internal.contract_slug(t.corpus) as corpus, ragdb_internal.retriever_mode(t.keys) as mode
+      ragdb_internal.contract_slug(t.corpus) as corpus,
+      ragdb_internal.retriever_mode(t.keys) as mode
     from pg_catalog.unnest(items) n
       join (values
         ('retriever', 'rag-retriever-minscore-unreachable'),
