@@ -1,41 +1,60 @@
--- A contract over `personal` says of its owner what the corpus does, and is as much theirs alone.
-create or replace function ragdb_internal.is_others_contract(contract text, version integer) returns boolean
+-- Stored contracts: who may read them, and how they are listed and given back.
+
+-- A contract over `personal` tells of its owner what the corpus does, so it is theirs alone.
+create or replace function ragdb_internal.is_others_contract(contract text, version integer)
+  returns boolean
 language sql stable parallel safe
 return exists (
-  select from ragdb.contracts k join ragdb.contract_nodes n on n.contract = k.contract
-    and n.version = k.version
+  select from ragdb.contracts k
+    join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
   where k.contract = is_others_contract.contract and k.version = is_others_contract.version
-    and n.node = 'corpus' and n.corpus = 'personal' and k.applied_by <> ragdb_internal.caller());
+    and n.node = 'corpus' and n.corpus = 'personal'
+    and k.applied_by <> ragdb_internal.caller());
 comment on function ragdb_internal.is_others_contract(text, integer) is
   'Whether a version of a contract is over the corpus personal of another role than the caller.';
 
--- Who may read a corpus of a contract may read the contract.
-create or replace function ragdb_internal.may_read_contract(contract text, version integer) returns boolean
+create or replace function ragdb_internal.may_read_contract(contract text, version integer)
+  returns boolean
 language sql stable parallel safe
 return (exists (
-  select from ragdb.contract_nodes n
-    join ragdb.corpora c on c.name = n.corpus
-      and c.personal_of is not distinct from case when c.name = 'personal' then ragdb_internal.caller() end
-  where n.contract = may_read_contract.contract and n.version = may_read_contract.version
-    and n.node = 'corpus'
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0)
+    select from ragdb.contract_nodes n
+      join ragdb.corpora c on c.name = n.corpus
+        and c.personal_of is not distinct from
+          case when c.name = 'personal' then ragdb_internal.caller() end
+    where n.contract = may_read_contract.contract and n.version = may_read_contract.version
+      and n.node = 'corpus'
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0)
   or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
   and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
 comment on function ragdb_internal.may_read_contract(text, integer) is
-  'Whether the caller may read a corpus of a contract, or is an admin; of one over the corpus '
-  'personal, whether the caller applied it.';
+  'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the '
+  'corpus personal, whether the caller applied it.';
 
--- Level by level from the deepest: a look at all nodes for each of them would take their number
--- squared.
-create or replace function ragdb_internal.contract_tree(contract text, version integer) returns jsonb
+create or replace function ragdb_internal.node_json(node ragdb.contract_nodes, children jsonb)
+  returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_build_object('node', (node).node, 'line', (node).line,
+    'column', (node)."column", 'keys', (node).keys, 'columns', (node).columns,
+    'children', coalesce(children, '[]'))
+  || case when (node).prompt_sha256 is null then '{}'
+    else pg_catalog.jsonb_build_object('prompt_sha256', (node).prompt_sha256) end;
+comment on function ragdb_internal.node_json(ragdb.contract_nodes, jsonb) is
+  'Returns a stored node with those below it as ragdb.apply_contract takes it.';
+
+create type ragdb_internal.children as (parent_no integer, nodes jsonb);
+comment on type ragdb_internal.children is
+  'The nodes below a node of a contract (0: the top), as JSON.';
+
+-- Level by level from the deepest: to look at all nodes for each of them would take the square of
+-- their number.
+create or replace function ragdb_internal.contract_tree(contract text, version integer)
+  returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_nodes integer[];
-  v_depths integer[];
-  v_parents integer[] := '{}';
-  v_children jsonb[] := '{}';
+  v_depths jsonb;
+  v_below ragdb_internal.children[] := '{}';
 begin
   with recursive walk as (
     select n.node_no, 1 as depth from ragdb.contract_nodes n
@@ -46,27 +65,24 @@ begin
       join ragdb.contract_nodes n on n.contract = contract_tree.contract
         and n.version = contract_tree.version and n.parent_no = w.node_no
   )
-  select array_agg(w.node_no), array_agg(w.depth) into v_nodes, v_depths from walk w;
-  for v_depth in reverse (select max(d) from unnest(v_depths) d) .. 1 loop
-    select array_agg(p.parent_no), array_agg(p.children) into v_parents, v_children from (
-      select coalesce(n.parent_no, 0) as parent_no, jsonb_agg(
-        jsonb_build_object('node', n.node, 'line', n.line, 'column', n."column", 'keys', n.keys,
-          'columns', n.columns,
-          'children', coalesce(c.children, '[]'))
-        || case when n.prompt_sha256 is null then '{}'
-          else jsonb_build_object('prompt_sha256', n.prompt_sha256) end order by n.node_no)
-          as children
-      from unnest(v_nodes, v_depths) w (node_no, depth)
+  select jsonb_agg(l.nodes order by l.depth desc) into v_depths
+    from (select w.depth, jsonb_agg(w.node_no) as nodes from walk w group by w.depth) l;
+  for v_depth in 0 .. jsonb_array_length(v_depths) - 1 loop
+    v_below := array(
+      select row(coalesce(n.parent_no, 0),
+        jsonb_agg(ragdb_internal.node_json(n, b.nodes) order by n.node_no))::ragdb_internal.children
+      from jsonb_array_elements_text(v_depths -> v_depth) l (node_no)
         join ragdb.contract_nodes n on n.contract = contract_tree.contract
-          and n.version = contract_tree.version and n.node_no = w.node_no
-        left join unnest(v_parents, v_children) c (node_no, children) on c.node_no = n.node_no
-      where w.depth = v_depth group by n.parent_no) p;
+          and n.version = contract_tree.version and n.node_no = l.node_no::integer
+        left join unnest(v_below) b on b.parent_no = n.node_no
+      group by n.parent_no);
   end loop;
-  return v_children[1];
+  return v_below[1].nodes;
 end $$;
 comment on function ragdb_internal.contract_tree(text, integer) is
   'Returns the top nodes of a contract with all below them, as JSON.';
 
+-- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
 create or replace function ragdb.export_contract(contract text, version integer default null)
   returns jsonb
 language plpgsql stable parallel safe security definer
@@ -84,8 +100,8 @@ begin
     raise exception 'contract % does not exist', ragdb_internal.quote(contract)
       using errcode = 'RG441',
         detail = coalesce('there is no version ' || version || ' of it that', 'none of that name')
-              || ' is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
-            hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
+          || ' is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
   end if;
   return jsonb_build_object('contract', contract, 'version', v_version,
     'nodes', ragdb_internal.contract_tree(contract, v_version));
@@ -100,10 +116,11 @@ returns table (name text, version integer, is_current boolean, corpora text[], r
 language sql stable parallel safe security definer
 begin atomic
   select k.contract, k.version, k.is_current,
-    array(select n.corpus from ragdb.contract_nodes n where n.contract = k.contract
-      and n.version = k.version and n.node = 'corpus' order by 1),
-    array(select n.name from ragdb.contract_nodes n where n.contract = k.contract
-      and n.version = k.version and n.node = 'rag' order by n.node_no),
+    array(select n.corpus from ragdb.contract_nodes n
+      where n.contract = k.contract and n.version = k.version and n.node = 'corpus' order by 1),
+    array(select n.name from ragdb.contract_nodes n
+      where n.contract = k.contract and n.version = k.version and n.node = 'rag'
+      order by n.node_no),
     k.applied_at, k.applied_by
   from ragdb.contracts k where ragdb_internal.may_read_contract(k.contract, k.version)
   order by k.contract, k.version desc;

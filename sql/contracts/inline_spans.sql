@@ -1,24 +1,4 @@
--- White space as JavaScript has it, beyond ASCII too.
-create or replace function ragdb_internal.without_space(text text) returns text
-language sql immutable parallel safe
-return pg_catalog.regexp_replace(without_space.text,
-  U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", '', 'g');
-comment on function ragdb_internal.without_space(text) is
-  'Returns a text without its white space, Unicode''s included.';
-
--- Offsets arrive in the unit of whoever made them; here they are code points.
-create or replace function ragdb_internal.code_point_offsets(text text, unit text) returns integer[]
-language sql immutable parallel safe
-return array(
-  select case w.i when 1 then c.n - 1 end
-  from pg_catalog.string_to_table(code_point_offsets.text, null) with ordinality c (c, n)
-    cross join lateral pg_catalog.generate_series(1,
-      case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
-      else pg_catalog.octet_length(c.c) end) w (i)
-  order by c.n, w.i) || pg_catalog.length(code_point_offsets.text);
-comment on function ragdb_internal.code_point_offsets(text, text) is
-  'Returns the code points before each offset, from 0, of a text in the unit utf16 or byte; null '
-  'inside a character.';
+-- Markers such as [1] in an answer, read as grounding spans.
 
 create or replace function ragdb_internal.marked(answer text)
 returns table (n bigint, marker text, said text)
@@ -29,12 +9,12 @@ begin atomic
     '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
 end;
 comment on function ragdb_internal.marked(text) is
-  'Cuts an answer into its [n] markers and what is said between them; of marker and said one is '
+  'Cuts an answer into its [n] markers and what is said between them; either marker or said is '
   'null.';
 
 -- Each marker grounds the text since the one before it; markers with nothing but punctuation
--- between ground the same. The answer is cut up at once: to look for each marker anew is to read
--- the answer as often as it has markers.
+-- between them ground the same text. The answer is cut up once: to look for each marker anew would
+-- read it as often as it has markers.
 create or replace function ragdb_internal.markers(answer text)
 returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
 language plpgsql immutable parallel safe
@@ -79,26 +59,26 @@ declare
 begin
   if answer is null or chunk_ids is null or not ragdb_internal.is_list(chunk_ids) then
     raise exception '%',
-      case when answer is null then 'answer is null' else 'chunk_ids is null or no plain list' end
+        case when answer is null then 'answer is null'
+          else 'chunk_ids is null or not a plain list' end
       using errcode = 'RG400', detail = 'markers are numbers of chunks, from 1',
         hint = 'pass the ids in the order in which the chunks were numbered';
   end if;
   for v_marker in select m.* from ragdb_internal.markers(answer) m loop
     if v_marker.n not between 1 and cardinality(chunk_ids) then
-      raise exception 'marker [%] names no chunk', v_marker.n
+      raise exception 'marker [%] does not name a chunk', v_marker.n
         using errcode = 'RG442',
           detail = format('there are %s chunks, from 1', cardinality(chunk_ids)),
           hint = 'correct the marker, or pass all chunk ids';
     elsif v_marker.start_offset >= v_marker.end_offset then
       raise exception 'marker [%] has no text before it', v_marker.n
         using errcode = 'RG442', detail = 'a marker grounds the text since the one before',
-          hint = 'put it behind what it proves';
+          hint = 'put it after what it proves';
     end if;
   end loop;
   return coalesce((
-    select jsonb_agg(jsonb_build_object('start', s.start_offset, 'end', s.end_offset, 'chunkIds',
-      s.ids, 'required', true)
-      order by s.start_offset)
+    select jsonb_agg(jsonb_build_object('start', s.start_offset, 'end', s.end_offset,
+      'chunkIds', s.ids, 'required', true) order by s.start_offset)
     from (
       select c.start_offset, c.end_offset, jsonb_agg(c.id order by c.first) as ids
       from (

@@ -1,6 +1,7 @@
--- How fresh the sources of contracts are: `refresh` of a corpus is how old what was read of them
--- may be.
+-- How fresh the sources of contracts are: `refresh` of a corpus says how old a reading of them may
+-- be.
 
+-- Definer: it writes a table that is granted to nobody.
 create or replace function ragdb.record_reading(corpus text, source_name text, documents integer,
   failed integer default 0) returns void
 language plpgsql security definer
@@ -14,30 +15,30 @@ begin
     raise exception 'source_name, documents or failed cannot be meant'
       using errcode = 'RG400',
         detail = format('they are %s, %s and %s', ragdb_internal.quote(source_name),
-          coalesce(documents::text, 'null'),
-              coalesce(failed::text, 'null')),
-            hint = 'a name has 1 to 200 characters; count from 0';
+          coalesce(documents::text, 'null'), coalesce(failed::text, 'null')),
+        hint = 'a name has 1 to 200 characters; count from 0';
   end if;
   perform ragdb_internal.hold_corpus(v_id);
   insert into ragdb.source_readings as r (corpus_id, source_name, tried_at, read_at, documents,
     failed, read_by)
     values (v_id, record_reading.source_name, ragdb_internal.now(),
-      case when record_reading.documents > 0 or record_reading.failed = 0 then ragdb_internal.now() end,
+      case when record_reading.documents > 0 or record_reading.failed = 0
+        then ragdb_internal.now() end,
       record_reading.documents, record_reading.failed, ragdb_internal.caller())
     on conflict on constraint source_readings_are_unique do update
       set tried_at = excluded.tried_at, read_at = coalesce(excluded.read_at, r.read_at),
-        documents = excluded.documents,
-        failed = excluded.failed, read_by = excluded.read_by;
+        documents = excluded.documents, failed = excluded.failed, read_by = excluded.read_by;
 end $$;
 comment on function ragdb.record_reading(text, text, integer, integer) is
-  'Records that a source of a contract was read now: so many documents, also those that had not '
-  'changed, and so many failures; one of which nothing could be read stays as old as it was. '
-  'Raises RG400, RG401, RG404.';
+  'Records that a source of a contract was read now: so many documents, those included that had '
+  'not changed, and so many failures. A source of which nothing could be read stays as old as it '
+  'was. Raises RG400, RG401, RG404.';
 
+-- Definer: contracts are granted to nobody; only corpora that the caller may read are listed.
 create or replace function ragdb.list_sources()
 returns table (contract text, corpus text, name text, kind text, uri text, resource text,
-  refresh interval, read_at timestamptz,
-  tried_at timestamptz, documents integer, failed integer, is_due boolean)
+  refresh interval, read_at timestamptz, tried_at timestamptz, documents integer, failed integer,
+  is_due boolean)
 language sql stable parallel safe security definer
 begin atomic
   select s.*, s.read_at is null or coalesce(s.read_at + s.refresh <= ragdb_internal.now(), false)
@@ -51,8 +52,8 @@ begin atomic
       join ragdb.contract_nodes o on o.contract = k.contract and o.version = k.version
         and o.node = 'corpus' and o.corpus = n.corpus
       join ragdb.corpora c on c.name = n.corpus
-        and c.personal_of is not distinct from case when c.name = 'personal'
-        then ragdb_internal.caller() end
+        and c.personal_of is not distinct from
+          case when c.name = 'personal' then ragdb_internal.caller() end
         and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
       left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
     where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version)) s
@@ -60,5 +61,5 @@ begin atomic
 end;
 comment on function ragdb.list_sources() is
   'Lists the sources of the contracts in force whose corpus the caller may read: what is read from '
-  'where, when that was last, how old it may be (refresh; null: any age), and whether it is due, '
-  'which one never read always is.';
+  'where, when it was last read, how old that may be (refresh; null: any age), and whether it is '
+  'due. A source that was never read is due.';

@@ -1,4 +1,7 @@
-create or replace function ragdb_internal.contract_node(node text, name text) returns ragdb.contract_nodes
+-- Retrieval through a retriever of a contract: how it searches, and searches by its name.
+
+create or replace function ragdb_internal.contract_node(node text, name text)
+  returns ragdb.contract_nodes
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -11,15 +14,16 @@ begin
       and ragdb_internal.may_read_contract(k.contract, k.version);
   if not found then
     raise exception '% % does not exist', node, ragdb_internal.quote(name)
-      using errcode = 'RG441', detail = 'no contract in force that is visible to role '
-        || ragdb_internal.quote(ragdb_internal.caller()) || ' declares it',
-            hint = coalesce('did you mean ' || ragdb_internal.nearest_name(name, array(
-                select n.name from ragdb.contract_nodes n
-                  join ragdb.contracts k on k.contract = n.contract and k.version = n.version
-                    and k.is_current
-                where n.node = contract_node.node and n.name is not null
-                  and ragdb_internal.may_read_contract(k.contract, k.version))) || '?',
-              'ragdb apply FILE puts a contract in force');
+      using errcode = 'RG441',
+        detail = 'no contract in force that is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()) || ' declares it',
+        hint = coalesce('did you mean ' || ragdb_internal.nearest_name(name, array(
+            select n.name from ragdb.contract_nodes n
+              join ragdb.contracts k on k.contract = n.contract and k.version = n.version
+                and k.is_current
+            where n.node = contract_node.node and n.name is not null
+              and ragdb_internal.may_read_contract(k.contract, k.version))) || '?',
+          'ragdb apply FILE puts a contract in force');
   end if;
   return v_node;
 end $$;
@@ -34,18 +38,16 @@ comment on type ragdb.retriever_settings is
 create or replace function ragdb_internal.retriever_settings(retriever ragdb.contract_nodes)
   returns ragdb.retriever_settings
 language sql stable parallel safe
-return row((retriever).corpus,
-  coalesce((retriever).keys ->> 'mode',
-    case when (retriever).keys ? 'embed' then 'hybrid' else 'lexical' end),
+return row((retriever).corpus, ragdb_internal.retriever_mode((retriever).keys),
   coalesce(((retriever).keys ->> 'topK')::integer, 5),
-    coalesce(((retriever).keys ->> 'minScore')::float8, 0),
-  (select e.keys ->> 'model' from ragdb.contract_nodes e where e.contract = (retriever).contract
-    and e.version = (retriever).version
-    and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
+  coalesce(((retriever).keys ->> 'minScore')::float8, 0),
+  (select e.keys ->> 'model' from ragdb.contract_nodes e
+    where e.contract = (retriever).contract and e.version = (retriever).version
+      and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
   nullif((retriever).keys ->> 'rerank', 'none'))::ragdb.retriever_settings;
 comment on function ragdb_internal.retriever_settings(ragdb.contract_nodes) is
-  'Returns the settings of a retriever: mode lexical, or hybrid with an embed, topK 5, minScore 0 '
-  'and no reranker unless declared.';
+  'Returns the settings of a retriever: unless it declares others, mode lexical, or hybrid with an '
+  'embed, topK 5, minScore 0 and no reranker.';
 
 create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes, mode text)
   returns ragdb.retriever_settings
@@ -66,9 +68,10 @@ begin
       and v_embedder.model is distinct from v_settings.embedding_model then
       raise exception 'retriever % is declared for model %', ragdb_internal.quote(retriever.name),
         ragdb_internal.quote(v_settings.embedding_model)
-        using errcode = 'RG417', detail = 'corpus ' || ragdb_internal.quote(v_settings.corpus)
-          || ' is embedded by ' || ragdb_internal.quote(v_embedder.name),
-              hint = 'change the embed node and apply the contract, or reembed the corpus';
+        using errcode = 'RG417',
+          detail = 'corpus ' || ragdb_internal.quote(v_settings.corpus) || ' is embedded by '
+            || ragdb_internal.quote(v_embedder.name),
+          hint = 'change the embed node and apply the contract, or reembed the corpus';
     end if;
   end if;
   return v_settings;
@@ -111,8 +114,8 @@ declare
 begin
   if (retriever is null) = (rag is null) then
     raise exception '% given',
-      case when rag is null then 'neither retriever nor rag is'
-      else 'both retriever and rag are' end
+        case when rag is null then 'neither retriever nor rag is'
+          else 'both retriever and rag are' end
       using errcode = 'RG400', detail = 'one of them says how to search',
         hint = 'pass retriever, or retriever => null and rag';
   end if;
@@ -129,7 +132,8 @@ comment on function ragdb_internal.named_retriever(text, text) is
   'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, '
   'RG417, RG441.';
 
--- What was declared with a reranker is never returned without one unless that is asked for.
+-- The ranking of a retriever that declares a reranker is returned without it only if that is asked
+-- for.
 create or replace function ragdb_internal.check_rerank(retriever text, declared text, rerank text)
   returns void
 language plpgsql immutable parallel safe
@@ -142,21 +146,23 @@ begin
         hint = 'leave it out, or pass none for the ranking before reranking';
   end if;
   if declared is not null and rerank is null then
-    raise exception 'retriever % is reranked by %', ragdb_internal.quote(retriever), ragdb_internal.quote(declared)
+    raise exception 'retriever % is reranked by %', ragdb_internal.quote(retriever),
+        ragdb_internal.quote(declared)
       using errcode = 'RG415',
         detail = 'a reranker runs in the client, and this call ends in the database',
-            hint = 'ragdb.retrieval.PostgresRetriever, ragdb eval and ragdb mcp rerank; '
-                   'retrieve_with(…, rerank => ''none'') gives the ranking before';
+        hint = 'ragdb.retrieval.PostgresRetriever, ragdb eval and ragdb mcp rerank; '
+          'retrieve_with(…, rerank => ''none'') gives the ranking before';
   end if;
 end $$;
 comment on function ragdb_internal.check_rerank(text, text, text) is
   'Refuses to search without the reranker that a retriever declares (null: none) unless rerank is '
   'none. Raises RG400, RG415.';
 
+-- Definer: contracts are granted to nobody; the right to the corpus is checked.
 create or replace function ragdb.search_with(
   retriever text, query text, k integer default null, min_score float8 default null,
-    filter jsonb default null,
-  query_embedding float8[] default null, rag text default null, rerank text default null)
+  filter jsonb default null, query_embedding float8[] default null, rag text default null,
+  rerank text default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -168,17 +174,18 @@ begin
   perform ragdb_internal.check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
   return query select h.*
     from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
-    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
+      coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
 end $$;
 comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text, text) is
   'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, '
   'RG415, RG417, RG441.';
 
+-- Definer: it writes tables that are granted to nobody.
 create or replace function ragdb.retrieve_with(
   retriever text, query text, k integer default null, min_score float8 default null,
-    filter jsonb default null,
-  query_embedding float8[] default null, rag text default null, client text default null,
-  otel_trace_id text default null, otel_span_id text default null, rerank text default null)
+  filter jsonb default null, query_embedding float8[] default null, rag text default null,
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  rerank text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -188,15 +195,16 @@ declare
   v_settings ragdb.retriever_settings := v_named.settings;
 begin
   perform ragdb_internal.check_rerank((v_named.retriever).name, v_settings.reranker, rerank);
-  return query select h.* from ragdb_internal.retrieve_traced(v_settings.corpus, query, coalesce(k, v_settings.k),
-    v_settings.mode,
-    coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding,
-    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
-      (v_named.retriever).name, v_named.rag)) h;
+  return query select h.*
+    from ragdb_internal.retrieve_traced(v_settings.corpus, query, coalesce(k, v_settings.k),
+      v_settings.mode, coalesce(min_score, v_settings.min_score), filter,
+      query_embedding => query_embedding,
+      context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+        (v_named.retriever).name, v_named.rag)) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text,
   text, text, text) is
   'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore '
   'unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both '
-  'names. A retriever that declares a reranker has to be asked for its ranking before reranking '
+  'names. A retriever that declares a reranker must be asked for its ranking before reranking '
   '(rerank: none), which a client reranks. Raises what ragdb.retrieve raises, RG415, RG417, RG441.';

@@ -1,3 +1,5 @@
+-- Tools and prompts of the contracts in force, each bound to its retrieval.
+
 create type ragdb_internal.tool_binding as (
   name text, kind text, title text, description text, contract text, contract_version integer,
   node_no integer, retriever ragdb.contract_nodes, rag text, corpus text, mode text, k integer,
@@ -11,12 +13,12 @@ create or replace function ragdb_internal.tool_bindings() returns setof ragdb_in
 language sql stable parallel safe
 begin atomic
   select t.name, t.node, t.keys ->> 'title', t.keys ->> 'description', k.contract, k.version,
-    t.node_no,
-    s, r.name, s.corpus, d.mode, coalesce((c.keys ->> 'topK')::integer, d.k),
-      coalesce((c.keys ->> 'minScore')::float8, d.min_score),
+    t.node_no, s, r.name, s.corpus, d.mode, coalesce((c.keys ->> 'topK')::integer, d.k),
+    coalesce((c.keys ->> 'minScore')::float8, d.min_score),
     c.keys ->> 'query', c.keys ->> 'queryParam', coalesce(c.keys ->> 'as', 'chunks'),
-    coalesce(c.keys ->> 'citationField', 'citation'), coalesce(c.keys ->> 'sourceField', 'source'),
-      coalesce(c.keys ->> 'scoreField', 'score'),
+    coalesce(c.keys ->> 'citationField', 'citation'),
+    coalesce(c.keys ->> 'sourceField', 'source'),
+    coalesce(c.keys ->> 'scoreField', 'score'),
     -- a retrieve may ask for more than its rag, never for less
     'true' in (c.keys ->> 'requireCitations', r.keys ->> 'citations',
       g.keys ->> 'requireCitations'),
@@ -34,7 +36,8 @@ begin atomic
       and s.node = 'retriever'
       and s.name = coalesce(c.keys ->> 'retriever', r.keys ->> 'retriever')
     join ragdb.corpora o on o.name = s.corpus
-      and o.personal_of is not distinct from case when o.name = 'personal' then ragdb_internal.caller() end
+      and o.personal_of is not distinct from
+        case when o.name = 'personal' then ragdb_internal.caller() end
       and ragdb_internal.privilege(o.corpus_id, o.personal_of, o.name) > 0
     cross join lateral ragdb_internal.retriever_settings(s) d
   where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version);
@@ -60,7 +63,8 @@ create or replace function ragdb_internal.is_required_param(tool ragdb_internal.
 language sql immutable parallel safe
 return (param).name is not distinct from (tool).query_param
   or coalesce(((param).keys ->> 'required')::boolean, true);
-comment on function ragdb_internal.is_required_param(ragdb_internal.tool_binding, ragdb.contract_nodes) is
+comment on function ragdb_internal.is_required_param(ragdb_internal.tool_binding,
+  ragdb.contract_nodes) is
   'Whether a call of a tool must give this argument.';
 
 create or replace function ragdb_internal.open_tool(tool text) returns ragdb_internal.tool_binding
@@ -73,20 +77,21 @@ begin
   select b.* into v_tool from ragdb_internal.tool_bindings() b where b.name = open_tool.tool;
   if not found then
     raise exception 'tool % does not exist', ragdb_internal.quote(tool)
-      using errcode = 'RG441', detail = 'no contract in force that is visible to role '
-        || ragdb_internal.quote(ragdb_internal.caller())
-              || ' binds it to a retrieval',
-            hint = coalesce('did you mean '
-              || ragdb_internal.nearest_name(tool, array(select b.name from ragdb_internal.tool_bindings() b))
-              || '?',
-              'ragdb apply FILE puts a contract in force');
+      using errcode = 'RG441',
+        detail = 'no contract in force that is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()) || ' binds it to a retrieval',
+        hint = coalesce('did you mean ' || ragdb_internal.nearest_name(tool,
+            array(select b.name from ragdb_internal.tool_bindings() b)) || '?',
+          'ragdb apply FILE puts a contract in force');
   end if;
   return v_tool;
 end $$;
 comment on function ragdb_internal.open_tool(text) is
   'Returns a tool or prompt that the caller may use. Raises RG441.';
 
-create or replace function ragdb_internal.tool_query(tool ragdb_internal.tool_binding, arguments jsonb) returns text
+create or replace function ragdb_internal.tool_query(tool ragdb_internal.tool_binding,
+  arguments jsonb)
+returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -95,28 +100,27 @@ declare
   v_wrong text;
 begin
   if jsonb_typeof(arguments) is distinct from 'object' then
-    raise exception 'arguments is no object'
+    raise exception 'arguments is not an object'
       using errcode = 'RG400', detail = 'it is ' || coalesce(jsonb_typeof(arguments), 'null'),
-            hint = 'pass {"name": "text"}, as ragdb.list_tools() describes';
+        hint = 'pass {"name": "text"}, as ragdb.list_tools() describes';
   end if;
   select 'has no argument ' || ragdb_internal.quote(a.key) into v_wrong
     from jsonb_object_keys(arguments) a (key)
     where not exists (select from unnest(v_params) p where p.name = a.key)
-      order by a.key collate "C" limit 1;
+    order by a.key collate "C" limit 1;
   if v_wrong is null then
     select 'needs ' || p.name || ', a text' into v_wrong from unnest(v_params) p
       where case when arguments ? p.name then jsonb_typeof(arguments -> p.name) <> 'string'
-        else ragdb_internal.is_required_param(tool, p) end
+          else ragdb_internal.is_required_param(tool, p) end
         or p.name = tool.query_param and (arguments ->> p.name) !~ '\S'
       order by p.node_no limit 1;
   end if;
   if v_wrong is not null then
     raise exception 'tool % %', ragdb_internal.quote(tool.name), v_wrong
       using errcode = 'RG400',
-        detail = 'its arguments are '
-        || coalesce(nullif(array_to_string(array(select p.name from unnest(v_params) p), ', '),
-            ''), 'none'),
-            hint = 'ragdb.list_tools() describes them';
+        detail = 'its arguments are ' || coalesce(
+          nullif(array_to_string(array(select p.name from unnest(v_params) p), ', '), ''), 'none'),
+        hint = 'ragdb.list_tools() describes them';
   end if;
   return coalesce(tool.query, arguments ->> tool.query_param);
 end $$;
@@ -135,6 +139,7 @@ begin
   end if;
   return case when settings.reranker is null then tool.k else ragdb.rerank_depth(tool.k) end;
 end $$;
-comment on function ragdb_internal.tool_depth(ragdb_internal.tool_binding, ragdb.retriever_settings, jsonb) is
-  'Returns how many hits a call of a tool retrieves. Raises RG415 where its reranker was not '
-  'asked.';
+comment on function ragdb_internal.tool_depth(ragdb_internal.tool_binding,
+  ragdb.retriever_settings, jsonb) is
+  'Returns how many hits a call of a tool retrieves: more than topK where a reranker chooses among '
+  'them. Raises RG415 where its reranker was not asked.';

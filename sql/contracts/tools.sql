@@ -1,9 +1,10 @@
--- Tools of contracts: each `retrieve` node as a function from arguments to JSON, with the fields
--- that it names. `ragdb mcp` serves them; psql can call them too.
+-- Calls of the tools of contracts: each retrieve node is a function from arguments to JSON, with
+-- the fields that it names. `ragdb mcp` serves them; psql can call them too.
 
+-- Definer: contracts are granted to nobody; the right to the corpus is checked.
 create or replace function ragdb.search_tool(
   tool text, arguments jsonb default '{}', query_embedding float8[] default null,
-    rerank_scores jsonb default null)
+  rerank_scores jsonb default null)
 returns jsonb
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -13,34 +14,34 @@ declare
   v_query text := ragdb_internal.tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever, null);
   v_depth integer := ragdb_internal.tool_depth(v_tool, v_settings, rerank_scores);
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read');
   v_hits ragdb.hit[] := array(
     select h from ragdb.search(v_settings.corpus, v_query, v_depth, v_settings.mode,
-      v_tool.min_score,
-      query_embedding => search_tool.query_embedding) h);
+      v_tool.min_score, query_embedding => search_tool.query_embedding) h);
   v_ids text[] := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
   v_reranks ragdb.retrieval_reranks[] := '{}';
 begin
   if v_settings.reranker is not null then
-    v_reranks := ragdb_internal.reranked(null, array(
-      select row(null, null, null, h.rank, h.chunk_id, null, null, null, null, null,
-        null)::ragdb.retrieval_hits from unnest(v_hits) h),
-      v_settings.reranker, v_ids, ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
+    v_reranks := ragdb_internal.reranked(null,
+      ragdb_internal.hit_rows(v_corpus.corpus_id, v_hits), v_settings.reranker, v_ids,
+      ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
-  return ragdb_internal.tool_output(v_tool, ragdb_internal.open_corpus(v_settings.corpus, 'read'), v_hits, null,
-    v_reranks);
+  return ragdb_internal.tool_output(v_tool, v_corpus, v_hits, null, v_reranks);
 end $$;
 comment on function ragdb.search_tool(text, jsonb, float8[], jsonb) is
   'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", '
-  '"<citationField>", "provenance"}], "provenance"}, under the names its retrieve node gives (as '
-  'chunks, source, score, citation unless given), cut to its rag''s maxContext in code points, and '
-  'records nothing. Where its retriever declares a reranker, rerank_scores is what that gave to '
-  'the rows of ragdb.tool_candidates, {"chunk_id": score}. Raises what ragdb.search raises, RG400, '
-  'RG415, RG417, RG423, RG441, and RG445 where required citations or evidence are missing.';
+  '"<citationField>", "provenance"}], "provenance"}, under the names that its retrieve node gives '
+  '(chunks, source, score and citation unless it gives others), cut to its rag''s maxContext in '
+  'code points, and records nothing. Where its retriever declares a reranker, rerank_scores is '
+  'what that gave to the rows of ragdb.tool_candidates, {"chunk_id": score}. Raises what '
+  'ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445 where required citations or '
+  'evidence are missing.';
 
+-- Definer: it writes tables that are granted to nobody.
 create or replace function ragdb.retrieve_tool(
   tool text, arguments jsonb default '{}', query_embedding float8[] default null,
-    client text default null,
-  otel_trace_id text default null, otel_span_id text default null, rerank_scores jsonb default null)
+  client text default null, otel_trace_id text default null, otel_span_id text default null,
+  rerank_scores jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -55,29 +56,25 @@ declare
   v_reranks ragdb.retrieval_reranks[] := '{}';
 begin
   v_hits := array(
-    select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page,
-      h.start_offset, h.end_offset, h.text,
-      h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank, h.semantic_rank,
-        h.bm25, h.coverage, h.content_hash,
-      h.metadata, h.mode, h.is_exact)::ragdb.hit
-    from ragdb_internal.retrieve_traced(v_settings.corpus, v_query, v_depth, v_settings.mode, v_tool.min_score,
-      query_embedding => query_embedding,
+    select ragdb_internal.plain_hit(h)
+    from ragdb_internal.retrieve_traced(v_settings.corpus, v_query, v_depth, v_settings.mode,
+      v_tool.min_score, query_embedding => query_embedding,
       context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_tool.retriever).name, v_tool.rag)) h);
   if v_settings.reranker is not null then
     v_ids := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
-    v_reranks := ragdb_internal.insert_rerank(ragdb_internal.open_trace(ragdb.last_trace_id()), v_settings.reranker,
-      v_ids,
-      ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
+    v_reranks := ragdb_internal.insert_rerank(ragdb_internal.open_trace(ragdb.last_trace_id()),
+      v_settings.reranker, v_ids, ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
-  return ragdb_internal.tool_output(v_tool, ragdb_internal.open_corpus(v_settings.corpus, 'read'), v_hits,
-    ragdb.last_trace_id(), v_reranks);
+  return ragdb_internal.tool_output(v_tool, ragdb_internal.open_corpus(v_settings.corpus, 'read'),
+    v_hits, ragdb.last_trace_id(), v_reranks);
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text, jsonb) is
-  'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking, '
-  'whose id is in the provenance; client, otel_trace_id and otel_span_id are those of '
+  'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '
+  'the id of the trace is in the provenance. client, otel_trace_id and otel_span_id are those of '
   'ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
 
+-- Definer: contracts are granted to nobody; the right to the corpus is checked.
 create or replace function ragdb.tool_candidates(tool text, arguments jsonb default '{}',
   query_embedding float8[] default null)
 returns table (reranker text, query text, chunk_id text, passage text)
@@ -95,11 +92,11 @@ begin
   return query
     select v_settings.reranker, v_query, h.chunk_id,
       ragdb_internal.searched_text(h.title, h.heading, h.text)
-    from ragdb.search(v_settings.corpus, v_query, ragdb_internal.tool_depth(v_tool, v_settings, '{}'),
-      v_settings.mode, v_tool.min_score,
+    from ragdb.search(v_settings.corpus, v_query,
+      ragdb_internal.tool_depth(v_tool, v_settings, '{}'), v_settings.mode, v_tool.min_score,
       query_embedding => tool_candidates.query_embedding) h;
 end $$;
 comment on function ragdb.tool_candidates(text, jsonb, float8[]) is
   'Returns what a reranker has to score for a call of a tool: its name, the query, and the chunks '
   'found (four times topK, at most 1000) with the passages to give it; nothing when the retriever '
-  'declares none. Raises what ragdb.search_tool raises.';
+  'does not declare one. Raises what ragdb.search_tool raises.';

@@ -1,3 +1,6 @@
+-- What evaluations work on in memory: cases as they were retrieved, their hits, assertions, labelled
+-- items and results; and what of the hits a rag may use.
+
 create type ragdb_internal.eval_hit as (
   case_no integer, rank integer, chunk_id text, source text, text text, citation jsonb,
   score float8, content_hash text, token_count integer, doc_cid text, start_offset integer,
@@ -28,3 +31,19 @@ create type ragdb_internal.eval_assert_result as (
   message text, expected jsonb, actual jsonb);
 comment on type ragdb_internal.eval_assert_result is
   'The outcome of an assertion: its code, what it expected and what was there.';
+
+create or replace function ragdb_internal.rag_context(query text, hits ragdb_internal.eval_hit[],
+  max_context integer)
+returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object('query', query, 'chunks', coalesce((
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('id', h.chunk_id, 'source', h.source,
+    'score', h.score, 'citation', coalesce(h.citation, '{}'), 'text', t.text) order by h.n)
+  from (
+    select u.*, pg_catalog.row_number() over (order by u.rank) as n
+    from pg_catalog.unnest(hits) u) h
+    join ragdb_internal.within_context(
+      array(select u.text from pg_catalog.unnest(hits) u order by u.rank), max_context) t
+      on t.n = h.n), '[]'));
+comment on function ragdb_internal.rag_context(text, ragdb_internal.eval_hit[], integer) is
+  'Returns retrieved chunks as JSON, cut to a rag''s maxContext in code points.';
