@@ -1,3 +1,27 @@
+-- Reading documents and chunks back. Each function opens the corpus as the caller first, and is a
+-- definer because nobody but the owner touches the tables.
+
+create or replace function ragdb_internal.find_document(corpus ragdb.corpora, doc_cid text)
+returns ragdb.documents
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_document ragdb.documents;
+begin
+  select d.* into v_document from ragdb.documents d
+    where d.corpus_id = corpus.corpus_id and d.doc_cid = find_document.doc_cid;
+  if not found then
+    raise exception 'corpus % has no document %',
+        ragdb_internal.quote(corpus.name), ragdb_internal.quote(doc_cid)
+      using errcode = 'RG405', detail = 'a document is named by sha256: and the hash of its bytes',
+        hint = 'ragdb.list_documents() lists them';
+  end if;
+  return v_document;
+end $$;
+comment on function ragdb_internal.find_document(ragdb.corpora, text) is
+  'Returns the row of a document. Raises RG405.';
+
 create or replace function ragdb.list_documents(corpus text, prefix text default '',
   after text default '', count integer default 100)
 returns setof ragdb.document
