@@ -13,7 +13,8 @@ begin
   select d.n - 1 as position, p.problem into v_bad
   from jsonb_array_elements(documents) with ordinality d (v, n)
     cross join lateral ragdb_internal.field_problems(d.v, 'document', v_fields) p
-  order by d.n, p.place limit 1;
+  where p.problem is not null
+  order by d.n limit 1;
   if found then
     raise exception 'document %: %', v_bad.position, v_bad.problem
       using errcode = 'RG412', detail = 'documents count from 0; nothing was written',
@@ -32,16 +33,16 @@ declare
     array(select f from ragdb_internal.chunk_fields() f);
   v_bad record;
 begin
-  select d.n - 1 as position, c.n - 1 as ordinal, p.problem into v_bad
+  select d.n - 1 as position, c.n - 1 as ordinal, k.problem into v_bad
   from jsonb_array_elements(documents) with ordinality d (v, n)
     cross join lateral (
       select ragdb_internal.has_turns(d.v -> 'chunking') as has_turns offset 0) t
     cross join lateral jsonb_array_elements(d.v -> 'chunks') with ordinality c (v, n)
+    cross join lateral ragdb_internal.field_problems(c.v, 'chunk', v_fields) p
     cross join lateral (
-      select * from ragdb_internal.field_problems(c.v, 'chunk', v_fields)
-      union all
-      select * from ragdb_internal.chunk_problems(c.v, t.has_turns)) p
-  order by d.n, c.n, p.place limit 1;
+      select coalesce(p.problem, ragdb_internal.chunk_contradiction(c.v, t.has_turns))) k (problem)
+  where k.problem is not null
+  order by d.n, c.n limit 1;
   if found then
     raise exception 'chunk % of document %: %', v_bad.ordinal, v_bad.position, v_bad.problem
       using errcode = 'RG412', detail = 'chunks and documents count from 0; nothing was written',
