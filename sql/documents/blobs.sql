@@ -1,17 +1,21 @@
+-- The original bytes of documents, kept once for all corpora and shown to who may read a corpus
+-- with their document. Both functions are definers because nobody but the owner touches the tables.
+
 create or replace function ragdb.put_blob(bytes bytea, media_type text) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_cid text := 'sha256:' || encode(sha256(bytes), 'hex');
+  v_cid constant text := 'sha256:' || encode(sha256(bytes), 'hex');
 begin
   if bytes is null or media_type is null then
     raise exception 'bytes or media_type is null'
       using errcode = 'RG400', detail = 'a blob is bytes and their media type',
         hint = 'application/octet-stream is a media type';
   end if;
-  if not exists (select from ragdb.corpora c
-    where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2) then
+  if not exists (
+      select from ragdb.corpora c
+      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2) then
     raise exception 'role % may not store blobs', ragdb_internal.quote(ragdb_internal.caller())
       using errcode = 'RG401', detail = 'it has no corpus that it may write to',
         hint = 'create a corpus first';
@@ -37,14 +41,14 @@ begin
   return query
     select b.cid, b.media_type, b.size, b.bytes from ragdb.blobs b
     where b.cid = get_blob.cid and exists (
-      select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-        and d.doc_cid = b.cid
+      select from ragdb.corpora c
+        join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = b.cid
       where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 1);
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(get_blob.cid)
       using errcode = 'RG408',
         detail = 'bytes are shown to who may read a corpus with their document',
-            hint = 'originals are not kept where documents were put without them';
+        hint = 'originals are not kept where documents were put without them';
   end if;
 end $$;
 comment on function ragdb.get_blob(text) is

@@ -1,6 +1,13 @@
+-- What happened to documents, for consumers that poll.
+--
+-- A writer holds the clock's row from its event to its commit, so ticks become visible in their
+-- order: whoever has seen one has seen all before it. Ids are in the order of ticks, so an id is a
+-- place to go on from, even when its event is gone with its corpus.
+
 -- Called last: the clock's row is held to the end of the transaction, and everybody who writes
 -- waits for it.
-create or replace function ragdb_internal.write_events(corpus ragdb.corpora, doc_nos integer[]) returns void
+create or replace function ragdb_internal.write_events(corpus ragdb.corpora, doc_nos integer[])
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -22,14 +29,14 @@ begin
     returning t.lamport, t.at into v_tick, v_at;
   with written as (
     insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus,
-      doc_cid, title, language, chunks)
-    select v_tick + h.nth, ragdb_internal.uuid7(v_at + h.nth * interval '1 microsecond'),
-      'rag.document.ingested', v_now,
-      v_caller, corpus.corpus_id, corpus.name, d.doc_cid, d.title, d.language, d.chunks
-    from unnest(doc_nos) with ordinality h (doc_no, nth)
-      join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
-    order by h.nth
-    returning lamport, event_id, doc_cid
+        doc_cid, title, language, chunks)
+      select v_tick + h.nth, ragdb_internal.uuid7(v_at + h.nth * interval '1 microsecond'),
+        'rag.document.ingested', v_now, v_caller, corpus.corpus_id, corpus.name, d.doc_cid,
+        d.title, d.language, d.chunks
+      from unnest(doc_nos) with ordinality h (doc_no, nth)
+        join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
+      order by h.nth
+      returning lamport, event_id, doc_cid
   ), ticked as (
     update ragdb.event_clock t
       set lamport = v_tick + cardinality(doc_nos),
@@ -45,13 +52,10 @@ comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
   'Writes an event for each of some documents, in their order, and tells who listens; the caller '
   'holds the corpus lock.';
 
--- A writer holds the clock's row from its event to its commit, so ticks become visible in their
--- order: whoever has seen one has seen all before it. Ids are in the order of ticks, so an id is a
--- place to go on from, even when its event is gone with its corpus.
 create or replace function ragdb.events_after(id uuid default null, count integer default 100)
-returns table (event_id uuid, lamport bigint, kind text, created_at timestamptz, author text,
-  corpus text, doc_cid text,
-  title text, language text, chunks integer)
+returns table (
+  event_id uuid, lamport bigint, kind text, created_at timestamptz, author text, corpus text,
+  doc_cid text, title text, language text, chunks integer)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -65,7 +69,7 @@ begin
   return query
     with readable as materialized (
       select c.corpus_id from ragdb.corpora c
-        where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
     )
     select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid, e.title,
       e.language, e.chunks

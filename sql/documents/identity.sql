@@ -1,10 +1,14 @@
--- They always give the same, but convert_to is marked stable, and nothing that calls it and says
--- immutable is inlined.
+-- What a chunk is called. The same text at the same source has the same id in every database, so
+-- an id is made of the corpus, the source and the hash of the text, and of nothing that depends on
+-- when or how often something was put.
+
+-- Deterministic, but convert_to is declared stable, and PostgreSQL does not inline an immutable
+-- function that calls a stable one.
 create or replace function ragdb_internal.content_hash(text text) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(
   pg_catalog.replace(pg_catalog.replace(content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'),
-    E' \t\n\r\f\v'), 'UTF8'));
+  E' \t\n\r\f\v'), 'UTF8'));
 comment on function ragdb_internal.content_hash(text) is
   'Returns the SHA-256 of a text''s canonical form: CRLF and CR as LF, outer white space (space '
   'and \t to \r) trimmed, UTF-8.';
@@ -17,18 +21,45 @@ comment on function ragdb_internal.slug(text) is
   'Returns the readable part of a chunk id: lower-case ASCII letters and digits, - for the rest, '
   'the last 64 characters.';
 
-create or replace function ragdb_internal.chunk_id(corpus text, source_name text, source text,
-  content_hash bytea, n bigint)
+create or replace function ragdb_internal.chunk_id(
+  corpus text, source_name text, source text, content_hash bytea, nth bigint)
 returns text
 language sql stable parallel safe
-return ragdb_internal.slug(pg_catalog.concat_ws('/', nullif(chunk_id.source_name, ''), chunk_id.source))
+return ragdb_internal.slug(
+    pg_catalog.concat_ws('/', nullif(chunk_id.source_name, ''), chunk_id.source))
   || ':'
-  || pg_catalog.left(
-    pg_catalog.encode(pg_catalog.sha256(ragdb_internal.packed('ragdb-chunk-1')
+  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(
+      ragdb_internal.packed('ragdb-chunk-1')
       || ragdb_internal.packed(chunk_id.corpus)
-    || ragdb_internal.packed(chunk_id.source_name) || ragdb_internal.packed(chunk_id.source)
-    || ragdb_internal.packed(pg_catalog.encode(chunk_id.content_hash, 'hex'))
-      || ragdb_internal.packed(chunk_id.n::text)), 'hex'), 24);
+      || ragdb_internal.packed(chunk_id.source_name)
+      || ragdb_internal.packed(chunk_id.source)
+      || ragdb_internal.packed(pg_catalog.encode(chunk_id.content_hash, 'hex'))
+      || ragdb_internal.packed(chunk_id.nth::text)), 'hex'), 24);
 comment on function ragdb_internal.chunk_id(text, text, text, bytea, bigint) is
-  'Returns the id of a chunk from its corpus, source and content; n is how many chunks before it '
+  'Returns the id of a chunk from its corpus, source and content; nth is how many chunks before it '
   'in its document have that content.';
+
+create or replace function ragdb_internal.has_turns(chunking jsonb) returns boolean
+language sql immutable parallel safe
+return has_turns.chunking ->> 'chunker' is not distinct from 'turns/1';
+comment on function ragdb_internal.has_turns(jsonb) is
+  'Tells whether the chunks of a document are the turns of a conversation, which have ids and '
+  'edges of their own.';
+
+create or replace function ragdb_internal.chunk_name(
+  own_id text, external_id text, chunks integer, ordinal integer,
+  corpus text, source_name text, source text, content_hash bytea, nth bigint)
+returns text
+language sql stable parallel safe
+return case
+  when chunk_name.own_id is not null then chunk_name.own_id
+  when chunk_name.external_id is null then ragdb_internal.chunk_id(
+    chunk_name.corpus, chunk_name.source_name, chunk_name.source, chunk_name.content_hash,
+    chunk_name.nth)
+  when chunk_name.chunks = 1 then chunk_name.external_id
+  else chunk_name.external_id || '#' || chunk_name.ordinal + 1
+end;
+comment on function ragdb_internal.chunk_name(text, text, integer, integer, text, text, text, bytea,
+  bigint) is
+  'Returns what a chunk is called: the id of its turn; else the external id of its document, with '
+  '#1, #2, … where that has several chunks; else ragdb_internal.chunk_id.';

@@ -1,21 +1,38 @@
--- Nothing is known of how many rows a call's arrays hold, and one wrong guess is a nested loop over
+-- The graph between chunks of documents: the next chunk, the chunks of a section, the sections
+-- below it, and hyperlinks. Edges and links are worked out anew and compared with those of today:
+-- an edge that stays is not touched.
+--
+-- Hyperlinks are kept as written in ragdb.document_links. One whose target is a source of the
+-- corpus is an edge too, and becomes one when its target arrives.
+--
+-- The functions that insert have a plan_cache_mode of their own: the checks of foreign keys are
+-- planned under that of their statement, and to plan them anew for each row takes longer than all
+-- the rest of the row.
+
+create type ragdb_internal.chunk_edge as (parent_no integer, child_no integer, edge_type text);
+comment on type ragdb_internal.chunk_edge is 'An edge between two chunks of a corpus.';
+
+create type ragdb_internal.chunk_link as (chunk_no integer, target text);
+comment on type ragdb_internal.chunk_link is 'A hyperlink of a chunk, as written.';
+
+-- Nothing is known of how many rows a call's array holds, and one wrong guess is a nested loop over
 -- all pairs.
 create or replace function ragdb_internal.document_edges(
-  chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
-    except_doc_nos integer[]
-) returns table (parent_no integer, child_no integer, edge_type text)
+  planned ragdb_internal.planned_chunk[], except_doc_nos integer[])
+returns setof ragdb_internal.chunk_edge
 language sql stable parallel safe
 set enable_nestloop = off
 set enable_mergejoin = off
 begin atomic
   with chunk as materialized (
-    select k.*, lead(k.chunk_no) over (partition by k.doc_no order by k.ordinal) as next_no,
-      first_value(k.chunk_no) over (partition by k.doc_no, k.heading order by k.ordinal) as head_no
-    from unnest(chunk_nos, doc_nos, ordinals, headings) k (chunk_no, doc_no, ordinal, heading)
-    where k.doc_no <> all (except_doc_nos)
+    select p.chunk_no, p.doc_no, p.heading,
+      lead(p.chunk_no) over (partition by p.doc_no order by p.ordinal) as next_no,
+      first_value(p.chunk_no) over (partition by p.doc_no, p.heading order by p.ordinal) as head_no
+    from unnest(document_edges.planned) p
+    where p.doc_no <> all (document_edges.except_doc_nos)
   ), head as materialized (
-    select c.chunk_no, c.doc_no, array(select jsonb_array_elements_text(c.heading)) as heading
-    from chunk c where c.head_no = c.chunk_no and c.heading <> '[]'
+    select c.chunk_no, c.doc_no, c.heading from chunk c
+    where c.head_no = c.chunk_no and c.heading <> '{}'
   ), above as materialized (
     -- apart, or the join below is one of all sections of a document with each other
     select h.chunk_no, h.doc_no, n, h.heading[1:n] as heading
@@ -23,105 +40,172 @@ begin atomic
   )
   select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
   union all
-  select c.head_no, c.chunk_no, 'branch' from chunk c where c.head_no <> c.chunk_no
-    and c.heading <> '[]'
+  select c.head_no, c.chunk_no, 'branch' from chunk c
+  where c.head_no <> c.chunk_no and c.heading <> '{}'
   union all
   (select distinct on (o.chunk_no) a.chunk_no, o.chunk_no, 'branch'
   from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
   order by o.chunk_no, o.n desc);
 end;
-comment on function ragdb_internal.document_edges(integer[], integer[], integer[], jsonb[], integer[]) is
+comment on function ragdb_internal.document_edges(ragdb_internal.planned_chunk[], integer[]) is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and '
   'section below (branch).';
 
--- Edges and links of documents are worked out anew and compared: an edge that stays is not touched.
--- What is written is gathered first: the checks of foreign keys follow a statement under its
--- plan_cache_mode, and to plan each of them anew takes longer than all the rest of a row.
+create or replace function ragdb_internal.planned_links(
+  corpus_id integer, documents jsonb, touched ragdb_internal.touched_document[],
+  planned ragdb_internal.planned_chunk[])
+returns ragdb_internal.chunk_link[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(p.chunk_no, l.target)::ragdb_internal.chunk_link
+    from (
+      select t.doc_no, (g.v ->> 'chunk')::integer as ordinal, g.v ->> 'target' as target
+      from unnest(touched) t
+        cross join lateral (select documents -> t.position -> 'links' as given offset 0) d
+        cross join lateral jsonb_array_elements(nullif(d.given, 'null')) g (v)
+      -- a target that no uri can equal needs no row
+      where t.state in ('new', 'written') and octet_length(g.v ->> 'target') <= 2000
+      union
+      select c.doc_no, c.ordinal, k.target
+      from unnest(touched) t
+        join ragdb.chunks c on c.corpus_id = planned_links.corpus_id and c.doc_no = t.doc_no
+        join ragdb.document_links k on k.corpus_id = c.corpus_id and k.chunk_no = c.chunk_no
+      where t.state = 'renamed') l
+      join unnest(planned) p on p.doc_no = l.doc_no and p.ordinal = l.ordinal);
+end $$;
+comment on function ragdb_internal.planned_links(integer, jsonb, ragdb_internal.touched_document[],
+  ragdb_internal.planned_chunk[]) is
+  'Returns the hyperlinks that there shall be: those given for a document that is new or written, '
+  'its own for one that is renamed.';
+
+create or replace function ragdb_internal.drop_old_edges(
+  corpus_id integer, kept integer[], edges ragdb_internal.chunk_edge[],
+  links ragdb_internal.chunk_link[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.edges e using unnest(kept) k (chunk_no)
+  where e.corpus_id = drop_old_edges.corpus_id and e.parent_no = k.chunk_no
+    and e.edge_type in ('default', 'branch')
+    and not exists (select from ragdb.turns t
+      where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
+    and not exists (select from unnest(edges) n
+      where (n.parent_no, n.child_no, n.edge_type) = (e.parent_no, e.child_no, e.edge_type));
+  delete from ragdb.document_links l using unnest(kept) k (chunk_no)
+  where l.corpus_id = drop_old_edges.corpus_id and l.chunk_no = k.chunk_no
+    and not exists (select from unnest(links) n
+      where n.chunk_no = l.chunk_no and n.target = l.target);
+end $$;
+comment on function ragdb_internal.drop_old_edges(integer, integer[], ragdb_internal.chunk_edge[],
+  ragdb_internal.chunk_link[]) is
+  'Removes the edges within documents and the links of chunks that stay, except the given ones.';
+
+create or replace function ragdb_internal.insert_edges(
+  corpus_id integer, edges ragdb_internal.chunk_edge[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+as $$
+begin
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select insert_edges.corpus_id, n.parent_no, n.child_no, n.edge_type from unnest(edges) n
+    order by n.parent_no, n.child_no
+    on conflict on constraint edges_are_unique do nothing;
+end $$;
+comment on function ragdb_internal.insert_edges(integer, ragdb_internal.chunk_edge[]) is
+  'Stores edges between chunks; one that is there already stays.';
+
+create or replace function ragdb_internal.insert_links(
+  corpus_id integer, links ragdb_internal.chunk_link[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+as $$
+begin
+  insert into ragdb.document_links (corpus_id, chunk_no, target)
+    select insert_links.corpus_id, n.chunk_no, n.target from unnest(links) n
+    order by n.chunk_no, n.target
+    on conflict on constraint document_links_are_unique do nothing;
+end $$;
+comment on function ragdb_internal.insert_links(integer, ragdb_internal.chunk_link[]) is
+  'Stores hyperlinks of chunks; one that is there already stays.';
+
+create or replace function ragdb_internal.resolve_links(corpus_id integer, linking integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_edges constant ragdb_internal.chunk_edge[] := array(
+    select row(d.parent_no, d.child_no, 'reference')::ragdb_internal.chunk_edge
+    from (
+      select distinct l.chunk_no as parent_no, c.chunk_no as child_no
+      from unnest(linking) a (chunk_no)
+        join ragdb.document_links l
+          on l.corpus_id = resolve_links.corpus_id and l.chunk_no = a.chunk_no
+        join ragdb.document_sources s
+          on s.corpus_id = resolve_links.corpus_id and s.uri = l.target
+        join ragdb.chunks c
+          on c.corpus_id = resolve_links.corpus_id and c.doc_no = s.doc_no and c.ordinal = 0
+      where l.chunk_no <> c.chunk_no) d);
+begin
+  delete from ragdb.edges e using unnest(linking) a (chunk_no)
+  where e.corpus_id = resolve_links.corpus_id and e.parent_no = a.chunk_no
+    and e.edge_type = 'reference'
+    and not exists (select from ragdb.turns t
+      where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
+    and not exists (select from unnest(v_edges) n
+      where n.parent_no = e.parent_no and n.child_no = e.child_no);
+  perform ragdb_internal.insert_edges(resolve_links.corpus_id, v_edges);
+end $$;
+comment on function ragdb_internal.resolve_links(integer, integer[]) is
+  'Makes the reference edges of some chunks what their hyperlinks say: an edge to the first chunk '
+  'of each document that a link leads to.';
+
 create or replace function ragdb_internal.link_chunks(
-  corpus_id integer, chunk_nos integer[], doc_nos integer[], ordinals integer[], headings jsonb[],
-  link_doc_nos integer[], link_ordinals integer[], link_targets text[], kept integer[], uris text[]
-) returns void
+  corpus_id integer, planned ragdb_internal.planned_chunk[], links ragdb_internal.chunk_link[],
+  kept integer[], uris text[])
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
-#variable_conflict use_column
 declare
-  v_id integer := link_chunks.corpus_id;
-  v_turns integer[];
-  v_parents integer[];
-  v_children integer[];
-  v_types text[];
-  v_linking integer[];
-  v_targets text[];
-begin
+  v_id constant integer := link_chunks.corpus_id;
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
-  v_turns := array(select d.doc_no from (select distinct k from unnest(doc_nos) k) k
-    join ragdb.documents d on d.corpus_id = v_id and d.doc_no = k.k
-      where d.chunking ->> 'chunker' = 'turns/1');
-  select array_agg(e.parent_no), array_agg(e.child_no), array_agg(e.edge_type) into v_parents,
-    v_children, v_types
-    from ragdb_internal.document_edges(chunk_nos, doc_nos, ordinals, headings, v_turns) e;
-  select array_agg(k.chunk_no), array_agg(l.target) into v_linking, v_targets
-    from unnest(link_doc_nos, link_ordinals, link_targets) l (doc_no, ordinal, target)
-      join unnest(chunk_nos, doc_nos, ordinals) k (chunk_no, doc_no, ordinal)
-        on k.doc_no = l.doc_no and k.ordinal = l.ordinal;
+  v_conversations constant integer[] := array(
+    select d.doc_no from (select distinct p.doc_no from unnest(planned) p) p
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = p.doc_no
+    where ragdb_internal.has_turns(d.chunking));
+  v_edges constant ragdb_internal.chunk_edge[] := array(
+    select e from ragdb_internal.document_edges(planned, v_conversations) e);
+  v_linking integer[];
+begin
   if cardinality(kept) > 0 then
-    delete from ragdb.edges e using unnest(kept) k (chunk_no)
-      where e.corpus_id = v_id and e.parent_no = k.chunk_no and e.edge_type in ('default', 'branch')
-        and not exists (select from ragdb.turns t where t.corpus_id = v_id
-          and t.chunk_no = e.parent_no)
-        and not exists (select from unnest(v_parents, v_children, v_types) d (parent_no, child_no,
-          edge_type)
-          where (d.parent_no, d.child_no, d.edge_type) = (e.parent_no, e.child_no, e.edge_type));
-    delete from ragdb.document_links l using unnest(kept) k (chunk_no)
-      where l.corpus_id = v_id and l.chunk_no = k.chunk_no
-        and not exists (select from unnest(v_linking, v_targets) d (chunk_no, target)
-          where d.chunk_no = l.chunk_no and d.target = l.target);
+    perform ragdb_internal.drop_old_edges(v_id, kept, v_edges, links);
   end if;
-  set local plan_cache_mode = auto;
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no, d.edge_type
-    from unnest(v_parents, v_children, v_types) d (parent_no, child_no, edge_type)
-    order by d.parent_no, d.child_no
-    on conflict on constraint edges_are_unique do nothing;
-  insert into ragdb.document_links (corpus_id, chunk_no, target)
-    select v_id, d.chunk_no, d.target from unnest(v_linking, v_targets) d (chunk_no, target)
-    order by d.chunk_no, d.target
-    on conflict on constraint document_links_are_unique do nothing;
-  set local plan_cache_mode = force_custom_plan;
-
+  perform ragdb_internal.insert_edges(v_id, v_edges);
+  perform ragdb_internal.insert_links(v_id, links);
   v_linking := array(
-    select k from unnest(kept || v_linking) k
+    select k from unnest(kept) k
     union
-    select l.chunk_no from unnest(uris) u (uri) join ragdb.document_links l on l.corpus_id = v_id
-      and l.target = u.uri);
-  if cardinality(v_linking) = 0 then
-    return;
+    select l.chunk_no from unnest(links) l
+    union
+    select l.chunk_no from unnest(uris) u (uri)
+      join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri);
+  if cardinality(v_linking) > 0 then
+    perform ragdb_internal.resolve_links(v_id, v_linking);
   end if;
-  select array_agg(d.parent_no), array_agg(d.child_no) into v_parents, v_children
-  from (
-    select distinct l.chunk_no as parent_no, c.chunk_no as child_no
-    from unnest(v_linking) a (chunk_no)
-      join ragdb.document_links l on l.corpus_id = v_id and l.chunk_no = a.chunk_no
-      join ragdb.document_sources s on s.corpus_id = v_id and s.uri = l.target
-      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = s.doc_no and c.ordinal = 0
-    where l.chunk_no <> c.chunk_no) d;
-  delete from ragdb.edges e using unnest(v_linking) a (chunk_no)
-    where e.corpus_id = v_id and e.parent_no = a.chunk_no and e.edge_type = 'reference'
-      and not exists (select from ragdb.turns t where t.corpus_id = v_id
-        and t.chunk_no = e.parent_no)
-      and not exists (select from unnest(v_parents, v_children) d (parent_no, child_no)
-        where d.parent_no = e.parent_no and d.child_no = e.child_no);
-  set local plan_cache_mode = auto;
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_id, d.parent_no, d.child_no,
-      'reference' from unnest(v_parents, v_children) d (parent_no, child_no)
-    order by d.parent_no, d.child_no
-    on conflict on constraint edges_are_unique do nothing;
 end $$;
-comment on function ragdb_internal.link_chunks(integer, integer[], integer[], integer[], jsonb[], integer[],
-  integer[], text[], integer[], text[]) is
+comment on function ragdb_internal.link_chunks(integer, ragdb_internal.planned_chunk[],
+  ragdb_internal.chunk_link[], integer[], text[]) is
   'Makes the edges and links of the given chunks what they shall be, and resolves links to the '
   'given uris again.';

@@ -1,46 +1,61 @@
--- A definer, as all that follow, because nobody but the owner touches the tables.
-create or replace function ragdb.put_documents(corpus text, documents jsonb,
-  force boolean default false)
-returns setof ragdb.put_result
-language plpgsql security definer
+-- Putting documents: many at once, one, or a text that is cut here.
+--
+-- All are definers, because nobody but the owner touches the tables.
+
+create or replace function ragdb_internal.stored_already(corpus ragdb.corpora, documents jsonb)
+returns table (
+  "position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
+  ingest_event_id uuid, was_duplicate boolean)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_began timestamptz := clock_timestamp();
+  v_id constant integer := corpus.corpus_id;
+  v_language constant text := ragdb_internal.config_language(corpus.text_config);
+begin
+  return query
+    select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true
+    from jsonb_array_elements(documents) with ordinality i (v, n)
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
+    where not exists (
+      select from jsonb_array_elements(documents) g (v)
+        left join ragdb.document_sources s on s.corpus_id = v_id and s.uri = g.v ->> 'uri'
+        left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
+      where d.doc_cid is distinct from g.v ->> 'doc_cid'
+        or (s.source_name, s.etag)
+          is distinct from (ragdb_internal.given_source_name(g.v), g.v ->> 'etag')
+        or d.source = s.uri and ragdb_internal.stored_description(d)
+          is distinct from ragdb_internal.given_description(g.v, v_language))
+    order by i.n;
+end $$;
+comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is
+  'Returns a row for each given document when all of them are stored as they are given, else no '
+  'row.';
+
+create or replace function ragdb.put_documents(
+  corpus text, documents jsonb, force boolean default false)
+returns setof ragdb.put_result
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_began constant timestamptz := clock_timestamp();
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
-  v_language text := ragdb_internal.config_language(v_corpus.text_config);
 begin
   perform ragdb_internal.check_documents(documents);
   if force is null then
     raise exception 'force is null'
       using errcode = 'RG400',
-        detail = 'it says whether documents that are there already are written again',
+        detail = 'it says whether documents that are stored already are written again',
         hint = 'the default is false';
   end if;
-  -- where all of it is there already, nothing is written: not even the corpus row is locked
+  -- where all of it is stored already, nothing is written: not even the corpus row is locked
   if not force then
     return query
-      select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true,
-        extract(epoch from clock_timestamp() - v_began)::float8 * 1000
-      from jsonb_array_elements(documents) with ordinality i (v, n)
-        join ragdb.documents d on d.corpus_id = v_corpus.corpus_id and d.doc_cid = i.v ->> 'doc_cid'
-      where not exists (
-        select from jsonb_array_elements(documents) i (v)
-          left join ragdb.document_sources s on s.corpus_id = v_corpus.corpus_id
-            and s.uri = i.v ->> 'uri'
-          left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
-        where d.doc_cid is distinct from i.v ->> 'doc_cid'
-          or (s.source_name, s.etag) is distinct from (coalesce(i.v ->> 'source_name', ''),
-            i.v ->> 'etag')
-          or d.source = s.uri
-            and (d.title, d.language, d.media_type, d.metadata, d.chunking, d.external_id)
-              is distinct from
-              (i.v ->> 'title', coalesce(i.v ->> 'language', v_language), i.v ->> 'media_type',
-                coalesce(nullif(i.v -> 'metadata', 'null'), '{}'), i.v -> 'chunking',
-                  i.v ->> 'external_id'))
-      order by i.n;
+      select s.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
+      from ragdb_internal.stored_already(v_corpus, documents) s;
     if found then
       return;
     end if;
@@ -65,24 +80,27 @@ comment on function ragdb.put_documents(text, jsonb, boolean) is
 
 create or replace function ragdb.put_document(
   corpus text, doc_cid text, uri text, chunks jsonb, chunking jsonb, title text default null,
-    language text default null,
-  media_type text default 'text/plain', metadata jsonb default '{}', external_id text default null,
-  source_name text default '', size_bytes bigint default null, pages integer default null,
-    etag text default null,
-  links jsonb default '[]', force boolean default false
-) returns setof ragdb.put_result
+  language text default null, media_type text default 'text/plain', metadata jsonb default '{}',
+  external_id text default null, source_name text default '', size_bytes bigint default null,
+  pages integer default null, etag text default null, links jsonb default '[]',
+  force boolean default false)
+returns setof ragdb.put_result
 language sql rows 1
 begin atomic
-  select * from ragdb.put_documents(put_document.corpus, jsonb_build_array(jsonb_build_object(
-    'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks,
-      'chunking', put_document.chunking,
-    'title', put_document.title, 'language', put_document.language, 'media_type',
-      put_document.media_type,
-    'metadata', put_document.metadata, 'external_id', put_document.external_id,
-    'source_name', put_document.source_name, 'pages', put_document.pages, 'etag', put_document.etag,
-    'links', put_document.links, 'size_bytes', coalesce(put_document.size_bytes,
-      (select sum(octet_length(c ->> 'text')) from jsonb_array_elements(
-        case jsonb_typeof(put_document.chunks) when 'array' then put_document.chunks end) c), 0))),
+  select * from ragdb.put_documents(
+    put_document.corpus,
+    jsonb_build_array(jsonb_build_object(
+      'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks,
+      'chunking', put_document.chunking, 'title', put_document.title,
+      'language', put_document.language, 'media_type', put_document.media_type,
+      'metadata', put_document.metadata, 'external_id', put_document.external_id,
+      'source_name', put_document.source_name, 'pages', put_document.pages,
+      'etag', put_document.etag, 'links', put_document.links,
+      'size_bytes', coalesce(
+        put_document.size_bytes,
+        (select sum(octet_length(c ->> 'text')) from jsonb_array_elements(
+          case jsonb_typeof(put_document.chunks) when 'array' then put_document.chunks end) c),
+        0))),
     put_document.force);
 end;
 comment on function ragdb.put_document(text, text, text, jsonb, jsonb, text, text, text, jsonb,
@@ -92,22 +110,21 @@ comment on function ragdb.put_document(text, text, text, jsonb, jsonb, text, tex
 
 create or replace function ragdb.put_text(
   corpus text, source text, text text, title text default null, language text default null,
-    metadata jsonb default '{}',
-  external_id text default null, strategy text default 'paragraph', max_tokens integer default 240,
-  overlap integer default 48, unit text default 'token', media_type text default 'text/plain',
-    force boolean default false
-) returns setof ragdb.put_result
+  metadata jsonb default '{}', external_id text default null, strategy text default 'paragraph',
+  max_tokens integer default 240, overlap integer default 48, unit text default 'token',
+  media_type text default 'text/plain', force boolean default false)
+returns setof ragdb.put_result
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  v_bytes bytea := convert_to(text, 'UTF8');
+  v_bytes constant bytea := convert_to(text, 'UTF8');
 begin
   if text is null then
     raise exception 'text is null'
       using errcode = 'RG400',
-        detail = 'an empty text is a document without chunks, null is no document',
+        detail = 'an empty text is a document without chunks, null is not a document',
         hint = 'pass a text';
   end if;
   return query
@@ -117,104 +134,12 @@ begin
         select coalesce(jsonb_agg(jsonb_build_object('text', c.content, 'start', c.start_offset,
           'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
         from ragdb_internal.chunk_text(text, strategy, max_tokens, overlap, unit) c),
-      chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy, 'max_tokens',
-        max_tokens,
-        'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
+      chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy,
+        'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
       title => title, language => language, media_type => media_type, metadata => metadata,
-        external_id => external_id,
-      size_bytes => octet_length(v_bytes)::bigint, force => force) p;
+      external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
 end $$;
 comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, text, integer,
   integer, text, text, boolean) is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
   'source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.';
-
-create or replace function ragdb.delete_source(corpus text, uri text)
-returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(delete_source.corpus, 'write');
-begin
-  if uri is null or not exists (select from ragdb.document_sources s
-      where s.corpus_id = v_corpus.corpus_id and s.uri = delete_source.uri) then
-    raise exception 'corpus % has no source %', ragdb_internal.quote(corpus), ragdb_internal.quote(uri)
-      using errcode = 'RG405', detail = 'a source is what uri was when the document was put',
-            hint = 'ragdb.list_documents() lists the sources';
-  end if;
-  return query select * from ragdb_internal.remove_sources(v_corpus, array[uri]);
-end $$;
-comment on function ragdb.delete_source(text, text) is
-  'Forgets one source, and its document when that was the last one; returns how many documents and '
-  'chunks went. Raises RG400, RG401, RG404, RG405.';
-
-create or replace function ragdb.delete_document(corpus text, doc_cid text)
-returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(delete_document.corpus, 'write');
-  v_no integer := (ragdb_internal.find_document(v_corpus, delete_document.doc_cid)).doc_no;
-begin
-  return query select r.* from ragdb_internal.remove_sources(v_corpus, array(
-    select s.uri from ragdb.document_sources s where s.corpus_id = v_corpus.corpus_id
-      and s.doc_no = v_no)) r;
-end $$;
-comment on function ragdb.delete_document(text, text) is
-  'Removes a document with all its sources and chunks; returns how many documents and chunks went. '
-  'Raises RG400, RG401, RG404, RG405.';
-
-create or replace function ragdb_internal.find_document(corpus ragdb.corpora, doc_cid text)
-  returns ragdb.documents
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_document ragdb.documents;
-begin
-  select d.* into v_document from ragdb.documents d
-    where d.corpus_id = corpus.corpus_id and d.doc_cid = find_document.doc_cid;
-  if not found then
-    raise exception 'corpus % has no document %', ragdb_internal.quote(corpus.name), ragdb_internal.quote(doc_cid)
-      using errcode = 'RG405', detail = 'a document is named by sha256: and the hash of its bytes',
-            hint = 'ragdb.list_documents() lists them';
-  end if;
-  return v_document;
-end $$;
-comment on function ragdb_internal.find_document(ragdb.corpora, text) is
-  'Returns the row of a document. Raises RG405.';
-
-create or replace function ragdb.prune_sources(corpus text, prefix text, keep text[])
-returns table (documents_deleted integer, chunks_deleted integer)
-language plpgsql security definer rows 1
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-as $$
-declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(prune_sources.corpus, 'write');
-  v_uris text[];
-begin
-  if prefix is null or keep is null or not ragdb_internal.is_list(keep) then
-    raise exception '%',
-      case when prefix is null or keep is null then 'prefix or keep is null'
-      else 'keep is no list of sources' end
-      using errcode = 'RG400',
-        detail = 'sources that begin with prefix and are not in keep are removed',
-            hint = 'an empty prefix means every source, an empty keep means none';
-  end if;
-  v_uris := array(select s.uri from ragdb.document_sources s
-    where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
-      and s.uri not in (select unnest(keep)));
-  if cardinality(v_uris) = 0 then
-    return query select 0, 0;
-    return;
-  end if;
-  v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
-  return query select r.* from ragdb_internal.remove_sources(v_corpus, v_uris) r;
-end $$;
-comment on function ragdb.prune_sources(text, text, text[]) is
-  'Forgets the sources that begin with a prefix and are not among those to keep, and every '
-  'document that is left without one; returns how many documents and chunks went. Raises RG400, '
-  'RG401, RG404.';

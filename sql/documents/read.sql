@@ -1,25 +1,60 @@
-create or replace function ragdb.list_documents(corpus text, prefix text default '',
-  after text default '', count integer default 100)
+-- Reading documents and chunks back. Each function opens the corpus as the caller first, and is a
+-- definer because nobody but the owner touches the tables.
+
+create or replace function ragdb_internal.find_document(corpus ragdb.corpora, doc_cid text)
+returns ragdb.documents
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_document ragdb.documents;
+begin
+  select d.* into v_document from ragdb.documents d
+    where d.corpus_id = corpus.corpus_id and d.doc_cid = find_document.doc_cid;
+  if not found then
+    raise exception 'corpus % has no document %',
+        ragdb_internal.quote(corpus.name), ragdb_internal.quote(doc_cid)
+      using errcode = 'RG405', detail = 'a document is named by sha256: and the hash of its bytes',
+        hint = 'ragdb.list_documents() lists them';
+  end if;
+  return v_document;
+end $$;
+comment on function ragdb_internal.find_document(ragdb.corpora, text) is
+  'Returns the row of a document. Raises RG405.';
+
+create or replace function ragdb_internal.document_rows(document ragdb.documents)
+returns setof ragdb.document
+language sql stable parallel safe
+begin atomic
+  select document.doc_cid, document.source,
+    array(select s.uri from ragdb.document_sources s
+      where s.corpus_id = document.corpus_id and s.doc_no = document.doc_no order by s.uri),
+    document.title, document.language, document.media_type, document.metadata, document.chunking,
+    document.external_id, document.source_name, document.size_bytes, document.pages,
+    document.chunks, document.tokens, document.event_id, document.created_at,
+    document.updated_at;
+end;
+comment on function ragdb_internal.document_rows(ragdb.documents) is
+  'Returns a document with its sources, as ragdb.list_documents does.';
+
+create or replace function ragdb.list_documents(
+  corpus text, prefix text default '', after text default '', count integer default 100)
 returns setof ragdb.document
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_id integer := (ragdb_internal.open_corpus(list_documents.corpus, 'read')).corpus_id;
+  v_id constant integer := (ragdb_internal.open_corpus(list_documents.corpus, 'read')).corpus_id;
 begin
   if prefix is null or after is null or count is null or count not between 1 and 10000 then
     raise exception 'prefix or after is null, or count is not 1 to 10000'
       using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last source as after';
+        hint = 'for the next page, give the last source as after';
   end if;
   return query
-    select d.doc_cid, d.source, array(select s.uri from ragdb.document_sources s
-        where s.corpus_id = v_id and s.doc_no = d.doc_no order by s.uri),
-      d.title, d.language, d.media_type, d.metadata, d.chunking, d.external_id, d.source_name,
-        d.size_bytes, d.pages,
-      d.chunks, d.tokens, d.event_id, d.created_at, d.updated_at
-    from ragdb.documents d
+    select r.*
+    from ragdb.documents d cross join lateral ragdb_internal.document_rows(d) r
     where d.corpus_id = v_id and starts_with(d.source, prefix) and d.source > after collate "C"
     order by d.source limit count;
 end $$;
@@ -32,24 +67,16 @@ returns setof ragdb.document
 language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(get_document.corpus, 'read');
-  v_document ragdb.documents := ragdb_internal.find_document(v_corpus, get_document.doc_cid);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_document.corpus, 'read');
+  v_document constant ragdb.documents :=
+    ragdb_internal.find_document(v_corpus, get_document.doc_cid);
 begin
-  return query
-    select v_document.doc_cid, v_document.source, array(select s.uri from ragdb.document_sources s
-        where s.corpus_id = v_document.corpus_id and s.doc_no = v_document.doc_no order by s.uri),
-      v_document.title, v_document.language, v_document.media_type, v_document.metadata,
-        v_document.chunking,
-      v_document.external_id, v_document.source_name, v_document.size_bytes, v_document.pages,
-        v_document.chunks,
-      v_document.tokens, v_document.event_id, v_document.created_at, v_document.updated_at;
+  return query select r.* from ragdb_internal.document_rows(v_document) r;
 end $$;
 comment on function ragdb.get_document(text, text) is
   'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
 
--- Definer: document_sources is granted to nobody.
 create or replace function ragdb.get_source(corpus text, uri text)
 returns table (
   doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
@@ -58,12 +85,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(get_source.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_source.corpus, 'read');
 begin
   if get_source.uri is null then
     raise exception 'uri is null'
       using errcode = 'RG400', detail = 'a source is named by its uri',
-            hint = 'ragdb.list_documents() lists them';
+        hint = 'ragdb.list_documents() lists them';
   end if;
   return query
     select d.doc_cid, s.source_name, s.etag, d.chunking, s.seen_at
@@ -74,14 +101,15 @@ comment on function ragdb.get_source(text, text) is
   'Returns what document a source gave last, with the version that its store named (etag), its '
   'chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';
 
-create or replace function ragdb_internal.chunk_rows(corpus_id integer, doc_no integer, chunk_id text)
+create or replace function ragdb_internal.chunk_rows(
+  corpus_id integer, doc_no integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe
 begin atomic
   select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
-    c.end_offset, c.token_count,
-    c.text, coalesce(c.citation, jsonb_build_object('uri', c.source)),
-      encode(c.content_hash, 'hex'), d.metadata
+    c.end_offset, c.token_count, c.text,
+    coalesce(c.citation, jsonb_build_object('uri', c.source)), encode(c.content_hash, 'hex'),
+    d.metadata
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_rows.corpus_id
     and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)
@@ -95,28 +123,31 @@ language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(get_chunk.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_chunk.corpus, 'read');
 begin
-  return query select * from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id);
+  return query
+    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id) c;
   if not found then
-    raise exception 'corpus % has no chunk %', ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
+    raise exception 'corpus % has no chunk %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
       using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
-            hint = 'ragdb.document_chunks() lists the chunks of a document';
+        hint = 'ragdb.document_chunks() lists the chunks of a document';
   end if;
 end $$;
 comment on function ragdb.get_chunk(text, text) is
   'Returns one chunk by its id. Raises RG400, RG404, RG406.';
 
 create or replace function ragdb.document_chunks(corpus text, doc_cid text)
-  returns setof ragdb.chunk
+returns setof ragdb.chunk
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
 begin
-  return query select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id,
-    (ragdb_internal.find_document(v_corpus, document_chunks.doc_cid)).doc_no, null) c;
+  return query
+    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id,
+      (ragdb_internal.find_document(v_corpus, document_chunks.doc_cid)).doc_no, null) c;
 end $$;
 comment on function ragdb.document_chunks(text, text) is
   'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
@@ -127,21 +158,22 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(document_text.corpus, 'read');
-  v_document ragdb.documents := ragdb_internal.find_document(v_corpus, document_text.doc_cid);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_text.corpus, 'read');
+  v_document constant ragdb.documents :=
+    ragdb_internal.find_document(v_corpus, document_text.doc_cid);
 begin
   return (
     select string_agg(
       -- turns have no offsets
-      repeat(E'\n', case when x.ordinal = 0 then 0
+      repeat(E'\n', case x.ordinal when 0 then 0
         else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
-        || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
-          '' order by x.ordinal)
+      || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
+      '' order by x.ordinal)
     from (
-      select c.*, coalesce(max(c.end_offset) over
-        (order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
-      from ragdb.chunks c where c.corpus_id = v_document.corpus_id
-        and c.doc_no = v_document.doc_no) x);
+      select c.*, coalesce(max(c.end_offset) over (
+        order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
+      from ragdb.chunks c
+      where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no) x);
 end $$;
 comment on function ragdb.document_text(text, text) is
   'Returns the text of a document as its chunks have it: each character once, with a line end or '

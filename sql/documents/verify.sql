@@ -1,3 +1,135 @@
+-- Whether a corpus is what its documents and chunks say, and its repair. Each of the checks below
+-- recounts or recomputes a part and returns what there should be beside what there is;
+-- ragdb.check_corpus leaves out what agrees.
+
+create type ragdb_internal.corpus_check as ("check" text, expected numeric, found numeric);
+comment on type ragdb_internal.corpus_check is 'What there should be, and what there is.';
+
+create or replace function ragdb_internal.counter_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  select r.*
+  from ragdb_internal.count_corpus((corpus).corpus_id) d, lateral (values
+    ('documents', d.documents::numeric, (corpus).documents::numeric),
+    ('chunks', (select count(*) from ragdb.chunks c where c.corpus_id = (corpus).corpus_id),
+      (corpus).chunks),
+    ('tokens', d.tokens, (corpus).token_count),
+    ('size_bytes', d.size_bytes, (corpus).size_bytes),
+    ('lexemes', (select coalesce(sum(x.lexeme_count), 0) from ragdb.chunk_lexemes x
+      where x.corpus_id = (corpus).corpus_id), (corpus).lexeme_count),
+    ('languages with a wrong number of documents', 0,
+      (select count(*) from jsonb_object_keys(
+        ragdb_internal.recounted((corpus).languages, d.languages, '{}'))))
+  ) r ("check", expected, found);
+end;
+comment on function ragdb_internal.counter_checks(ragdb.corpora) is
+  'Counts what a corpus says that it has.';
+
+create or replace function ragdb_internal.index_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  select 'chunks that are not indexed', 0::numeric, count(*)::numeric
+  from ragdb.chunks c
+  where c.corpus_id = (corpus).corpus_id
+    and not exists (select from ragdb.chunk_lexemes x
+      where x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no)
+  union all
+  select 'index rows without a chunk', 0, count(*)
+  from ragdb.chunk_lexemes x
+  where x.corpus_id = (corpus).corpus_id
+    and not exists (select from ragdb.chunks c
+      where c.corpus_id = (corpus).corpus_id and c.chunk_no = x.chunk_no)
+  union all
+  select 'lexemes with a wrong number of chunks', 0, count(*)
+  from (
+    select l.term_id, l.df from ragdb.lexemes l
+    where l.corpus_id = (corpus).corpus_id and l.df <> 0) l
+    full join (
+      select ragdb_internal.term_id(w.lexeme) as term_id, count(*) as df
+      from ragdb.chunk_lexemes x, unnest(x.lexemes) w
+      where x.corpus_id = (corpus).corpus_id group by 1) n on n.term_id = l.term_id
+  where l.df is distinct from n.df;
+end;
+comment on function ragdb_internal.index_checks(ragdb.corpora) is
+  'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
+
+create or replace function ragdb_internal.analysis_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  select 'chunks that are indexed by another text', 0::numeric, count(*)::numeric
+  from ragdb.chunks c
+    join ragdb.documents d on d.corpus_id = (corpus).corpus_id and d.doc_no = c.doc_no
+    join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no
+  where c.corpus_id = (corpus).corpus_id
+    and (
+      select array_agg((w.lexeme, w.positions)::text order by w.lexeme collate "C")
+      from unnest(ragdb_internal.lexemes(
+        ragdb_internal.searched_text(d.title, c.heading, c.text), (corpus).text_config)) w)
+    is distinct from (
+      select array_agg((l.lexeme, w.positions)::text order by l.lexeme)
+      from unnest(x.lexemes) w
+        join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id
+          and l.term_id = ragdb_internal.term_id(w.lexeme));
+end;
+comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
+  'Analyses every chunk again and compares its lexemes with those of its row in the index.';
+
+create or replace function ragdb_internal.document_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  select 'documents whose chunks are not all there', 0::numeric, count(*)::numeric
+  from ragdb.documents d
+    left join (
+      select c.doc_no, count(*) as chunks, sum(c.token_count) as tokens, max(c.ordinal) as last
+      from ragdb.chunks c where c.corpus_id = (corpus).corpus_id group by c.doc_no) c
+      on c.doc_no = d.doc_no
+  where d.corpus_id = (corpus).corpus_id
+    and (d.chunks <> coalesce(c.chunks, 0) or d.tokens <> coalesce(c.tokens, 0)
+      or c.chunks <> c.last + 1)
+  union all
+  select 'documents not named after their first source', 0, count(*)
+  from ragdb.documents d
+    left join (
+      select s.doc_no, min(s.uri) as uri
+      from ragdb.document_sources s where s.corpus_id = (corpus).corpus_id group by s.doc_no) s
+      on s.doc_no = d.doc_no
+  where d.corpus_id = (corpus).corpus_id and s.uri is distinct from d.source;
+end;
+comment on function ragdb_internal.document_checks(ragdb.corpora) is
+  'Compares documents with their chunks and with their sources.';
+
+create or replace function ragdb_internal.chunk_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  select r.* from (
+    select
+      count(*) filter (where c.end_offset - c.start_offset <> length(c.text)) as offsets,
+      count(*) filter (where c.content_hash <> ragdb_internal.content_hash(c.text)) as hashes,
+      count(*) filter (where c.chunk_id <> ragdb_internal.chunk_name(
+        c.own_id, c.external_id, c.chunks, c.ordinal, (corpus).name, c.source_name, c.source,
+        c.content_hash, c.nth)) as ids
+    from (
+      select c.chunk_id, c.ordinal, c.start_offset, c.end_offset, c.text, c.content_hash,
+        case when ragdb_internal.has_turns(d.chunking) then c.chunk_id end as own_id,
+        d.external_id, d.chunks, d.source_name, d.source,
+        row_number() over (partition by c.doc_no, c.content_hash order by c.ordinal) - 1 as nth
+      from ragdb.chunks c
+        join ragdb.documents d on d.corpus_id = (corpus).corpus_id and d.doc_no = c.doc_no
+      where c.corpus_id = (corpus).corpus_id) c
+  ) wrong, lateral (values
+    ('chunks whose offsets are not their text''s', 0::numeric, wrong.offsets::numeric),
+    ('chunks whose content_hash is not their text''s', 0, wrong.hashes),
+    ('chunks whose id is not their content''s', 0, wrong.ids)
+  ) r ("check", expected, found);
+end;
+comment on function ragdb_internal.chunk_checks(ragdb.corpora) is
+  'Compares offsets, hashes and ids of chunks with their texts.';
+
 create or replace function ragdb.check_corpus(corpus text, deep boolean default true)
 returns table ("check" text, expected text, found text)
 language plpgsql stable parallel safe security definer
@@ -5,8 +137,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(check_corpus.corpus, 'read');
-  v_id integer := v_corpus.corpus_id;
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(check_corpus.corpus, 'read');
 begin
   if deep is null then
     raise exception 'deep is null'
@@ -14,87 +145,14 @@ begin
         hint = 'the default is true';
   end if;
   return query
-    with document as (
-      select count(*) as documents, coalesce(sum(d.tokens), 0) as tokens,
-        coalesce(sum(d.size_bytes), 0) as bytes,
-        ragdb_internal.document_languages(v_id, array_agg(d.doc_no)) as languages
-      from ragdb.documents d where d.corpus_id = v_id
-    ), chunk as (
-      select count(*) as chunks, count(*) filter (where x.chunk_no is null) as unindexed,
-        count(*) filter (where c.end_offset - c.start_offset <> length(c.text)) as offsets,
-        count(*) filter (where c.content_hash <> ragdb_internal.content_hash(c.text)) as hashes,
-        count(*) filter (where c.chunk_id <> c.named) as ids
-      from (
-        select c.*, case when d.chunking ->> 'chunker' = 'turns/1' then c.chunk_id
-          when d.external_id is null then ragdb_internal.chunk_id(v_corpus.name, d.source_name, d.source,
-            c.content_hash,
-            row_number() over (partition by c.doc_no, c.content_hash order by c.ordinal) - 1)
-          when d.chunks = 1 then d.external_id
-            else d.external_id || '#' || c.ordinal + 1 end as named
-        from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id
-          and d.doc_no = c.doc_no
-        where c.corpus_id = v_id
-      ) c left join ragdb.chunk_lexemes x on x.corpus_id = c.corpus_id and x.chunk_no = c.chunk_no
-    ), half as (
-      select count(*) filter (where d.chunks <> coalesce(c.chunks, 0)
-        or d.tokens <> coalesce(c.tokens, 0)
-          or c.chunks <> c.last + 1) as documents,
-        count(*) filter (where s.uri is distinct from d.source) as sources
-      from ragdb.documents d
-        left join (select c.doc_no, count(*) as chunks, sum(c.token_count) as tokens,
-          max(c.ordinal) as last
-          from ragdb.chunks c where c.corpus_id = v_id group by c.doc_no) c on c.doc_no = d.doc_no
-        left join (select s.doc_no, min(s.uri) as uri
-          from ragdb.document_sources s where s.corpus_id = v_id group by s.doc_no) s
-            on s.doc_no = d.doc_no
-      where d.corpus_id = v_id
-    ), indexed as (
-      select count(*) as chunks, coalesce(sum(x.lexeme_count), 0) as lexemes,
-        count(*) filter (where not exists (select from ragdb.chunks c
-          where c.corpus_id = v_id and c.chunk_no = x.chunk_no)) as stray
-      from ragdb.chunk_lexemes x where x.corpus_id = v_id
-    ), df as (
-      select count(*) as wrong
-      from (select l.term_id, l.df from ragdb.lexemes l where l.corpus_id = v_id and l.df <> 0) l
-        full join (select ragdb_internal.term_id(w.lexeme) as term_id, count(*) as df
-          from ragdb.chunk_lexemes x, unnest(x.lexemes) w where x.corpus_id = v_id group by 1) n
-            on n.term_id = l.term_id
-      where l.df is distinct from n.df
-    ), analysed as (
-      select count(*) as wrong
-      from ragdb.chunks c
-        join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
-        join ragdb.chunk_lexemes x on x.corpus_id = c.corpus_id and x.chunk_no = c.chunk_no
-      where c.corpus_id = v_id and deep
-        and (select array_agg((w.lexeme, w.positions)::text order by w.lexeme collate "C")
-            from unnest(ragdb_internal.lexemes(ragdb_internal.searched_text(d.title, c.heading, c.text),
-              v_corpus.text_config)) w)
-          is distinct from
-          (select array_agg((l.lexeme, w.positions)::text order by l.lexeme)
-            from unnest(x.lexemes) w
-              join ragdb.lexemes l on l.corpus_id = v_id and l.term_id = ragdb_internal.term_id(w.lexeme))
-    )
-    select r.what, r.expected::text, r.found::text
-    from document, chunk, half, indexed, df, analysed, lateral (values
-      ('documents', document.documents, v_corpus.documents::numeric),
-      ('chunks', chunk.chunks, v_corpus.chunks),
-      ('tokens', document.tokens, v_corpus.token_count),
-      ('size_bytes', document.bytes, v_corpus.size_bytes),
-      ('lexemes', indexed.lexemes, v_corpus.lexeme_count),
-      ('languages with a wrong number of documents', 0,
-        (select count(*) from jsonb_object_keys(ragdb_internal.recounted(v_corpus.languages,
-          document.languages, '{}')))),
-      ('chunks that are not indexed', 0, chunk.unindexed),
-      ('index rows without a chunk', 0, indexed.stray),
-      ('lexemes with a wrong number of chunks', 0, df.wrong),
-      ('chunks that are indexed by another text', 0, analysed.wrong),
-      ('documents whose chunks are not all there', 0, half.documents),
-      ('documents not named after their first source', 0, half.sources),
-      ('chunks whose offsets are not their text''s', 0, chunk.offsets),
-      ('chunks whose content_hash is not their text''s', 0, chunk.hashes),
-      ('chunks whose id is not their content''s', 0, chunk.ids)
-    ) r (what, expected, found)
-    where r.expected <> r.found;
+    select c."check", c.expected::text, c.found::text
+    from (
+      select * from ragdb_internal.counter_checks(v_corpus)
+      union all select * from ragdb_internal.index_checks(v_corpus)
+      union all select a.* from ragdb_internal.analysis_checks(v_corpus) a where deep
+      union all select * from ragdb_internal.document_checks(v_corpus)
+      union all select * from ragdb_internal.chunk_checks(v_corpus)) c
+    where c.expected <> c.found;
 end $$;
 comment on function ragdb.check_corpus(text, boolean) is
   'Recounts and recomputes a corpus and returns what differs from what is stored: no row means '
@@ -106,15 +164,14 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id integer := (ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin')).corpus_id;
+  v_id constant integer := (ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin')).corpus_id;
 begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   update ragdb.corpora c
     set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
-      select count(*), coalesce(sum(d.tokens), 0), coalesce(sum(d.size_bytes), 0),
-        ragdb_internal.document_languages(v_id, array_agg(d.doc_no)), 0, 0, 1
-      from ragdb.documents d where d.corpus_id = v_id)
+      select n.documents, n.tokens, n.size_bytes, n.languages, 0, 0, 1
+      from ragdb_internal.count_corpus(v_id) n)
     where c.corpus_id = v_id;
   perform ragdb_internal.index_chunks(v_id, array(
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));

@@ -329,13 +329,15 @@ def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each
     found = any_db.execute(
         """with chunk as (
           -- every tenth is a section with the nine after it below
-          select n, case when n % 10 = 0 then jsonb_build_array('s' || n / 10)
-            else jsonb_build_array('s' || n / 10, 'part ' || n) end as heading
+          select n, case when n % 10 = 0 then array['s' || n / 10]
+            else array['s' || n / 10, 'part ' || n] end as heading
           from generate_series(0, 9999) n)
         select edge_type, count(*), min(child_no - parent_no), max(child_no - parent_no)
-        from (select array_agg(n order by n) as ns, array_agg(heading order by n) as headings
+        from (select array_agg(
+              row(n, 1, '', n, '', heading, null, 0, 0, 0, '', 0, '')::ragdb_internal.planned_chunk
+              order by n) as planned
             from chunk) c,
-          ragdb_internal.document_edges(ns, array_fill(1, array[10000]), ns, headings, '{}')
+          ragdb_internal.document_edges(planned, '{}')
         group by edge_type order by edge_type"""
     ).fetchall()
     assert found == [("branch", 9000, 1, 9), ("default", 9999, 1, 1)]
@@ -426,7 +428,7 @@ BAD: list[tuple[Any, str, str]] = [
     ([without("chunks")], "RG412", '"chunks"'),
     ([{**GOOD, "chunks": {}}], "RG412", '"chunks"'),
     ([{**GOOD, "links": {}}], "RG412", '"links"'),
-    ([{**GOOD, "titel": "x"}], "RG412", '"titel" is no field of a document'),
+    ([{**GOOD, "titel": "x"}], "RG412", '"titel" is not a field of a document'),
     ([GOOD, {**GOOD, "uri": "b.md", "chunks": [7]}], "RG412", "chunk 0 of document 1: it must be"),
     ([with_chunk(text=None)], "RG412", 'chunk 1 of document 0: "text"'),
     ([with_chunk(text=" \n")], "RG412", '"text"'),
@@ -440,7 +442,7 @@ BAD: list[tuple[Any, str, str]] = [
     ([with_chunk(page=0)], "RG412", '"page"'),
     ([with_chunk(heading="A")], "RG412", '"heading"'),
     ([with_chunk(heading=[None])], "RG412", '"heading"'),
-    ([with_chunk(titel="x")], "RG412", '"titel" is no field of a chunk'),
+    ([with_chunk(titel="x")], "RG412", '"titel" is not a field of a chunk'),
     ([{**GOOD, "links": [{"chunk": 1, "target": "x"}]}], "RG412", "link 0 of document 0"),
     ([{**GOOD, "links": [{"chunk": 0}]}], "RG412", "link 0 of document 0"),
     ([{**GOOD, "links": ["x"]}], "RG412", "link 0 of document 0"),

@@ -1,0 +1,27 @@
+-- How much ragdb takes. Who checks a size, and who says in a hint what it may be, reads it here.
+
+create type ragdb_internal.limits as (
+  quoted_characters integer,
+  call_documents integer,
+  page_rows integer,
+  indexed_characters integer,
+  chunk_lexemes integer,
+  lexeme_bytes integer,
+  glob_characters integer,
+  glob_stars integer);
+comment on type ragdb_internal.limits is 'How much ragdb takes of each thing.';
+
+create or replace function ragdb_internal.limits() returns ragdb_internal.limits
+language sql immutable parallel safe
+return row(
+  80,  -- quoted_characters: of a user's text in an error
+  10000,  -- call_documents: documents in one call
+  10000,  -- page_rows: documents or events in one page
+  65536,  -- indexed_characters: of a text, from its beginning, that are searched
+  16000,  -- chunk_lexemes: different lexemes of a chunk; a sparse vector holds as many
+  2040,  -- lexeme_bytes: a tsvector holds words of up to 2,046
+  1024,  -- glob_characters
+  16  -- glob_stars
+)::ragdb_internal.limits;
+comment on function ragdb_internal.limits() is
+  'Returns how much ragdb takes of each thing.';

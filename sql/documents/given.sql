@@ -1,0 +1,81 @@
+-- How a given document is read: what it says of itself, with the defaults for what it leaves out,
+-- and its chunks. The document has been checked; these only read.
+
+create type ragdb_internal.document_description as (
+  title text,
+  language text,
+  media_type text,
+  metadata jsonb,
+  chunking jsonb,
+  external_id text);
+comment on type ragdb_internal.document_description is
+  'What a document says of itself; a document is written again when its first source says '
+  'something else.';
+
+create or replace function ragdb_internal.given_description(document jsonb, default_language text)
+returns ragdb_internal.document_description
+language sql immutable parallel safe
+return row(
+  given_description.document ->> 'title',
+  coalesce(given_description.document ->> 'language', given_description.default_language),
+  given_description.document ->> 'media_type',
+  coalesce(nullif(given_description.document -> 'metadata', 'null'), '{}'),
+  given_description.document -> 'chunking',
+  given_description.document ->> 'external_id')::ragdb_internal.document_description;
+comment on function ragdb_internal.given_description(jsonb, text) is
+  'Returns what a given document says of itself; the language is a default for one that names '
+  'none.';
+
+create or replace function ragdb_internal.stored_description(document ragdb.documents)
+returns ragdb_internal.document_description
+language sql immutable parallel safe
+return row(
+  document.title, document.language, document.media_type, document.metadata, document.chunking,
+  document.external_id)::ragdb_internal.document_description;
+comment on function ragdb_internal.stored_description(ragdb.documents) is
+  'Returns what a stored document says of itself.';
+
+create or replace function ragdb_internal.given_source_name(document jsonb) returns text
+language sql immutable parallel safe
+return coalesce(given_source_name.document ->> 'source_name', '');
+comment on function ragdb_internal.given_source_name(jsonb) is
+  'Returns the name of the source that a given document comes from; empty for none.';
+
+create type ragdb_internal.chunk_content as (
+  ordinal integer,
+  heading text[],
+  page integer,
+  start_offset integer,
+  end_offset integer,
+  token_count integer,
+  content_hash bytea,
+  text text,
+  own_id text);
+comment on type ragdb_internal.chunk_content is
+  'A chunk as its document has it; own_id is the id of a turn, null for any other chunk.';
+
+create or replace function ragdb_internal.given_chunks(document jsonb)
+returns setof ragdb_internal.chunk_content
+language sql stable parallel safe
+begin atomic
+  select (c.n - 1)::integer,
+    array(select jsonb_array_elements_text(nullif(c.v -> 'heading', 'null'))),
+    (c.v ->> 'page')::integer, (c.v ->> 'start')::integer, (c.v ->> 'end')::integer,
+    (c.v ->> 'tokens')::integer, ragdb_internal.content_hash(c.v ->> 'text'), c.v ->> 'text',
+    c.v ->> 'id'
+  from jsonb_array_elements(given_chunks.document -> 'chunks') with ordinality c (v, n);
+end;
+comment on function ragdb_internal.given_chunks(jsonb) is
+  'Returns the chunks of a given document.';
+
+create or replace function ragdb_internal.stored_chunks(document ragdb.documents)
+returns setof ragdb_internal.chunk_content
+language sql stable parallel safe
+begin atomic
+  select c.ordinal, c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash,
+    c.text, case when ragdb_internal.has_turns(document.chunking) then c.chunk_id end
+  from ragdb.chunks c
+  where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
+end;
+comment on function ragdb_internal.stored_chunks(ragdb.documents) is
+  'Returns the chunks of a stored document, in no order.';

@@ -1,0 +1,79 @@
+-- What a filter may ask: its operators and its built-in fields, one row each. The check of a filter,
+-- its hints and its SQL all read these lists, so a new operator or a new field is one row here.
+--
+-- Every field that is not built in is a key of the metadata, whose values are of any JSON type.
+
+-- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
+-- or the metadata's value where it is of the type of the given value; {value} is the given value of
+-- that type, {items} an array of the given items of that type, {json} and {text} are the given
+-- value as it is, and {key} is the key in the metadata.
+create or replace function ragdb_internal.filter_operators()
+returns table (
+  operator text, takes text, types text[], compares text, uses_index boolean, of_column text,
+  of_metadata text)
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('eq', 'any value', null::text[], 'value', true, '{field} = {value}',
+      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json}) and d.metadata -> {key} = {json}'),
+    ('ne', 'any value', null, 'value', false, '{field} is distinct from {value}',
+      'd.metadata -> {key} is distinct from {json}'),
+    ('gt', 'a number or a string', '{number,string}', 'value', false, '{field} > {value}',
+      '{field} > {value}'),
+    ('gte', 'a number or a string', '{number,string}', 'value', false, '{field} >= {value}',
+      '{field} >= {value}'),
+    ('lt', 'a number or a string', '{number,string}', 'value', false, '{field} < {value}',
+      '{field} < {value}'),
+    ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
+      '{field} <= {value}'),
+    ('in', 'an array', '{array}', 'items', false, '{field} = any ({items})',
+      'd.metadata -> {key} = any (array(select e from pg_catalog.jsonb_array_elements({json}) e))'),
+    ('any', 'an array', '{array}', 'items', false, '{field} = any ({items})',
+      'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
+      ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
+      ' where m = any (array(select e from pg_catalog.jsonb_array_elements({json}) e)))'
+      ' else d.metadata -> {key}'
+      ' = any (array(select e from pg_catalog.jsonb_array_elements({json}) e)) end'),
+    ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
+      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json})'),
+    ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',
+      'pg_catalog.jsonb_exists(d.metadata, {key}) = ({text})::boolean'),
+    ('glob', 'a string', '{string}', 'value', false,
+      '{field} like ragdb_internal.glob_pattern({text})',
+      '{field} like ragdb_internal.glob_pattern({text})')
+  ) o (operator, takes, types, compares, uses_index, of_column, of_metadata);
+end;
+comment on function ragdb_internal.filter_operators() is
+  'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
+  'words and by name; what must be of the type of a built-in field, the value, its items or (null) '
+  'nothing; whether the index over metadata serves it; and its SQL for built-in fields and for '
+  'metadata.';
+
+create or replace function ragdb_internal.filter_fields()
+returns table (field text, type text, of_chunks boolean, column_sql text, condition_sql text)
+language sql immutable parallel safe
+begin atomic
+  select * from (values
+    ('source', 'string', false, 'd.source', '{condition}'),
+    ('language', 'string', false, 'd.language collate "C"', '{condition}'),
+    ('title', 'string', false, 'd.title collate "C"', '{condition}'),
+    ('page', 'number', true, 'c.page::numeric', '{condition}'),
+    ('doc_cid', 'string', false, 'd.doc_cid', '{condition}'),
+    ('media_type', 'string', false, 'd.media_type collate "C"', '{condition}'),
+    ('uri', 'string', false, 's.uri',
+      'exists (select from ragdb.document_sources s'
+      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})')
+  ) f (field, type, of_chunks, column_sql, condition_sql);
+end;
+comment on function ragdb_internal.filter_fields() is
+  'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
+  'documents, what is compared, and the condition around the comparison.';
+
+create or replace function ragdb_internal.operator_names() returns text
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(o.operator, ', ' order by o.n)
+  from ragdb_internal.filter_operators() with ordinality
+    o (operator, takes, types, compares, uses_index, of_column, of_metadata, n));
+comment on function ragdb_internal.operator_names() is
+  'Returns the operators of filters, separated by commas.';
