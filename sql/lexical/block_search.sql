@@ -133,6 +133,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_state ragdb.block_states;
   v_blocks record;
   v_others ragdb_internal.candidate[];
@@ -144,14 +145,14 @@ begin
   end if;
   v_blocks := ragdb_internal.block_question(corpus.corpus_id, question.terms);
   v_others := ragdb_internal.candidates_outside_blocks(
-    corpus, v_state, v_blocks.outside, question.weights);
+    corpus, v_state, v_blocks.outside, v_weights);
   if v_blocks.levels is null then
     return v_others;
   end if;
   return ragdb_internal.best_in_groups(corpus.corpus_id,
     ragdb_internal.block_sums(corpus.corpus_id, v_state.last_chunk_no, v_blocks.levels),
-    v_state.last_chunk_no / 4, v_blocks.unit_score, question.max_score, question.weights,
-    v_others, k);
+    v_state.last_chunk_no / 4, v_blocks.unit_score, question.max_score, v_weights, v_others,
+    k);
 end $$;
 comment on function ragdb_internal.find_in_blocks(
   ragdb.corpora, ragdb_internal.question, integer) is

@@ -94,6 +94,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_tokens text[];
   v_bounds float8[];
   v_rests float8[];
@@ -121,10 +122,10 @@ begin
     end if;
     if restriction is null then
       v_found := array(select c from ragdb_internal.candidates(
-        (v_condition || demand)::tsquery, question.weights, v_looked_for) c order by c.score desc);
+        (v_condition || demand)::tsquery, v_weights, v_looked_for) c order by c.score desc);
     else
       v_found := ragdb_internal.candidates_under(
-        restriction, (v_condition || demand)::tsquery, question.weights, v_looked_for);
+        restriction, (v_condition || demand)::tsquery, v_weights, v_looked_for);
     end if;
     if ragdb_internal.cuts_ties(v_found, k, v_looked_for) then
       v_looked_for := 8 * v_looked_for;

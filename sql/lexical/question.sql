@@ -34,13 +34,14 @@ comment on type ragdb_internal.question_term is
   'A term of a question that the corpus has: its weight (idf times frequency), the most that it '
   'adds to the BM25 of a chunk, and its weight in the blocks (null: it has none).';
 
+-- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
-  terms ragdb_internal.question_term[], weights sparsevec, weight float8, max_score float8,
+  terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
   postings bigint);
 comment on type ragdb_internal.question is
-  'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as a '
-  'vector; the weight of all terms, also of those that it lacks; the most that a chunk can score; '
-  'and how many postings the terms have.';
+  'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the '
+  'entries of a sparse vector; the weight of all terms, also of those that it lacks; the most that '
+  'a chunk can score; and how many postings the terms have.';
 
 create or replace function ragdb_internal.question(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, out question ragdb_internal.question)
@@ -50,8 +51,7 @@ as $$
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
-    ragdb_internal.sparse(string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme)
-      filter (where t.df > 0)),
+    string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     sum(t.df)

@@ -12,13 +12,14 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_demand constant tsquery := nullif(substr(demand, 2), '');
   v_looked_for integer := 2 * k + 32;
   v_found ragdb_internal.candidate[];
 begin
   loop
     v_found := array(select c from ragdb_internal.candidates_among(find_among.corpus_id,
-      find_among.chunk_nos, v_demand, question.weights, v_looked_for) c order by c.score desc);
+      find_among.chunk_nos, v_demand, v_weights, v_looked_for) c order by c.score desc);
     exit when not ragdb_internal.cuts_ties(v_found, k, v_looked_for);
     v_looked_for := 8 * v_looked_for;
   end loop;
@@ -95,6 +96,7 @@ declare
     ragdb_internal.question(corpus, statistics, query);
   v_scope ragdb_internal.scope;
   v_found ragdb_internal.candidate[];
+  v_least float8;
   v_chunk_nos integer[];
   -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
   -- makes the C library of most servers keep what later calls give back. Without it, each of them
@@ -116,8 +118,8 @@ begin
       corpus.corpus_id, v_question, v_scope.demand, v_scope.restriction, k);
   end if;
   -- what float4 puts clearly below the k-th cannot rank
-  v_chunk_nos := array(select f.chunk_no from unnest(v_found) f
-    where coalesce(f.score >= ragdb_internal.at_least(v_found[k].score), true)) || also;
+  v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
+  v_chunk_nos := array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
   return query
     select b.chunk_no, b.bm25 / (v_question.weight * (corpus.k1 + 1)), b.bm25,
       b.matched / v_question.weight
