@@ -86,6 +86,51 @@ comment on function ragdb_internal.candidates_under(
   ragdb_internal.restriction, tsquery, sparsevec, integer) is
   'Returns the k best chunks under a condition and a restriction, best first.';
 
+create or replace function ragdb_internal.best_under(
+  condition tsquery, restriction ragdb_internal.restriction, weights sparsevec, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_looked_for integer := 2 * k + 32;
+  v_found ragdb_internal.candidate[];
+begin
+  loop
+    if restriction is null then
+      v_found := array(select c from ragdb_internal.candidates(condition, weights, v_looked_for) c
+        order by c.score desc);
+    else
+      v_found := ragdb_internal.candidates_under(restriction, condition, weights, v_looked_for);
+    end if;
+    exit when not ragdb_internal.cuts_ties(v_found, k, v_looked_for);
+    v_looked_for := 8 * v_looked_for;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb_internal.best_under(
+  tsquery, ragdb_internal.restriction, sparsevec, integer) is
+  'Returns the k best chunks under a condition and a restriction (null: none), and what ties with '
+  'the last, best first.';
+
+create or replace function ragdb_internal.by_bound(
+  corpus_id integer, terms ragdb_internal.question_term[],
+  out tokens text[], out bounds float8[], out rests float8[])
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.array_agg(ragdb_internal.token(by_bound.corpus_id, t.term_id)
+      order by t.max_score desc, t.place),
+    pg_catalog.array_agg(t.max_score order by t.max_score desc, t.place),
+    pg_catalog.array_agg(t.rest order by t.max_score desc, t.place)
+  from (
+    select u.*, sum(u.max_score) over (order by u.max_score, u.place desc) as rest
+    from pg_catalog.unnest(by_bound.terms) with ordinality
+      u (term_id, weight, max_score, block_weight, place)) t;
+end;
+comment on function ragdb_internal.by_bound(integer, ragdb_internal.question_term[]) is
+  'Returns the terms of a question as tokens, by how much they add to a score at most, that most, '
+  'and what each adds at most with all that follow it.';
+
 create or replace function ragdb_internal.find_by_bounds(
   corpus_id integer, question ragdb_internal.question, demand text,
   restriction ragdb_internal.restriction, k integer)
@@ -98,39 +143,22 @@ declare
   v_tokens text[];
   v_bounds float8[];
   v_rests float8[];
-  v_share float8 := 0.65;  -- of the highest score, what the k-th is guessed to have
+  v_share float8 := 0.65;  -- what the k-th score is guessed to be of the highest
   v_need float8 := case when question.postings > 400 then v_share * question.max_score else 0 end;
-  v_looked_for integer := 2 * k + 32;
   v_condition text;
   v_found ragdb_internal.candidate[];
   v_kth float8;
 begin
-  select array_agg(ragdb_internal.token(find_by_bounds.corpus_id, t.term_id)
-      order by t.max_score desc, t.place),
-    array_agg(t.max_score order by t.max_score desc, t.place),
-    array_agg(t.rest order by t.max_score desc, t.place)
-  into v_tokens, v_bounds, v_rests
-  from (
-    select u.*, sum(u.max_score) over (order by u.max_score, u.place desc) as rest
-    from unnest(question.terms) with ordinality
-      u (term_id, weight, max_score, block_weight, place)) t;
+  select b.tokens, b.bounds, b.rests into v_tokens, v_bounds, v_rests
+    from ragdb_internal.by_bound(find_by_bounds.corpus_id, question.terms) b;
   loop
     v_condition := ragdb_internal.bound_condition(v_tokens, v_bounds, v_rests, 1, v_need,
       case when cardinality(v_tokens) > 16 then 2 else 3 end);
     if v_condition = '' then
       v_condition := '(' || array_to_string(v_tokens, '|') || ')';
     end if;
-    if restriction is null then
-      v_found := array(select c from ragdb_internal.candidates(
-        (v_condition || demand)::tsquery, v_weights, v_looked_for) c order by c.score desc);
-    else
-      v_found := ragdb_internal.candidates_under(
-        restriction, (v_condition || demand)::tsquery, v_weights, v_looked_for);
-    end if;
-    if ragdb_internal.cuts_ties(v_found, k, v_looked_for) then
-      v_looked_for := 8 * v_looked_for;
-      continue;
-    end if;
+    v_found := ragdb_internal.best_under(
+      (v_condition || demand)::tsquery, restriction, v_weights, k);
     v_kth := v_found[k].score;
     exit when v_need = 0 or ragdb_internal.at_least(v_kth) >= v_need;
     if v_kth is not null then

@@ -53,6 +53,22 @@ end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
 
+create or replace function ragdb_internal.postings(corpus ragdb.corpora, chunk_nos integer[])
+returns table (chunk_no integer, length integer, lexeme text, positions text, impact real)
+language sql stable parallel safe
+begin atomic
+  select m.chunk_no, m.length, w.lexeme collate "C",
+    case pg_catalog.cardinality(w.positions) when 1 then w.positions[1]::text
+      else pg_catalog.array_to_string(w.positions, ',') end,
+    ragdb_internal.impact(pg_catalog.cardinality(w.positions), ragdb_internal.length_norm(
+      m.length, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1)::real
+  from ragdb_internal.analysed(postings.corpus, postings.chunk_nos) m
+    left join lateral pg_catalog.unnest(m.words) w on true;
+end;
+comment on function ragdb_internal.postings(ragdb.corpora, integer[]) is
+  'Returns a row for each lexeme of each of some chunks, and one without a lexeme for a chunk that '
+  'has none: the length of the chunk, the positions of the lexeme as a text, and its impact.';
+
 -- What the blocks know of a chunk that is indexed anew is wrong; where term ids begin anew, all
 -- that they know is.
 create or replace function ragdb_internal.mark_stale(corpus ragdb.corpora, chunk_nos integer[])
@@ -91,13 +107,7 @@ declare
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
   with postings as materialized (
-    select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
-      case cardinality(w.positions) when 1 then w.positions[1]::text
-        else array_to_string(w.positions, ',') end as positions,
-      ragdb_internal.impact(cardinality(w.positions), ragdb_internal.length_norm(
-        m.length, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1)::real as impact
-    from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) m
-      left join lateral unnest(m.words) w on true
+    select p.* from ragdb_internal.postings(v_corpus, index_chunks.chunk_nos) p
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id is null as is_new,
       coalesce(l.term_id, v_corpus.next_term_id - 1
