@@ -1,6 +1,8 @@
--- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as can be, of
--- 16,000 at most (pgvector has no wider vectors), so that any block is a fair sample and none is
--- wider than it needs.
+-- The arithmetic of blocks: dense and sparse vectors of pgvector, named here and nowhere else.
+--
+-- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as possible,
+-- of at most 16,000 groups (pgvector has no wider vectors), so that every block is a fair sample and
+-- none is wider than it needs to be.
 create or replace function ragdb_internal.blocks(last_chunk_no integer) returns integer
 language sql immutable parallel safe
 return (blocks.last_chunk_no + 63999) / 64000;
@@ -9,15 +11,17 @@ comment on function ragdb_internal.blocks(integer) is
 
 create or replace function ragdb_internal.block_size(last_chunk_no integer) returns integer
 language sql immutable parallel safe
-return ((block_size.last_chunk_no + 3) / 4 - 1) / ragdb_internal.blocks(block_size.last_chunk_no) + 1;
+return ((block_size.last_chunk_no + 3) / 4 - 1)
+  / ragdb_internal.blocks(block_size.last_chunk_no) + 1;
 comment on function ragdb_internal.block_size(integer) is
   'Returns the number of groups that a block has for the chunks up to a number.';
 
-create or replace function ragdb_internal.sparse_block(entries text, size integer) returns sparsevec
+create or replace function ragdb_internal.sparse_block(entries text, size integer)
+returns sparsevec
 language sql immutable parallel safe
 return ('{' || sparse_block.entries || '}/' || sparse_block.size)::sparsevec;
 comment on function ragdb_internal.sparse_block(text, integer) is
-  'Makes the sparse vector of a block of so many groups of the entries "place:value,…", in any '
+  'Makes the sparse vector of a block of so many groups out of the entries "place:value,…", in any '
   'order.';
 
 create or replace function ragdb_internal.one_value(value float8, times integer) returns vector
@@ -36,17 +40,24 @@ language sql immutable parallel safe
 return subvector(first.a, 1, first.size);
 comment on function ragdb_internal.first(vector, integer) is 'Returns the first places of a vector.';
 
--- doubled: a long array takes ten times as long to become a vector
+-- The vector is doubled, because a long array takes ten times as long to become a vector. It is cut
+-- before it is joined the last time: 63 places doubled eight times are more than pgvector's 16,000.
 create or replace function ragdb_internal.even(value float8, size integer, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_half constant integer := (size + 255) / 256 * 128;
 begin
   even := ragdb_internal.one_value(value, (size + 255) / 256);
-  for v_i in 1..6 loop
+  for v_i in 1..7 loop
     even := ragdb_internal.joined(even, even);
   end loop;
-  even := ragdb_internal.first(ragdb_internal.joined(ragdb_internal.joined(even, even), ragdb_internal.joined(even, even)), size);
+  if size <= v_half then
+    even := ragdb_internal.first(even, size);
+  else
+    even := ragdb_internal.joined(even, ragdb_internal.first(even, size - v_half));
+  end if;
 end $$;
 comment on function ragdb_internal.even(float8, integer) is
   'Returns a vector of a size with one value throughout.';
@@ -60,7 +71,7 @@ return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
 comment on function ragdb_internal.spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
 
--- position() looks at every bit; most pieces have none that is set
+-- position() looks at every bit, so it is given pieces; most pieces have no bit that is set.
 create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,33 +1,40 @@
--- The score that counts: float8, terms in the order of their lexemes, whatever their numbers are (a
--- CTE is read in the order of its rows). An impact is a float4 made of a small whole number, the
--- term's frequency, and gives it back exactly.
-create or replace function ragdb_internal.exact_bm25(corpus ragdb.corpora, chunk_nos integer[],
-  term_ids integer[], weights float8[])
-returns table (chunk_no integer, bm25 float8, matched float8)
-language sql stable parallel safe
-begin atomic
-  with terms as materialized (
-    select t.weight, ragdb_internal.sparse(t.term_id || ':1') as unit
-    from rows from (pg_catalog.unnest(exact_bm25.term_ids), pg_catalog.unnest(exact_bm25.weights)) t (term_id,
-      weight)
-  )
-  select x.chunk_no, s.bm25, s.matched
-  from (
-      select y.chunk_no, y.impacts,
-        (corpus).k1 * (1 - (corpus).b + (corpus).b * y.lexeme_count / (corpus).pivot) as norm
-      from ragdb.chunk_lexemes y
-      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (exact_bm25.chunk_nos)
-      offset 0) x
-    cross join lateral (
-      select coalesce(sum(f.weight * ((corpus).k1 + 1) * f.tf / (f.tf + x.norm)), 0) as bm25,
-        coalesce(sum(f.weight), 0) as matched
-      from (
-        select t.weight,
-          greatest(1, round(i.impact * x.norm / nullif((corpus).k1 + 1 - i.impact, 0))) as tf
-        from terms t cross join lateral (select ragdb_internal.inner_product(x.impacts, t.unit) as impact
-          offset 0) i
-        where i.impact > 0) f) s;
-end;
-comment on function ragdb_internal.exact_bm25(ragdb.corpora, integer[], integer[], float8[]) is
-  'Returns the exact BM25 of chunks and the weight of the terms they have; weights are idf times '
-  'query frequency, in the order of the sum.';
+-- BM25, the formula, written once.
+--
+-- For each term of the query a chunk scores the term's weight (its idf times its frequency in the
+-- query) times its impact in the chunk. The impact grows with the term's frequency in the chunk and
+-- stays below k1 + 1; the longer a chunk is than the pivot, the slower it grows. None of these
+-- functions is ever called: each is inlined into the statement that names it.
+create or replace function ragdb_internal.idf(chunks integer, df integer) returns float8
+language sql immutable parallel safe
+return pg_catalog.ln(1 + (idf.chunks - idf.df + 0.5::float8) / (idf.df + 0.5::float8));
+comment on function ragdb_internal.idf(integer, integer) is
+  'Returns the inverse document frequency of a term that df of some chunks have; it is over 0.';
+
+create or replace function ragdb_internal.length_norm(
+  length float8, k1 float8, b float8, pivot float8)
+returns float8
+language sql immutable parallel safe
+return length_norm.k1
+  * (1 - length_norm.b + length_norm.b * length_norm.length / length_norm.pivot);
+comment on function ragdb_internal.length_norm(float8, float8, float8, float8) is
+  'Returns what the length of a chunk adds to a term''s frequency in the denominator of its '
+  'impact.';
+
+create or replace function ragdb_internal.impact(
+  frequency float8, norm float8, k1 float8, weight float8 default 1)
+returns float8
+language sql immutable parallel safe
+return impact.weight * (impact.k1 + 1) * impact.frequency / (impact.frequency + impact.norm);
+comment on function ragdb_internal.impact(float8, float8, float8, float8) is
+  'Returns the impact (0 to k1 + 1) of a term with a frequency in a chunk with a length norm, times '
+  'weight.';
+
+-- Exact: an impact is kept as a float4, and it is made of a small whole number, the frequency.
+create or replace function ragdb_internal.frequency(impact float8, norm float8, k1 float8)
+returns float8
+language sql immutable parallel safe
+return greatest(1, pg_catalog.round(
+  frequency.impact * frequency.norm / nullif(frequency.k1 + 1 - frequency.impact, 0)));
+comment on function ragdb_internal.frequency(float8, float8, float8) is
+  'Returns the frequency that a term with a stored impact has in a chunk with a length norm; the '
+  'inverse of ragdb_internal.impact.';

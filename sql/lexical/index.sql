@@ -1,16 +1,22 @@
 -- The lexical index: what a chunk's words weigh, and which chunks hold them.
 --
--- One row a chunk: `impacts` maps term id to tf·(k1 + 1) / (tf + k1·(1 − b + b·length / pivot)), so
--- that BM25 is its inner product with the query's idf; `lexemes` carries the GIN index that finds
--- the candidates. A lexeme there is written hex(corpus id).hex(term id): the posting lists of a
--- corpus are its own, whatever lies beside it.
+-- It has one row for each chunk. `impacts` maps term ids to impacts (bm25.sql), so that BM25 is the
+-- inner product of impacts and weights. `lexemes` carries the GIN index that finds the candidates;
+-- a lexeme there is written hex(corpus id).hex(term id), so that a corpus has posting lists of its
+-- own. Writers of a corpus queue up, so the counters that change here are exact.
+create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
+language sql stable parallel safe
+return (select d.title from ragdb.documents d
+  where d.corpus_id = title.corpus_id and d.doc_no = title.doc_no);
+comment on function ragdb_internal.title(integer, integer) is 'Returns the title of a document.';
 
--- Analysis is most of the work, and looks at nothing but its chunk: where there is enough of it,
--- and the server lets them, other processes help. They can do so with a range of rows, not with a
--- list, and in no statement that writes. The planner takes a range that is newer than its
--- statistics for one row: that row shall be worth sharing, and joined to none, for the rest of the
--- work would stay behind. ts_rank() of two words that no chunk has is a constant, divided by the
--- length if so wished: it counts a chunk's positions and unfolds none.
+-- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
+-- help where there are enough chunks and the server allows it. Workers can share a range of rows
+-- but not a list, and they cannot share a statement that writes. The planner expects one row of a
+-- range that is newer than its statistics. So that row must be worth sharing, hence the costs below,
+-- and the range must be joined to nothing, or the rest of the work stays with the leader.
+-- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
+-- that counts a chunk's positions without unfolding them.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
 returns table (chunk_no integer, words tsvector, length integer)
 language plpgsql stable parallel safe
@@ -32,25 +38,63 @@ begin
   return query execute
     'select a.chunk_no, a.words,'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
-    ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text(ragdb_internal.title(c.corpus_id, '
-    'c.doc_no), c.heading, c.text), $2)'
-    '     as words'
+    ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
+    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
     '   from '
     || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
       then 'ragdb.chunks c'
-      else '(select h.* from unnest($5) n (chunk_no) cross join lateral (select k.* from '
-           'ragdb.chunks k'
-        ' where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c' end
+      else '(select h.* from unnest($5) n (chunk_no)'
+        ' cross join lateral (select k.* from ragdb.chunks k'
+        '   where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c'
+      end
     || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
 end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
 
+create or replace function ragdb_internal.postings(corpus ragdb.corpora, chunk_nos integer[])
+returns table (chunk_no integer, length integer, lexeme text, positions text, impact real)
+language sql stable parallel safe
+begin atomic
+  select m.chunk_no, m.length, w.lexeme collate "C",
+    case pg_catalog.cardinality(w.positions) when 1 then w.positions[1]::text
+      else pg_catalog.array_to_string(w.positions, ',') end,
+    ragdb_internal.impact(pg_catalog.cardinality(w.positions), ragdb_internal.length_norm(
+      m.length, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1)::real
+  from ragdb_internal.analysed(postings.corpus, postings.chunk_nos) m
+    left join lateral pg_catalog.unnest(m.words) w on true;
+end;
+comment on function ragdb_internal.postings(ragdb.corpora, integer[]) is
+  'Returns a row for each lexeme of each of some chunks, and one without a lexeme for a chunk that '
+  'has none: the length of the chunk, the positions of the lexeme as a text, and its impact.';
+
+-- What the blocks know of a chunk that is indexed anew is wrong; where term ids begin anew, all
+-- that they know is.
+create or replace function ragdb_internal.mark_stale(corpus ragdb.corpora, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update ragdb.block_states t
+    set stale_chunks = t.stale_chunks || array(
+      select n.chunk_no from unnest(mark_stale.chunk_nos) n (chunk_no)
+      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
+    where t.corpus_id = corpus.corpus_id;
+  delete from ragdb.block_states t
+    where t.corpus_id = corpus.corpus_id
+      and (corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
+end $$;
+comment on function ragdb_internal.mark_stale(ragdb.corpora, integer[]) is
+  'Notes which chunks the blocks of a corpus know wrongly, and gives the blocks up when there are '
+  'over 1,000; corpus is the row from before they were indexed.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
--- believes of tables that grow within a transaction is worthless, so it has no choice: lookups go
--- by key (lateral, offset 0), and what is joined in memory is hashed.
-create or replace function ragdb_internal.index_chunks(corpus_id integer, chunk_nos integer[]) returns void
+-- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
+-- go by key (lateral, offset 0), and what is joined in memory is hashed.
+create or replace function ragdb_internal.index_chunks(corpus_id integer, chunk_nos integer[])
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
@@ -63,69 +107,47 @@ declare
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
   with postings as materialized (
-    select m.chunk_no, m.length, w.lexeme collate "C" as lexeme,
-      case cardinality(w.positions) when 1 then w.positions[1]::text
-        else array_to_string(w.positions, ',') end as positions,
-      ((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-        + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * m.length / v_corpus.pivot)))::real as impact
-    from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) m
-      left join lateral unnest(m.words) w on true
+    select p.* from ragdb_internal.postings(v_corpus, index_chunks.chunk_nos) p
   ), terms as materialized (
-    select t.lexeme, t.df, t.max_impact, l.term_id,
-      row_number() over (partition by l.term_id is null order by t.lexeme)::integer as ordinal
+    select t.lexeme, t.df, t.max_impact, l.term_id is null as is_new,
+      coalesce(l.term_id, v_corpus.next_term_id - 1
+        + row_number() over (partition by l.term_id is null order by t.lexeme)::integer) as term_id
     from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
         where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
-  ), numbered as materialized (
-    select t.lexeme, t.df, t.max_impact, t.term_id is null as is_new,
-      coalesce(t.term_id, v_corpus.next_term_id + t.ordinal - 1) as term_id
-    from terms t
   ), counted as (
     insert into ragdb.lexemes as l (corpus_id, lexeme, term_id, df, max_impact)
-    select v_corpus.corpus_id, n.lexeme, n.term_id, n.df, n.max_impact from numbered n
-      order by n.lexeme
+    select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact from terms t
+      order by t.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
-    select v_corpus.corpus_id, g.chunk_no, g.length, ragdb_internal.sparse(g.impacts),
-      coalesce(g.lexemes, '')::tsvector
-    from (
-      select p.chunk_no, max(p.length) as length,
-        string_agg(n.term_id || ':' || p.impact, ',') as impacts,
-        string_agg(ragdb_internal.token(v_corpus.corpus_id, n.term_id) || ':' || p.positions, ' ')
-          as lexemes
-      from postings p left join numbered n on n.lexeme = p.lexeme
-      group by p.chunk_no
-    ) g
-    order by g.chunk_no
+    select v_corpus.corpus_id, p.chunk_no, max(p.length),
+      ragdb_internal.sparse(string_agg(t.term_id || ':' || p.impact, ',')),
+      coalesce(string_agg(ragdb_internal.token(v_corpus.corpus_id, t.term_id) || ':' || p.positions,
+        ' '), '')::tsvector
+    from postings p left join terms t on t.lexeme = p.lexeme
+    group by p.chunk_no order by p.chunk_no
     returning lexeme_count
   )
   update ragdb.corpora c
     set chunks = c.chunks + (select count(*) from indexed),
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
-      next_term_id = c.next_term_id + (select count(*) from numbered n where n.is_new)
+      next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new)
     where c.corpus_id = v_corpus.corpus_id;
   -- many entries at once cost a fifth of one by one; the list is empty again before anybody
   -- searches
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  -- what was indexed anew, the blocks know wrongly; where term ids begin anew, they know nothing
-  update ragdb.block_states t
-    set stale_chunks = t.stale_chunks || array(
-      select n.chunk_no from unnest(index_chunks.chunk_nos) n (chunk_no)
-      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
-    where t.corpus_id = v_corpus.corpus_id;
-  delete from ragdb.block_states t
-    where t.corpus_id = v_corpus.corpus_id
-      and (v_corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
+  perform ragdb_internal.mark_stale(v_corpus, index_chunks.chunk_nos);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
   'lock.';
 
 create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chunk_nos integer[])
-  returns void
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
@@ -133,15 +155,15 @@ set enable_mergejoin = off
 set enable_seqscan = off
 as $$
 declare
-  v_terms integer[];
-  v_dfs integer[];
+  v_term_ids integer[];
+  v_losses integer[];
 begin
   with gone as materialized (
     delete from ragdb.chunk_lexemes x
     where x.corpus_id = unindex_chunks.corpus_id and x.chunk_no = any (unindex_chunks.chunk_nos)
     returning x.lexeme_count, x.lexemes
   ), lost as (
-    select ragdb_internal.term_id(w.lexeme) as term_id, count(*)::integer as df
+    select ragdb_internal.term_id(w.lexeme) as term_id, count(*)::integer as chunks
     from gone g cross join lateral unnest(g.lexemes) w
     group by 1
   ), counted as (
@@ -150,9 +172,9 @@ begin
         lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
       where c.corpus_id = unindex_chunks.corpus_id
   )
-  select array_agg(l.term_id), array_agg(l.df) into v_terms, v_dfs from lost l;
-  update ragdb.lexemes l set df = l.df - t.df
-    from unnest(v_terms, v_dfs) t (term_id, df)
+  select array_agg(l.term_id), array_agg(l.chunks) into v_term_ids, v_losses from lost l;
+  update ragdb.lexemes l set df = l.df - t.loss
+    from unnest(v_term_ids, v_losses) t (term_id, loss)
     where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
 end $$;
 comment on function ragdb_internal.unindex_chunks(integer, integer[]) is

@@ -1,46 +1,121 @@
--- The pivot is pinned between two calls, so that putting a document never moves the score of
--- another one. Both passes go chunk by chunk: what is kept in memory is one row of the dictionary
--- per lexeme.
-create or replace function ragdb.optimize_corpus(corpus text)
-returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
-language plpgsql security definer rows 1
+-- What ragdb.optimize_corpus makes anew: the pivot, the impacts that rest on it, the bounds of
+-- lexemes, and the blocks that search prunes by.
+--
+-- The pivot is pinned between two calls, so that a document that is put never moves the score of
+-- another one. Each pass goes chunk by chunk, so that memory holds one row for each lexeme of the
+-- dictionary.
+create or replace function ragdb_internal.renew_bounds(corpus ragdb.corpora, pivot float8)
+returns void
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
 set jit = off
 as $$
-declare
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(optimize_corpus.corpus, 'write');
-  v_before float8 := v_corpus.pivot;
-  v_pivot float8 := v_corpus.pivot;
-  v_dropped integer;
 begin
-  if v_corpus.lexeme_count > 0 then
-    v_pivot := v_corpus.lexeme_count::float8 / v_corpus.chunks;
-  end if;
   update ragdb.lexemes l set max_impact = m.max_impact
     from (
       select ragdb_internal.term_id(p.token) as term_id, p.max_impact
       from (
-        select w.lexeme as token,
-          max((v_corpus.k1 + 1) * cardinality(w.positions) / (cardinality(w.positions)
-          + v_corpus.k1 * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real
-            as max_impact
+        select w.lexeme as token, max(ragdb_internal.impact(cardinality(w.positions),
+            ragdb_internal.length_norm(x.lexeme_count, corpus.k1, corpus.b, renew_bounds.pivot),
+            corpus.k1))::real as max_impact
         from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) w
-        where x.corpus_id = v_corpus.corpus_id
+        where x.corpus_id = corpus.corpus_id
         group by w.lexeme) p) m
-    where l.corpus_id = v_corpus.corpus_id and l.term_id = m.term_id
+    where l.corpus_id = corpus.corpus_id and l.term_id = m.term_id
       and l.max_impact <> m.max_impact;
-  if v_pivot <> v_corpus.pivot then
-    update ragdb.corpora c set pivot = v_pivot where c.corpus_id = v_corpus.corpus_id;
-    update ragdb.chunk_lexemes x set impacts = ragdb_internal.sparse((
-        select string_agg(ragdb_internal.term_id(w.lexeme) || ':'
-          || ((v_corpus.k1 + 1) * cardinality(w.positions)
-          / (cardinality(w.positions) + v_corpus.k1
-            * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_pivot)))::real, ',')
-        from unnest(x.lexemes) w))
-      where x.corpus_id = v_corpus.corpus_id;
+end $$;
+comment on function ragdb_internal.renew_bounds(ragdb.corpora, float8) is
+  'Sets the largest impact of every lexeme of a corpus under a pivot; the caller holds the corpus '
+  'lock.';
+
+create or replace function ragdb_internal.move_pivot(corpus ragdb.corpora, pivot float8)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  update ragdb.corpora c set pivot = move_pivot.pivot where c.corpus_id = corpus.corpus_id;
+  update ragdb.chunk_lexemes x set impacts = ragdb_internal.sparse((
+      select string_agg(ragdb_internal.term_id(w.lexeme) || ':'
+        || ragdb_internal.impact(cardinality(w.positions), ragdb_internal.length_norm(
+            x.lexeme_count, corpus.k1, corpus.b, move_pivot.pivot), corpus.k1)::real, ',')
+      from unnest(x.lexemes) w))
+    where x.corpus_id = corpus.corpus_id;
+end $$;
+comment on function ragdb_internal.move_pivot(ragdb.corpora, float8) is
+  'Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.';
+
+-- A lexeme that 64 chunks have is worth a block. No lexeme is in a corpus of fewer chunks than
+-- these 2,000. Groups are taken one by one, so that memory holds only the largest impacts.
+create or replace function ragdb_internal.build_blocks(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_mergejoin = off
+set enable_seqscan = off
+set work_mem = '64MB'
+set jit = off
+as $$
+declare
+  v_blocks constant integer := ragdb_internal.blocks(corpus.next_chunk_no - 1);
+begin
+  delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
+  if corpus.chunks < 2000 then
+    return;
+  end if;
+  insert into ragdb.block_states (corpus_id, last_chunk_no)
+    values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  update ragdb.lexemes l set block_weight = w.weight
+    from (
+      select t.term_id,
+        case when t.df >= 64 then ragdb_internal.idf(corpus.chunks, t.df) end as weight
+      from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
+    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id
+      and l.block_weight is distinct from w.weight;
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
+  select corpus.corpus_id, p.term_id, n.group_no % v_blocks, ragdb_internal.sparse_block(
+    string_agg(n.group_no / v_blocks + 1 || ':' || (w.block_weight * p.impact)::real, ','),
+    ragdb_internal.block_size(corpus.next_chunk_no - 1))
+  from generate_series(0, (corpus.next_chunk_no - 2) / 4) n (group_no)
+    cross join lateral (
+      select ragdb_internal.term_id(u.lexeme) as term_id,
+        max(ragdb_internal.impact(cardinality(u.positions), ragdb_internal.length_norm(
+          x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) as impact
+      from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
+      where x.corpus_id = corpus.corpus_id
+        and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+      group by u.lexeme
+      offset 0) p
+    join (select l.term_id, l.block_weight from ragdb.lexemes l
+      where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w
+      on w.term_id = p.term_id
+  group by p.term_id, n.group_no % v_blocks
+  order by p.term_id, n.group_no % v_blocks;
+end $$;
+comment on function ragdb_internal.build_blocks(ragdb.corpora) is
+  'Makes the blocks of a corpus anew; the caller holds the corpus lock.';
+
+create or replace function ragdb.optimize_corpus(corpus text)
+returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(optimize_corpus.corpus, 'write');
+  v_before constant float8 := v_corpus.pivot;
+  v_pivot constant float8 := case when v_corpus.lexeme_count > 0
+    then v_corpus.lexeme_count::float8 / v_corpus.chunks else v_before end;
+  v_dropped integer;
+begin
+  perform ragdb_internal.renew_bounds(v_corpus, v_pivot);
+  if v_pivot <> v_before then
+    perform ragdb_internal.move_pivot(v_corpus, v_pivot);
   end if;
   delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
   get diagnostics v_dropped = row_count;
@@ -50,5 +125,5 @@ begin
   return query select v_corpus.chunks, v_before, v_pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks '
+  'Sets a corpus''s pivot to the mean length of its chunks, recomputes impacts, bounds and blocks, '
   'and drops lexemes that no chunk has. Raises RG400, RG401, RG404.';

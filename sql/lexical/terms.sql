@@ -1,5 +1,9 @@
--- pgvector's type and operator are named here and nowhere else: its schema differs by host, and
--- these bodies are bound when they are created. Both disappear into the statements that call them.
+-- How the index writes a term: as a number in the sparse vectors of impacts, and as a word in the
+-- lexemes that the GIN index is over.
+--
+-- pgvector's type and operator are named here and in block_vectors.sql only, in bodies that are
+-- bound when they are created: the schema of pgvector differs from host to host. The calls are
+-- inlined into the statements that make them.
 create or replace function ragdb_internal.sparse(entries text) returns sparsevec
 language sql immutable parallel safe
 return ('{' || coalesce(sparse.entries, '') || '}/1000000000')::sparsevec;
@@ -20,12 +24,7 @@ comment on function ragdb_internal.token(integer, integer) is
 
 create or replace function ragdb_internal.term_id(token text) returns integer
 language sql immutable parallel safe
-return ('x' || pg_catalog.lpad(pg_catalog.split_part(term_id.token, '.', 2), 8,
-  '0'))::bit(32)::integer;
-comment on function ragdb_internal.term_id(text) is 'Returns the term id in a word made by ragdb_internal.token.';
-
-create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
-language sql stable parallel safe
-return (select d.title from ragdb.documents d where d.corpus_id = title.corpus_id
-  and d.doc_no = title.doc_no);
-comment on function ragdb_internal.title(integer, integer) is 'Returns the title of a document.';
+return ('x' || pg_catalog.lpad(pg_catalog.split_part(term_id.token, '.', 2), 8, '0'))
+  ::bit(32)::integer;
+comment on function ragdb_internal.term_id(text) is
+  'Returns the term id in a word made by ragdb_internal.token.';

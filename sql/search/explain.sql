@@ -1,5 +1,6 @@
-create or replace function ragdb.explain_search(corpus text, query text, chunk_id text,
-  statistics text default null)
+-- Why a chunk has its score, and which of its words a query matches.
+create or replace function ragdb.explain_search(
+  corpus text, query text, chunk_id text, statistics text default null)
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer,
   impact float8, contribution float8, share float8)
 language plpgsql stable parallel safe security definer
@@ -8,54 +9,73 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
   v_statistics ragdb.corpora := v_corpus;
-  v_no integer;
-  v_text text := query;
+  v_chunk_no integer;
 begin
-  if query is null or query !~ '\S' then
-    raise exception 'query is %', case when query is null then 'null' else 'empty' end
-      using errcode = 'RG400', detail = 'there is nothing to explain without a word',
-        hint = 'pass the question as query';
-  end if;
+  perform ragdb_internal.check_query(query);
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
-  select c.chunk_no into v_no from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = explain_search.chunk_id;
-  if not found then
-    raise exception 'chunk % does not exist', ragdb_internal.quote(chunk_id)
-      using errcode = 'RG406', detail = 'corpus ' || ragdb_internal.quote(corpus) || ' has no such chunk',
-            hint = 'ragdb.search() returns chunk ids';
-  end if;
-  if ragdb_internal.has_clauses(query) then
-    select string_agg(c.text, ' ') filter (where c.kind <> 'not') into v_text
-      from ragdb_internal.query_clauses(query) c;
-  end if;
+  v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
   return query
-    with terms as (
-      select w.lexeme collate "C" as lexeme, l.term_id, coalesce(s.df, 0) as df,
-        cardinality(w.positions) as frequency,
-        ln(1 + (v_statistics.chunks - coalesce(s.df, 0) + 0.5::float8)
-          / (coalesce(s.df, 0) + 0.5::float8)) as idf
-      from unnest(ragdb_internal.lexemes(v_text, v_corpus.text_config)) w
-        left join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = w.lexeme
-        left join ragdb.lexemes s on s.corpus_id = v_statistics.corpus_id and s.lexeme = w.lexeme
-    ), weighed as (
-      select t.*, coalesce(p.tf, 0) as tf,
-        coalesce((v_corpus.k1 + 1) * p.tf / (p.tf + v_corpus.k1
-          * (1 - v_corpus.b + v_corpus.b * x.lexeme_count / v_corpus.pivot)), 0) as impact
-      from terms t
-        join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_no
+    with weighed as (
+      select t.lexeme, t.common_df, t.frequency, t.idf, coalesce(p.tf, 0) as tf,
+        coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
+          x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1), 0) as impact
+      from ragdb_internal.query_terms(
+          v_corpus, v_statistics, ragdb_internal.ranking_text(query)) t
+        join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
         left join lateral (
           select cardinality(u.positions) as tf from unnest(x.lexemes) u
           where u.lexeme = ragdb_internal.token(v_corpus.corpus_id, t.term_id)) p on true
+    ), contributing as (
+      select w.*, w.frequency * w.idf * w.impact as contribution from weighed w
     )
-    select w.lexeme, w.df, w.frequency, w.idf, w.tf, w.impact, w.frequency * w.idf * w.impact,
-      w.frequency * w.idf * w.impact
-        / nullif(sum(w.frequency * w.idf * w.impact) over (order by w.lexeme
+    select c.lexeme, c.common_df, c.frequency, c.idf, c.tf, c.impact, c.contribution,
+      c.contribution / nullif(sum(c.contribution) over (order by c.lexeme
         rows between unbounded preceding and unbounded following), 0)
-    from weighed w order by 7 desc, 1;
+    from contributing c order by 7 desc, 1;
 end $$;
 comment on function ragdb.explain_search(text, text, text, text) is
   'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its '
   'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). Raises RG400, RG401, '
   'RG404, RG406.';
+
+-- Words are looked up in runs of letters and digits as they stand in the text, so that its
+-- punctuation survives.
+create or replace function ragdb.highlight(
+  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**')
+returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_text text;
+  v_asked text[];
+  v_run record;
+  v_marked text := '';
+begin
+  if query is null or start_mark is null or end_mark is null then
+    raise exception '% is null', case when query is null then 'query'
+        when start_mark is null then 'start_mark' else 'end_mark' end
+      using errcode = 'RG400', detail = 'every argument of highlight() needs a value',
+            hint = 'leave the marks out for **bold**';
+  end if;
+  v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
+  v_asked := tsvector_to_array(ragdb_internal.lexemes(
+    coalesce(ragdb_internal.ranking_text(query), ''), v_corpus.text_config));
+  for v_run in
+    select r.part[1] as gap, r.part[2] as word,
+      tsvector_to_array(ragdb_internal.lexemes(r.part[2], v_corpus.text_config)) && v_asked
+        as is_asked
+    from regexp_matches(v_text, replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&',
+      ragdb_internal.wordly()), 'g') r (part)
+  loop
+    v_marked := v_marked || v_run.gap
+      || case when v_run.is_asked then start_mark || v_run.word || end_mark else v_run.word end;
+  end loop;
+  return v_marked;
+end $$;
+comment on function ragdb.highlight(text, text, text, text, text) is
+  'Returns the text of a chunk with the words that a query matches between two marks. Raises '
+  'RG400, RG401, RG404, RG406.';

@@ -1,15 +1,57 @@
--- Ranking by meaning, and by words and meaning together.
+-- Ranking by words and meaning together.
 --
--- Each leg runs once, to the same depth; a candidate of one leg gets its exact score of the other
--- by key. Both scores have fixed bounds, so that a score, and a threshold on it, mean the same for
--- every query.
+-- Each leg runs once, to the same depth. A candidate of one leg gets its exact score of the other
+-- leg by key. Both scores have fixed bounds, so that a score, and a threshold on it, mean the same
+-- for every query.
 
--- Planned once: what needs to see its arguments plans for itself, inside. A leg without a score
--- counts 0.
+-- Chunk ids order what ties, as in the semantic leg.
+create or replace function ragdb_internal.rank_words(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, among integer[],
+  demanded integer[], also integer[])
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  select (rank_words.corpus).corpus_id, t.chunk_no, t.score, t.score, null::float8,
+    case when t.rank <= rank_words.k and t.bm25 > 0
+      and (rank_words.demanded is null or t.chunk_no = any (rank_words.demanded)) then t.rank end,
+    null::integer, t.bm25, t.coverage, true
+  from (
+    select s.*, pg_catalog.row_number() over (order by s.score desc, s.chunk_id)::integer as rank
+    from (
+      select r.*, case when r.bm25 > 0 and count(*) over (partition by r.score) > 1
+          then (select c.chunk_id from ragdb.chunks c
+            where c.corpus_id = (rank_words.corpus).corpus_id and c.chunk_no = r.chunk_no)
+        end as chunk_id
+      from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
+        rank_words.k, null, null, rank_words.among, rank_words.also) r) s) t;
+end;
+comment on function ragdb_internal.rank_words(
+  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], integer[]) is
+  'Returns the k best chunks of a corpus for the words of a query with their rank, among the given '
+  'ones when not null, and without a rank what follows them, what is not demanded (null: all is) '
+  'and the chunks of also. Raises RG410.';
+
+create or replace function ragdb_internal.fused(
+  fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
+  lexical_rank integer, semantic_rank integer)
+returns float8
+language sql immutable parallel safe
+return pg_catalog.round(1000000::float8 * case fused.fusion
+  when 'rrf' then 61::float8 * (
+    coalesce(fused.lexical_weight / (60 + fused.lexical_rank), 0)
+    + coalesce((1 - fused.lexical_weight) / (60 + fused.semantic_rank), 0))
+  else fused.lexical_weight * fused.lexical_score
+    + (1 - fused.lexical_weight) * coalesce(fused.semantic_score, 0)
+  end) / 1000000::float8;
+comment on function ragdb_internal.fused(text, float8, float8, float8, integer, integer) is
+  'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
+  'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
+
+-- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
-    embedding vector,
-  k integer, among integer[], chunk_nos integer[], fusion text, lexical_weight float8)
+  embedding vector, k integer, among integer[], chunk_nos integer[], fusion text,
+  lexical_weight float8)
 returns setof ragdb_internal.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
@@ -20,60 +62,39 @@ declare
   v_depth constant integer := least(1000, greatest(25, 5 * k / 2));
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric text;
+  v_near ragdb_internal.ranked[];
+  v_near_nos integer[];
+  v_worded ragdb_internal.ranked[];
 begin
   select e.metric into strict v_metric from ragdb.embedders e
     where e.embedder_id = space.embedder_id;
+  v_near := array(
+    select s from ragdb_internal.rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s);
+  v_near_nos := array(select n.chunk_no from unnest(v_near) n);
+  v_worded := array(
+    select w from ragdb_internal.rank_words(
+      corpus, statistics, query, v_depth, among, v_demanded, v_near_nos) w);
   return query
-    with near as materialized (
-      select s.chunk_no, s.semantic_score as score, s.semantic_rank as rank, s.is_exact
-      from ragdb_internal.rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s
-    ), scored as materialized (
-      select t.chunk_no, t.score, t.bm25, t.coverage,
-        row_number() over (order by t.score desc, t.chunk_id)::integer as rank
-      from (
-        select r.chunk_no, r.score, r.bm25, r.coverage,
-          case when r.bm25 > 0 and count(*) over (partition by r.score) > 1 then (select c.chunk_id
-            from ragdb.chunks c where c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no)
-              end as chunk_id
-        from ragdb_internal.rank_lexical(corpus, statistics, query, v_depth, null, null, among,
-            array(select n.chunk_no from near n)) r) t
-    ), legs as materialized (
-      select s.chunk_no, s.score as lexical_score, s.bm25, s.coverage,
-        case when s.rank <= v_depth and s.bm25 > 0
-          and (v_demanded is null or s.chunk_no = any (v_demanded))
-          then s.rank end as lexical_rank,
-        null::float8 as semantic_score, null::integer as semantic_rank
-      from scored s
-      union all
-      select n.chunk_no, null, null, null, null, n.score, n.rank from near n
-    ), candidates as (
-      select l.chunk_no, coalesce(max(l.lexical_score), 0) as lexical_score,
-        coalesce(max(l.bm25), 0) as bm25,
-        coalesce(max(l.coverage), 0) as coverage, max(l.lexical_rank) as lexical_rank,
-        max(l.semantic_score) as semantic_score, max(l.semantic_rank) as semantic_rank
-      from (
-        select g.* from legs g
-        union all
-        select a.chunk_no, null, null, null, null, a.score, null
-        from ragdb_internal.score_chunks(space, v_metric, embedding, array(
-          select g.chunk_no from legs g group by g.chunk_no
-          having max(g.lexical_rank) is not null and max(g.semantic_rank) is null)) a) l
-      group by l.chunk_no
-      having max(l.lexical_rank) is not null or max(l.semantic_rank) is not null
+    with candidates as materialized (
+      select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
+        w.lexical_rank, n.semantic_rank, coalesce(w.bm25, 0) as bm25,
+        coalesce(w.coverage, 0) as coverage
+      from unnest(v_near) n full join unnest(v_worded) w using (chunk_no)
+      where n.semantic_rank is not null or w.lexical_rank is not null
+    ), scored as (
+      select c.*, coalesce(c.semantic_score, s.score) as semantic
+      from candidates c left join ragdb_internal.score_chunks(space, v_metric, embedding,
+        array(select a.chunk_no from candidates a where a.semantic_rank is null)) s using (chunk_no)
     )
-    select c.chunk_no,
-      round(1000000::float8 * case fusion
-        when 'rrf' then 61::float8 * (coalesce(lexical_weight / (60 + c.lexical_rank), 0)
-          + coalesce((1 - lexical_weight) / (60 + c.semantic_rank), 0))
-        else lexical_weight * c.lexical_score + (1 - lexical_weight) * coalesce(c.semantic_score, 0)
-      end) / 1000000::float8,
-      c.lexical_score, c.semantic_score, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-      coalesce((select bool_and(n.is_exact) from near n), true)
-    from candidates c;
+    select corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
+        c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
+      c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
+      coalesce((select bool_and(n.is_exact) from unnest(v_near) n), true)
+    from scored c;
 end $$;
-comment on function ragdb_internal.rank_hybrid(ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces,
-  vector, integer, integer[], integer[], text, float8) is
+comment on function ragdb_internal.rank_hybrid(
+  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[],
+  integer[], text, float8) is
   'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among '
-  'some chunks and by meaning among others (null: all of the corpus), with their fused score: '
-  'convex (weight times lexical plus the rest times semantic) or rrf over its maximum. Raises '
-  'RG410.';
+  'some chunks and by meaning among others (null: all of the corpus), with their fused score. '
+  'Raises RG410.';

@@ -1,6 +1,7 @@
+-- Search by a vector: the chunks that are nearest to one of the corpus, and to a given embedding.
 create or replace function ragdb.similar(
   corpus text, chunk_id text, k integer default 10, min_score float8 default 0,
-    filter jsonb default null)
+  filter jsonb default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -8,25 +9,13 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus("similar".corpus, 'read');
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
-  v_embedding ragdb.chunk_embeddings.embedding%type;
   v_chunk_no integer;
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_among integer[];
+  v_ranked ragdb_internal.ranked[];
 begin
-  if k is null or k not between 1 and 1000 then
-    raise exception 'k is %', coalesce(k::text, 'null')
-      using errcode = 'RG400', detail = 'k is the number of hits to return',
-        hint = 'pass k from 1 to 1000';
-  end if;
-  if min_score is null or not min_score between 0 and 1 then
-    raise exception 'min_score is %', coalesce(min_score::text, 'null')
-      using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
-  end if;
-  select c.chunk_no into v_chunk_no from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = "similar".chunk_id;
-  if not found then
-    raise exception 'chunk % does not exist', ragdb_internal.quote("similar".chunk_id)
-      using errcode = 'RG406', detail = 'corpus ' || ragdb_internal.quote(corpus) || ' has no such chunk',
-            hint = 'ragdb.search() returns chunk ids';
-  end if;
+  perform ragdb_internal.check_k(k), ragdb_internal.check_min_score(min_score);
+  v_chunk_no := (ragdb_internal.chunk(v_corpus, "similar".chunk_id)).chunk_no;
   select e.embedding into v_embedding from ragdb.chunk_embeddings e
     where e.space_id = v_space.space_id and e.corpus_id = v_corpus.corpus_id
       and e.chunk_no = v_chunk_no;
@@ -35,17 +24,40 @@ begin
       using errcode = 'RG415', detail = 'it waits in the queue, or failed',
             hint = 'ragdb.embedding_status() shows the queue; ragdb worker empties it';
   end if;
+  v_among := ragdb_internal.filtered_chunks(v_corpus.corpus_id, filter, null);
+  v_ranked := array(
+    select r from ragdb_internal.rank_semantic(
+      v_corpus, v_space, v_embedding, least(1001, k + 1), v_among) r
+    where r.chunk_no <> v_chunk_no and r.score >= min_score);
   return query
-    select h.* from ragdb_internal.hits(v_corpus, array(
-        select r from ragdb_internal.rank_semantic(v_corpus, v_space, v_embedding, least(1001, k + 1),
-          ragdb_internal.filtered_chunks(v_corpus.corpus_id, filter, null)) r
-        where r.chunk_no <> v_chunk_no and r.score >= min_score), k, 'semantic') h;
+    select h.* from ragdb_internal.hits(array[v_corpus], v_ranked, k, 'semantic') h order by h.rank;
 end $$;
 comment on function ragdb.similar(text, text, integer, float8, jsonb) is
   'Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks, without '
   'that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.';
 
--- The names and columns that Supabase's guide has
+create or replace function ragdb_internal.only_embedded_corpus() returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names constant text[] := array(
+    select s.corpus from ragdb.embedding_status() s where s.state = 'current' order by s.corpus
+      limit 2);
+begin
+  if cardinality(v_names) <> 1 then
+    raise exception 'corpus is not named'
+      using errcode = 'RG400',
+            detail = case cardinality(v_names) when 0 then 'no readable corpus has embeddings'
+              else 'several readable corpora have embeddings' end,
+            hint = 'pass corpus => …';
+  end if;
+  return v_names[1];
+end $$;
+comment on function ragdb_internal.only_embedded_corpus() is
+  'Returns the name of the only corpus with embeddings that the caller may read. Raises RG400.';
+
+-- Named as in Supabase's guide, with its columns.
 create or replace function ragdb.match_documents(
   query_embedding float8[], match_threshold float8 default 0, match_count integer default 10,
   filter jsonb default '{}', corpus text default null)
@@ -54,8 +66,9 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_names text[];
+  v_request ragdb_internal.search_request;
   v_corpus ragdb.corpora;
+  v_ranked ragdb_internal.ranked[];
 begin
   if query_embedding is null or match_count is null or match_count not between 1 and 1000
     or match_threshold is null or not match_threshold between -1 and 1
@@ -64,24 +77,19 @@ begin
       using errcode = 'RG400', detail = 'match_threshold is a cosine, match_count a number of rows',
             hint = 'pass an embedding, a threshold from -1 to 1 and a count from 1 to 1000';
   end if;
-  v_names := case when corpus is not null then array[match_documents.corpus] else array(
-    select s.corpus from ragdb.embedding_status() s where s.state = 'current' order by s.corpus
-      limit 2) end;
-  if cardinality(v_names) <> 1 then
-    raise exception 'corpus is not named'
-      using errcode = 'RG400',
-            detail = case cardinality(v_names) when 0 then 'no readable corpus has embeddings'
-              else 'several readable corpora have embeddings' end,
-            hint = 'pass corpus => …';
-  end if;
-  v_corpus := ragdb_internal.open_corpus(v_names[1], 'read');
+  v_corpus := ragdb_internal.open_corpus(
+    coalesce(match_documents.corpus, ragdb_internal.only_embedded_corpus()), 'read');
+  v_request.query := '';
+  v_request.k := match_count;
+  v_request.mode := 'semantic';
+  v_request.filter := nullif(match_documents.filter, '{}');
+  v_request.query_embedding := ragdb_internal.single(match_documents.query_embedding);
+  v_ranked := array(
+    select r from ragdb_internal.rank_near(v_corpus, v_corpus, v_request) r
+    where r.score >= match_threshold);
   return query
     select h.chunk_id, h.text, h.metadata, h.score
-    from ragdb_internal.hits(v_corpus, array(
-      select r from ragdb_internal.rank_near(v_corpus, v_corpus, '', match_count, 'semantic',
-        nullif(filter, '{}'), null,
-        ragdb_internal.single(query_embedding), 'convex', 0.5) r
-      where r.score >= match_threshold), match_count, 'semantic') h
+    from ragdb_internal.hits(array[v_corpus], v_ranked, match_count, 'semantic') h
     order by h.rank;
 end $$;
 comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text) is

@@ -1,30 +1,65 @@
+-- The ranking of one corpus in any mode.
+create or replace function ragdb_internal.rank_near(
+  corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
+returns setof ragdb_internal.ranked
+language plpgsql stable parallel restricted rows 100
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := ragdb_internal.current_space(corpus);
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_among integer[];
+  v_chunk_nos integer[];
+begin
+  v_embedding := ragdb_internal.pgvector(ragdb_internal.query_vector(
+    corpus, v_space, request.query, request.query_embedding));
+  if request.filter is not null or request.chunk_ids is not null then
+    v_among := ragdb_internal.filtered_chunks(
+      corpus.corpus_id, request.filter, request.chunk_ids);
+  end if;
+  -- a word or phrase with a sign, + or -, binds the semantic leg too; a mere phrase does not:
+  -- questions quote what no text says in these words
+  v_chunk_nos := ragdb_internal.demanded_chunks(
+    corpus, regexp_replace(request.query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
+  if request.mode = 'semantic' then
+    return query select r.* from ragdb_internal.rank_semantic(
+      corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
+  else
+    return query select r.* from ragdb_internal.rank_hybrid(
+      corpus, statistics, request.query, v_space, v_embedding, request.k, v_among, v_chunk_nos,
+      request.fusion, request.lexical_weight) r;
+  end if;
+end $$;
+comment on function ragdb_internal.rank_near(
+  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
+  'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, '
+  'RG418.';
+
 create or replace function ragdb_internal.rank(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, mode text, filter jsonb,
-    chunk_ids text[],
-  query_embedding real[], fusion text, lexical_weight float8)
+  corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked
 language plpgsql stable parallel restricted rows 20
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if mode = 'lexical' then
+  if request.mode = 'lexical' then
     return query
-      select l.chunk_no, l.score, l.score, null::float8, null::integer, null::integer, l.bm25,
-        l.coverage, true
-      from ragdb_internal.rank_lexical(corpus, statistics, query, k, filter, chunk_ids) l;
-  elsif mode = 'reference' then
+      select corpus.corpus_id, l.chunk_no, l.score, l.score, null::float8, null::integer,
+        null::integer, l.bm25, l.coverage, true
+      from ragdb_internal.rank_lexical(
+        corpus, statistics, request.query, request.k, request.filter, request.chunk_ids) l;
+  elsif request.mode = 'reference' then
     return query
-      select r.chunk_no, r.score, null::float8, null::float8, null::integer, null::integer,
-        null::float8, null::float8, true
-      from ragdb_internal.rank_reference(corpus, query, k, filter, chunk_ids) r;
+      select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,
+        null::integer, null::float8, null::float8, true
+      from ragdb_internal.rank_reference(
+        corpus, request.query, request.k, request.filter, request.chunk_ids) r;
   else
-    return query
-      select n.* from ragdb_internal.rank_near(corpus, statistics, query, k, mode, filter, chunk_ids,
-        query_embedding, fusion,
-        lexical_weight) n;
+    return query select n.* from ragdb_internal.rank_near(corpus, statistics, request) n;
   end if;
 end $$;
-comment on function ragdb_internal.rank(ragdb.corpora, ragdb.corpora, text, integer, text, jsonb, text[],
-  real[], text, float8) is
+comment on function ragdb_internal.rank(
+  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';

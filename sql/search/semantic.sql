@@ -1,12 +1,14 @@
--- Ids order what ties, and nothing else needs them here
+-- Ranking by meaning, and how a search comes by its mode and by the embedding of its query.
+
+-- Chunk ids order what ties; they are looked up for nothing else.
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   chunk_nos integer[] default null)
 returns setof ragdb_internal.ranked
 language sql stable parallel restricted
 begin atomic
-  select r.chunk_no, r.score, null::float8, r.score, null::integer, r.rank, null::float8,
-    null::float8, r.is_exact
+  select (rank_semantic.corpus).corpus_id, r.chunk_no, r.score, null::float8, r.score,
+    null::integer, r.rank, null::float8, null::float8, r.is_exact
   from (
     select t.chunk_no, t.score, t.is_exact,
       pg_catalog.row_number() over (order by t.score desc, t.chunk_id)::integer as rank
@@ -14,46 +16,38 @@ begin atomic
       select n.chunk_no, n.score, n.is_exact,
         case when count(*) over (partition by n.score) > 1
           then (select c.chunk_id from ragdb.chunks c
-          where c.corpus_id = (rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no)
-            end as chunk_id
-      from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
-          rank_semantic.k, rank_semantic.chunk_nos) n
-    ) t
-  ) r
+            where c.corpus_id = (rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no)
+        end as chunk_id
+      from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
+        rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos) n) t) r
   where r.rank <= rank_semantic.k;
 end;
-comment on function ragdb_internal.rank_semantic(ragdb.corpora, ragdb.embedding_spaces, vector, integer,
-  integer[]) is
+comment on function ragdb_internal.rank_semantic(
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
 
-create or replace function ragdb_internal.demanded_chunks(corpus ragdb.corpora, query text,
-  chunk_nos integer[])
+create or replace function ragdb_internal.demanded_chunks(
+  corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_condition text;
+  v_demand constant text := ragdb_internal.query_condition(corpus, query);
 begin
-  if not ragdb_internal.has_clauses(query) then
-    return chunk_nos;
-  end if;
-  v_condition := ragdb_internal.query_condition(corpus, query);
-  if v_condition = '' then
+  if v_demand = '' then
     return chunk_nos;
   end if;
   return array(
     select x.chunk_no from ragdb.chunk_lexemes x
-    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_condition, 2)::tsquery
+    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_demand, 2)::tsquery
       and (demanded_chunks.chunk_nos is null or x.chunk_no = any (demanded_chunks.chunk_nos)));
 end $$;
 comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[]) is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '
   'and phrases of a query; what it was given when the query has none.';
 
--- A corpus and the embedding to search it by: the one given, or the one kept for the query. Null
--- without one.
 create or replace function ragdb_internal.query_vector(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
 returns real[]
@@ -72,7 +66,8 @@ begin
       ragdb_internal.quote(v_embedder.name))]);
   return query_embedding;
 end $$;
-comment on function ragdb_internal.query_vector(ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
+comment on function ragdb_internal.query_vector(
+  ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
   'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the '
   'query, or null. Raises RG418.';
 

@@ -1,0 +1,108 @@
+-- The scores of chunks: first in float4, which is fast and finds the candidates, then exactly.
+--
+-- The first functions are single statements that are inlined where they are called, so that each
+-- search reads the index in one plan.
+create type ragdb_internal.candidate as (chunk_no integer, score float8);
+comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
+
+create or replace function ragdb_internal.candidates(
+  condition tsquery, weights sparsevec, k integer)
+returns setof ragdb_internal.candidate
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates.weights)
+  from ragdb.chunk_lexemes x
+  where x.lexemes @@ candidates.condition
+  order by 2 desc
+  limit candidates.k;
+end;
+comment on function ragdb_internal.candidates(tsquery, sparsevec, integer) is
+  'Returns the k best chunks under a condition.';
+
+create or replace function ragdb_internal.chunks_meeting(condition tsquery, most integer)
+returns integer[]
+language sql stable parallel safe
+return array(select x.chunk_no from ragdb.chunk_lexemes x
+  where x.lexemes @@ chunks_meeting.condition limit chunks_meeting.most);
+comment on function ragdb_internal.chunks_meeting(tsquery, integer) is
+  'Returns chunks under a condition, at most so many.';
+
+-- The other way round: the cost follows the number of chunks that are given. One scan for a list of
+-- keys costs half of a scan for each key.
+create or replace function ragdb_internal.candidates_among(
+  corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
+returns setof ragdb_internal.candidate
+language sql stable parallel safe
+begin atomic
+  select c.chunk_no, c.score
+  from (
+    select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates_among.weights) as score
+    from ragdb.chunk_lexemes x
+    where x.corpus_id = candidates_among.corpus_id
+      and x.chunk_no = any (candidates_among.chunk_nos)
+      and (candidates_among.condition is null or x.lexemes @@ candidates_among.condition)
+    offset 0) c
+  where c.score > 0
+  order by c.score desc
+  limit candidates_among.k;
+end;
+comment on function ragdb_internal.candidates_among(
+  integer, integer[], tsquery, sparsevec, integer) is
+  'Returns the k best of the given chunks that have a term and meet a condition (null: none).';
+
+create or replace function ragdb_internal.candidates_in_groups(
+  corpus_id integer, group_nos integer[], weights sparsevec)
+returns setof ragdb_internal.candidate
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates_in_groups.weights)
+  from ragdb.chunk_lexemes x
+  where x.corpus_id = candidates_in_groups.corpus_id
+    and x.chunk_no = any (array(
+      select 4 * g.group_no + i
+      from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
+        cross join pg_catalog.generate_series(1, 4) i));
+end;
+comment on function ragdb_internal.candidates_in_groups(integer, integer[], sparsevec) is
+  'Returns the chunks of the given groups of four chunks (from 0).';
+
+create or replace function ragdb_internal.at_least(score float8, roundings integer default 1)
+returns float8
+language sql immutable parallel safe
+return at_least.score * (1 - at_least.roundings * 1e-5::float8);
+comment on function ragdb_internal.at_least(float8, integer) is
+  'Returns the least that a score may be exactly which float4 rounded so often.';
+
+-- The score that counts is in float8, with the terms in the order of their lexemes, whatever their
+-- numbers are (a CTE is read in the order of its rows).
+create or replace function ragdb_internal.exact_bm25(
+  corpus ragdb.corpora, chunk_nos integer[], terms ragdb_internal.question_term[])
+returns table (chunk_no integer, bm25 float8, matched float8)
+language sql stable parallel safe
+begin atomic
+  with terms as materialized (
+    select t.weight, ragdb_internal.sparse(t.term_id || ':1') as unit
+    from pg_catalog.unnest(exact_bm25.terms) t
+  )
+  select x.chunk_no, s.bm25, s.matched
+  from (
+      select y.chunk_no, y.impacts, ragdb_internal.length_norm(
+        y.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot) as norm
+      from ragdb.chunk_lexemes y
+      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (exact_bm25.chunk_nos)
+      offset 0) x
+    cross join lateral (
+      select coalesce(sum(ragdb_internal.impact(f.frequency, x.norm, (corpus).k1, f.weight)), 0)
+          as bm25,
+        coalesce(sum(f.weight), 0) as matched
+      from (
+        select t.weight,
+          ragdb_internal.frequency(i.impact, x.norm, (corpus).k1) as frequency
+        from terms t cross join lateral (
+          select ragdb_internal.inner_product(x.impacts, t.unit) as impact offset 0) i
+        where i.impact > 0) f) s;
+end;
+comment on function ragdb_internal.exact_bm25(
+  ragdb.corpora, integer[], ragdb_internal.question_term[]) is
+  'Returns the exact BM25 of chunks and the weight of the terms they have, summed in the order of '
+  'the terms.';

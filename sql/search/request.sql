@@ -1,0 +1,131 @@
+-- What a search may ask for, and the checks of its arguments. They are made here, so that every
+-- door refuses the same with the same words.
+create type ragdb_internal.search_request as (
+  query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
+  query_embedding real[], fusion text, lexical_weight float8, min_lexical float8,
+  min_semantic float8);
+comment on type ragdb_internal.search_request is
+  'What a search asks of each of its corpora, in the order of the arguments of ragdb.search.';
+
+create or replace function ragdb_internal.check_query(query text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if query is null or query !~ '\S' then
+    raise exception 'query is %', case when query is null then 'null' else 'empty' end
+      using errcode = 'RG400', detail = 'a search needs at least one word',
+            hint = 'pass the question as query';
+  end if;
+end $$;
+comment on function ragdb_internal.check_query(text) is
+  'Refuses a query that is null or has nothing but white space. Raises RG400.';
+
+create or replace function ragdb_internal.check_k(k integer) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if k is null or k not between 1 and 1000 then
+    raise exception 'k is %', coalesce(k::text, 'null')
+      using errcode = 'RG400', detail = 'k is the number of hits to return',
+            hint = 'pass k from 1 to 1000';
+  end if;
+end $$;
+comment on function ragdb_internal.check_k(integer) is
+  'Refuses a number of hits that is not from 1 to 1000. Raises RG400.';
+
+create or replace function ragdb_internal.check_min_score(min_score float8) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if min_score is null or not min_score between 0 and 1 then
+    raise exception 'min_score is %', coalesce(min_score::text, 'null')
+      using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
+  end if;
+end $$;
+comment on function ragdb_internal.check_min_score(float8) is
+  'Refuses a least score outside 0 to 1. Raises RG400.';
+
+create or replace function ragdb_internal.check_request(request ragdb_internal.search_request)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_query(request.query), ragdb_internal.check_k(request.k),
+    ragdb_internal.check_min_score(request.min_score);
+  if request.min_lexical is null or request.min_semantic is null
+    or not (request.min_lexical between 0 and 1 and request.min_semantic between 0 and 1)
+  then
+    raise exception 'min_lexical is % and min_semantic %',
+        coalesce(request.min_lexical::text, 'null'), coalesce(request.min_semantic::text, 'null')
+      using errcode = 'RG400', detail = 'scores of a leg lie in [0, 1]',
+            hint = 'pass floors from 0 to 1';
+  end if;
+  if request.fusion is null or request.fusion not in ('convex', 'rrf')
+    or request.lexical_weight is null or not request.lexical_weight between 0 and 1
+  then
+    raise exception 'fusion is % and lexical_weight %', ragdb_internal.quote(request.fusion),
+        coalesce(request.lexical_weight::text, 'null')
+      using errcode = 'RG400', detail = 'the legs of a hybrid search are joined by convex or rrf',
+            hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
+  end if;
+  if not ragdb_internal.is_list(request.chunk_ids) then
+    raise exception 'chunk_ids has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'a list of chunks names each of them',
+            hint = 'pass a plain list without nulls';
+  end if;
+end $$;
+comment on function ragdb_internal.check_request(ragdb_internal.search_request) is
+  'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
+  'filter are checked where they are used. Raises RG400.';
+
+create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+  v_corpus ragdb.corpora;
+  v_ids integer[] := '{}';
+  v_corpora ragdb.corpora[] := '{}';
+begin
+  if corpora is null or cardinality(corpora) = 0 then
+    raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
+      using errcode = 'RG400', detail = 'a search needs at least one corpus',
+            hint = 'ragdb.list_corpora() lists the names';
+  end if;
+  foreach v_name in array corpora loop
+    v_corpus := ragdb_internal.open_corpus(v_name, 'read');
+    if v_corpus.corpus_id <> all (v_ids) then
+      v_ids := v_ids || v_corpus.corpus_id;
+      v_corpora := v_corpora || v_corpus;
+    end if;
+  end loop;
+  return v_corpora;
+end $$;
+comment on function ragdb_internal.open_corpora(text[]) is
+  'Returns the rows of some corpora that the caller may read, each once. Raises RG400, RG404.';
+
+create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
+returns ragdb.chunks
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_chunk ragdb.chunks;
+begin
+  select c.* into v_chunk from ragdb.chunks c
+    where c.corpus_id = corpus.corpus_id and c.chunk_id = chunk.chunk_id;
+  if not found then
+    raise exception 'chunk % does not exist', ragdb_internal.quote(chunk.chunk_id)
+      using errcode = 'RG406',
+            detail = 'corpus ' || ragdb_internal.quote(corpus.name) || ' has no such chunk',
+            hint = 'ragdb.search() returns chunk ids';
+  end if;
+  return v_chunk;
+end $$;
+comment on function ragdb_internal.chunk(ragdb.corpora, text) is
+  'Returns the row of a chunk. Raises RG406.';
