@@ -191,9 +191,8 @@ begin
   return query select h.* from ragdb_internal.retrieve_traced(v_settings.corpus, query, coalesce(k, v_settings.k),
     v_settings.mode,
     coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding,
-      client => client,
-    otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
-      retriever => (v_named.retriever).name, rag => v_named.rag) h;
+    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+      (v_named.retriever).name, v_named.rag)) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text,
   text, text, text) is

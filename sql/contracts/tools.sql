@@ -62,8 +62,8 @@ begin
       h.metadata, h.mode, h.is_exact)::ragdb.hit
     from ragdb_internal.retrieve_traced(v_settings.corpus, v_query, v_depth, v_settings.mode, v_tool.min_score,
       query_embedding => query_embedding,
-      client => client, otel_trace_id => otel_trace_id, otel_span_id => otel_span_id,
-      retriever => (v_tool.retriever).name, rag => v_tool.rag) h);
+      context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+        (v_tool.retriever).name, v_tool.rag)) h);
   if v_settings.reranker is not null then
     v_ids := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
     v_reranks := ragdb_internal.insert_rerank(ragdb_internal.open_trace(ragdb.last_trace_id()), v_settings.reranker,

@@ -48,8 +48,9 @@ begin
             h.end_offset)::ragdb_internal.eval_hit order by h.rank), '{}')
         into v_hits
         from ragdb_internal.retrieve_traced((setting.settings).corpus, query, v_depth, (setting.settings).mode,
-            coalesce(min_score, (setting.settings).min_score), client => 'ragdb eval',
-            retriever => (setting.retriever).name, rag => (setting.rag).name) h
+            coalesce(min_score, (setting.settings).min_score),
+            context => ragdb_internal.call_context('ragdb eval',
+              retriever => (setting.retriever).name, rag => (setting.rag).name)) h
           left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
             and c.chunk_id = h.chunk_id;
     else

@@ -298,11 +298,9 @@ begin
   v_trace.filters := filter;
   v_trace.statistics := statistics;
   v_trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(v_found.hits) h), true);
-  v_trace.client := client;
-  v_trace.otel_trace_id := otel_trace_id;
-  v_trace.otel_span_id := otel_span_id;
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
-  v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits);
+  v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits,
+    ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
   return query select w.* from ragdb_internal.with_turns(
     (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
 end $$;

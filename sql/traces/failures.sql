@@ -52,10 +52,8 @@ begin
   v_trace.is_exact := false;
   v_trace.error_code := error_code;
   v_trace.elapsed_ms := elapsed_ms;
-  v_trace.client := client;
-  v_trace.otel_trace_id := otel_trace_id;
-  v_trace.otel_span_id := otel_span_id;
-  return ragdb_internal.record_trace(v_corpus, query, v_trace, '{}');
+  return ragdb_internal.record_trace(v_corpus, query, v_trace, '{}',
+    ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
 end $$;
 comment on function ragdb.record_failure(text, text, text, float8, integer, text, float8, jsonb,
   text[], text, text, text, text, text, text, jsonb) is

@@ -11,10 +11,27 @@ create type ragdb.traced_hit as (
 comment on type ragdb.traced_hit is
   'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
 
+create type ragdb_internal.call_context as (
+  client text, otel_trace_id text, otel_span_id text, retriever text, rag text);
+comment on type ragdb_internal.call_context is
+  'Who asked: the program, its OpenTelemetry span, and the retriever and rag of a contract.';
+
+-- The public functions make it of their arguments, record_trace reads it, and everything between
+-- hands it on as one.
+create or replace function ragdb_internal.call_context(
+  client text, otel_trace_id text default null, otel_span_id text default null,
+  retriever text default null, rag text default null)
+returns ragdb_internal.call_context
+language sql immutable parallel safe
+return row(client, otel_trace_id, otel_span_id, retriever, rag)::ragdb_internal.call_context;
+comment on function ragdb_internal.call_context(text, text, text, text, text) is
+  'Returns who asked, as it is recorded with a trace.';
+
 -- The one way into both tables. The caller fills what it knows; identity, time, the hashes and what
 -- the corpus lets be kept of the query are decided here.
 create or replace function ragdb_internal.record_trace(
-  corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[])
+  corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[],
+  context ragdb_internal.call_context)
 returns uuid
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,12 +39,12 @@ as $$
 declare
   v_hits ragdb.retrieval_hits[];
 begin
-  if length(trace.client) > 200 then
-    raise exception 'client has % characters', length(trace.client)
+  if length(context.client) > 200 then
+    raise exception 'client has % characters', length(context.client)
       using errcode = 'RG413', detail = 'client names the program that asked',
             hint = 'give at most 200 characters';
   end if;
-  if trace.otel_trace_id !~ '^[0-9a-f]{32}$' or trace.otel_span_id !~ '^[0-9a-f]{16}$' then
+  if context.otel_trace_id !~ '^[0-9a-f]{32}$' or context.otel_span_id !~ '^[0-9a-f]{16}$' then
     raise exception 'otel_trace_id or otel_span_id is not an id of OpenTelemetry'
       using errcode = 'RG400', detail = 'a trace id is 32 lower-case hex digits, a span id is 16',
             hint = 'leave both null when there is no span';
@@ -38,6 +55,11 @@ begin
   trace.corpus := corpus.name;
   trace.corpus_version := corpus.version;
   trace.caller := ragdb_internal.caller();
+  trace.client := context.client;
+  trace.otel_trace_id := context.otel_trace_id;
+  trace.otel_span_id := context.otel_span_id;
+  trace.retriever := context.retriever;
+  trace.rag := context.rag;
   if corpus.record_query_text = 'full' then
     trace.query_text := query;
   end if;
@@ -63,7 +85,8 @@ begin
   perform set_config('ragdb.last_trace_id', trace.id::text, false);
   return trace.id;
 end $$;
-comment on function ragdb_internal.record_trace(ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[]) is
+comment on function ragdb_internal.record_trace(ragdb.corpora, text, ragdb.retrieval_traces,
+  ragdb.hit[], ragdb_internal.call_context) is
   'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. '
   'Raises RG400, RG413.';
 
@@ -100,8 +123,7 @@ create or replace function ragdb_internal.retrieve_traced(
   query_embedding float8[] default null, fusion text default 'convex',
     lexical_weight float8 default 0.5,
   min_lexical float8 default 0, min_semantic float8 default 0,
-  client text default null, otel_trace_id text default null, otel_span_id text default null,
-  retriever text default null, rag text default null)
+  context ragdb_internal.call_context default null)
 returns setof ragdb.traced_hit
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -131,8 +153,6 @@ begin
         min_semantic => retrieve_traced.min_semantic) h) as hits
     into strict v_found
     from ragdb_internal.open_corpus(retrieve_traced.corpus, 'read') c;
-  v_trace.retriever := retriever;
-  v_trace.rag := rag;
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
   if v_found.mode in ('semantic', 'hybrid') then
@@ -149,17 +169,14 @@ begin
   v_trace.admissibility_shortfall := false;
   v_trace.is_exact := coalesce((select bool_and(h.is_exact)
     from unnest(v_found.hits::ragdb.hit[]) h), true);
-  v_trace.client := client;
-  v_trace.otel_trace_id := otel_trace_id;
-  v_trace.otel_span_id := otel_span_id;
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
-  v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits);
+  v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits,
+    context);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
-comment on function ragdb_internal.retrieve_traced(text, text, integer, text, float8, jsonb, text[], text,
-  float8[], text, float8, float8, float8, text, text, text, text, text) is
-  'Searches and records the trace, with the retriever and the rag that asked. Raises what '
-  'ragdb.retrieve raises.';
+comment on function ragdb_internal.retrieve_traced(text, text, integer, text, float8, jsonb, text[],
+  text, float8[], text, float8, float8, float8, ragdb_internal.call_context) is
+  'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
 create or replace function ragdb.retrieve(
@@ -177,8 +194,8 @@ begin
   return query select h.* from ragdb_internal.retrieve_traced(
     retrieve.corpus, retrieve.query, retrieve.k, retrieve.mode, retrieve.min_score, retrieve.filter,
     retrieve.chunk_ids, retrieve.statistics, retrieve.query_embedding, retrieve.fusion,
-    retrieve.lexical_weight, retrieve.min_lexical, retrieve.min_semantic, retrieve.client,
-    retrieve.otel_trace_id, retrieve.otel_span_id) h;
+    retrieve.lexical_weight, retrieve.min_lexical, retrieve.min_semantic,
+    ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) h;
 end $$;
 comment on function ragdb.retrieve(text, text, integer, text, float8, jsonb, text[], text, float8[],
   text, float8, float8, float8, text, text, text) is

@@ -180,8 +180,8 @@ begin
     corpus => retrieve_global.corpus, query => retrieve_global.query, k => retrieve_global.k,
     mode => retrieve_global.mode, min_score => retrieve_global.min_score,
     filter => retrieve_global.filter, query_embedding => retrieve_global.query_embedding,
-    client => retrieve_global.client, otel_trace_id => retrieve_global.otel_trace_id,
-    otel_span_id => retrieve_global.otel_span_id) r order by r.rank);
+    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
+    order by r.rank);
   return query select w.* from ragdb_internal.with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(
     select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page,
       h.start_offset, h.end_offset, h.text, h.citation, h.score, h.lexical_score, h.semantic_score,
