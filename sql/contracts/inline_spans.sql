@@ -1,24 +1,4 @@
--- White space as JavaScript has it, beyond ASCII too.
-create or replace function ragdb_internal.without_space(text text) returns text
-language sql immutable parallel safe
-return pg_catalog.regexp_replace(without_space.text,
-  U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+' collate "C", '', 'g');
-comment on function ragdb_internal.without_space(text) is
-  'Returns a text without its white space, Unicode''s included.';
-
--- Offsets arrive in the unit of whoever made them; here they are code points.
-create or replace function ragdb_internal.code_point_offsets(text text, unit text) returns integer[]
-language sql immutable parallel safe
-return array(
-  select case w.i when 1 then c.n - 1 end
-  from pg_catalog.string_to_table(code_point_offsets.text, null) with ordinality c (c, n)
-    cross join lateral pg_catalog.generate_series(1,
-      case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
-      else pg_catalog.octet_length(c.c) end) w (i)
-  order by c.n, w.i) || pg_catalog.length(code_point_offsets.text);
-comment on function ragdb_internal.code_point_offsets(text, text) is
-  'Returns the code points before each offset, from 0, of a text in the unit utf16 or byte; null '
-  'inside a character.';
+-- Markers such as [1] in an answer, read as grounding spans.
 
 create or replace function ragdb_internal.marked(answer text)
 returns table (n bigint, marker text, said text)

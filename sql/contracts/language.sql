@@ -1,8 +1,10 @@
+-- The language of contracts: its nodes, what each may stand in, and its keys.
+
+-- '' is the top.
 create or replace function ragdb_internal.contract_parents()
   returns table (node text, parents text[], rule text)
 language sql immutable parallel safe
 begin atomic
-  -- '' is the top
   select * from (values
     ('corpus', array[''], 'contract-node-misplaced'),
     ('source', array['corpus', ''], 'contract-node-misplaced'),
@@ -23,26 +25,26 @@ begin atomic
   ) as p (node, parents, rule);
 end;
 comment on function ragdb_internal.contract_parents() is
-  'Lists the nodes of the contract language with the nodes they may be children of (empty: none) '
-  'and the rule that another place breaks.';
+  'Lists the nodes of the contract language with the nodes that each may stand in (an empty name: '
+  'at the top), and the rule that another place breaks.';
 
--- One row a key. `missing` is the rule that its absence, or a blank text, breaks; null where it may
--- be left out.
+-- One row a key. `missing` is the rule that its absence, or a blank text, breaks; it is null where
+-- the key may be left out.
 create or replace function ragdb_internal.contract_keys()
 returns table (node text, key text, type text, low float8, high float8, choices text[], rule text,
   missing text)
 language sql immutable parallel safe
 begin atomic
-  select k.node, k.key, k.type, k.low, k.high, pg_catalog.string_to_array(k.choices, ' '), k.rule,
-    k.missing
-  from (values
-    ('corpus', 'name', 'text', null::float8, null::float8, null, null, 'contract-name-required'),
+  select * from (values
+    ('corpus', 'name', 'text', null::float8, null::float8, null::text[], null,
+      'contract-name-required'),
     ('corpus', 'title', 'text', null, null, null, null, null),
     ('corpus', 'tenant', 'text', null, null, null, null, null),
     ('corpus', 'refresh', 'interval', null, null, null, 'rag-corpus-refresh-invalid', null),
     ('source', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('source', 'corpus', 'text', null, null, null, null, null),
-    ('source', 'kind', 'choice', null, null, 'local s3 http mcp', 'rag-source-kind-invalid', null),
+    ('source', 'kind', 'choice', null, null, '{local,s3,http,mcp}', 'rag-source-kind-invalid',
+      null),
     ('source', 'uri', 'text', null, null, null, null, null),
     ('source', 'media', 'text', null, null, null, null, null),
     ('source', 'resource', 'text', null, null, null, null, null),
@@ -50,21 +52,21 @@ begin atomic
     ('chunking', 'name', 'text', null, null, null, null, null),
     ('chunking', 'corpus', 'text', null, null, null, null, null),
     ('chunking', 'source', 'text', null, null, null, null, null),
-    ('chunking', 'strategy', 'choice', null, null, 'paragraph window semantic page',
+    ('chunking', 'strategy', 'choice', null, null, '{paragraph,window,semantic,page}',
       'rag-chunking-strategy-invalid', null),
     ('chunking', 'maxTokens', 'integer', 1, 100000, null, 'rag-chunking-max-tokens-invalid', null),
     ('chunking', 'overlap', 'integer', 0, 100000, null, 'rag-chunking-overlap-invalid', null),
-    ('chunking', 'unit', 'choice', null, null, 'token tokens word words char chars',
+    ('chunking', 'unit', 'choice', null, null, '{token,tokens,word,words,char,chars}',
       'rag-chunking-unit-invalid', null),
     ('embed', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('embed', 'corpus', 'text', null, null, null, null, 'rag-embed-unknown-corpus'),
     ('embed', 'model', 'text', null, null, null, null, 'rag-embed-model-required'),
     ('embed', 'dims', 'integer', 1, 4000, null, 'rag-embed-dims-invalid', 'rag-embed-dims-invalid'),
-    ('embed', 'metric', 'choice', null, null, 'cosine ip l2', 'rag-embed-metric-invalid', null),
+    ('embed', 'metric', 'choice', null, null, '{cosine,ip,l2}', 'rag-embed-metric-invalid', null),
     ('retriever', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('retriever', 'corpus', 'text', null, null, null, null, 'rag-retriever-unknown-corpus'),
     ('retriever', 'embed', 'text', null, null, null, null, null),
-    ('retriever', 'mode', 'choice', null, null, 'lexical semantic hybrid reference',
+    ('retriever', 'mode', 'choice', null, null, '{lexical,semantic,hybrid,reference}',
       'rag-retriever-mode-invalid', null),
     ('retriever', 'topK', 'integer', 1, 1000, null, 'rag-retriever-topk-invalid', null),
     ('retriever', 'minScore', 'number', 0, 1, null, 'rag-retriever-minscore-invalid', null),
@@ -78,15 +80,16 @@ begin atomic
     ('grounding', 'rag', 'text', null, null, null, null, null),
     ('grounding', 'requireCitations', 'boolean', null, null, null, 'contract-boolean-invalid',
       null),
-    ('grounding', 'policy', 'choice', null, null, 'strict lenient', 'rag-grounding-policy-invalid',
-      null),
+    ('grounding', 'policy', 'choice', null, null,
+      array(select p.policy from ragdb_internal.grounding_policies() p),
+      'rag-grounding-policy-invalid', null),
     ('grounding', 'maxContext', 'integer', 1, 10000000, null, 'rag-grounding-max-context-invalid',
       null),
     ('ragEval', 'name', 'text', null, null, null, null, 'rag-eval-name-required'),
     ('ragEval', 'rag', 'text', null, null, null, null, null),
     ('ragEval', 'metric', 'metric', null, null, null, 'rag-eval-metric-invalid', null),
     ('ragEval', 'threshold', 'number', 0, 1, null, 'rag-eval-threshold-invalid', null),
-    ('ragEval', 'mode', 'choice', null, null, 'contract', 'rag-eval-mode-invalid', null),
+    ('ragEval', 'mode', 'choice', null, null, '{contract}', 'rag-eval-mode-invalid', null),
     ('ragCase', 'name', 'text', null, null, null, null, 'rag-case-name-required'),
     ('ragCase', 'query', 'text', null, null, null, null, 'rag-case-query-required'),
     ('ragCase', 'tags', 'list', null, null, null, 'contract-list-empty', null),
@@ -103,7 +106,7 @@ begin atomic
     ('ragAssert', 'valueMs', 'integer', 0, 86400000, null, 'rag-assert-value-ms-invalid', null),
     ('ragAssert', 'required', 'boolean', null, null, null, 'contract-boolean-invalid', null),
     ('ragAssert', 'negate', 'boolean', null, null, null, 'contract-boolean-invalid', null),
-    ('ragAssert', 'quantifier', 'choice', null, null, 'any all', 'rag-assert-quantifier-invalid',
+    ('ragAssert', 'quantifier', 'choice', null, null, '{any,all}', 'rag-assert-quantifier-invalid',
       null),
     ('ragAnswerContract', 'name', 'text', null, null, null, null,
       'rag-answer-contract-name-required'),
@@ -142,7 +145,7 @@ begin atomic
     ('prompt', 'title', 'text', null, null, null, null, null),
     ('prompt', 'description', 'text', null, null, null, null, null),
     ('param', 'name', 'text', null, null, null, null, 'contract-name-required'),
-    ('param', 'type', 'choice', null, null, 'string', 'mcp-param-type-invalid', null),
+    ('param', 'type', 'choice', null, null, '{string}', 'mcp-param-type-invalid', null),
     ('param', 'description', 'text', null, null, null, null, null),
     ('param', 'required', 'boolean', null, null, null, 'contract-boolean-invalid', null),
     ('retrieve', 'name', 'text', null, null, null, null, null),
@@ -163,13 +166,13 @@ begin atomic
   ) as k (node, key, type, low, high, choices, rule, missing);
 end;
 comment on function ragdb_internal.contract_keys() is
-  'Lists the keys of the contract language with type, range or choices, and the rules that a wrong '
-  'or missing value breaks.';
+  'Lists the keys of the contract language with their type, their range or choices, and the rules '
+  'that a wrong or a missing value breaks.';
 
 create or replace function ragdb_internal.contract_slug(name text) returns text
 language sql immutable parallel safe
-return pg_catalog.left(pg_catalog.regexp_replace(pg_catalog.lower(contract_slug.name collate "C"),
-  '[^a-z0-9-]+', '-', 'g'), 64);
+return pg_catalog.left(pg_catalog.regexp_replace(
+  pg_catalog.lower(contract_slug.name collate "C"), '[^a-z0-9-]+', '-', 'g'), 64);
 comment on function ragdb_internal.contract_slug(text) is
-  'Returns the stored name of a contract''s corpus: lower case, every other run of characters a '
-  'hyphen.';
+  'Returns the stored name of a contract''s corpus: in lower case, with a hyphen for every run of '
+  'characters that are not a-z, 0-9 or a hyphen.';

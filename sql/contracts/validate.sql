@@ -1,3 +1,6 @@
+-- Validation of a contract: all breaches of its rules, in the words of ragdb_internal.rule_words(),
+-- in the order of its lines.
+
 -- Scores of what ranked first in this corpus lately: what a threshold has to be compared with.
 create or replace function ragdb_internal.top_scores(corpus_id integer, mode text) returns float8[]
 language sql stable parallel safe
@@ -12,8 +15,91 @@ return array(
 comment on function ragdb_internal.top_scores(integer, text) is
   'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode.';
 
--- Definer: it looks at rerankers, and at corpora and their recorded scores, of those only that the
--- caller may read.
+-- Twenty retrievals are the fewest that say how scores are distributed.
+create or replace function ragdb_internal.breaches_of_thresholds(
+  items ragdb_internal.contract_item[])
+returns setof ragdb_internal.breach
+language sql stable parallel safe
+begin atomic
+  with thresholds as materialized (
+    select n as item, u.rule, n.keys ->> 'minScore' as written,
+      ragdb_internal.number(n.keys ->> 'minScore', 0, 1) as min_score,
+      ragdb_internal.contract_slug(t.corpus) as corpus, ragdb_internal.retriever_mode(t.keys) as mode
+    from pg_catalog.unnest(items) n
+      join (values
+        ('retriever', 'rag-retriever-minscore-unreachable'),
+        ('ragCase', 'rag-case-minscore-unreachable')) u (node, rule) on u.node = n.node
+      left join pg_catalog.unnest(items) r on r.node = 'rag' and r.name = n.rag
+      join pg_catalog.unnest(items) t on t.node = 'retriever'
+        and t.name = case n.node when 'retriever' then n.name else r.keys ->> 'retriever' end
+    where n.keys ? 'minScore'
+  ), reached as materialized (
+    select w.corpus, w.mode, s.p95
+    from (select distinct t.corpus, t.mode from thresholds t) w
+      join ragdb.corpora c on c.name = w.corpus
+        and c.personal_of is not distinct from
+          case when c.name = 'personal' then ragdb_internal.caller() end
+        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      cross join lateral (
+        select pg_catalog.percentile_cont(0.95) within group (order by s.score) as p95,
+          pg_catalog.count(*) as n
+        from pg_catalog.unnest(ragdb_internal.top_scores(c.corpus_id, w.mode)) s (score)) s
+    where s.n >= 20
+  )
+  select ragdb_internal.breach(t.rule, t.item, 'minScore',
+    array[t.written, ragdb_internal.quote(t.corpus), pg_catalog.round(r.p95::numeric, 3)::text],
+    words => 'minscore-unreachable')
+  from thresholds t join reached r on r.corpus = t.corpus and r.mode = t.mode
+  where t.min_score > r.p95;
+end;
+comment on function ragdb_internal.breaches_of_thresholds(ragdb_internal.contract_item[]) is
+  'Returns the retrievers and cases whose minScore few queries of their corpus reach; only of '
+  'corpora that the caller may read.';
+
+create or replace function ragdb_internal.breaches_of_rerankers(
+  items ragdb_internal.contract_item[])
+returns setof ragdb_internal.breach
+language sql stable parallel safe
+begin atomic
+  select ragdb_internal.breach('rag-retriever-rerank-invalid', n, 'rerank',
+    array[ragdb_internal.quote(n.keys ->> 'rerank')],
+    ragdb_internal.nearest_name(n.keys ->> 'rerank', array(select r.name from ragdb.rerankers r)))
+  from pg_catalog.unnest(items) n
+  where n.node = 'retriever' and n.keys ->> 'rerank' <> 'none'
+    and not exists (select from ragdb.rerankers r where r.name = n.keys ->> 'rerank');
+end;
+comment on function ragdb_internal.breaches_of_rerankers(ragdb_internal.contract_item[]) is
+  'Returns the retrievers that name a reranker which was not bound.';
+
+create or replace function ragdb_internal.contract_breaches(items ragdb_internal.contract_item[])
+  returns setof ragdb_internal.breach
+language sql stable parallel safe
+begin atomic
+  with n as materialized (select ragdb_internal.contract_names(items) as declared)
+  select b.* from ragdb_internal.breaches_of_form(items) b
+  union all select b.* from ragdb_internal.breaches_of_keys(items) b
+  union all select b.* from ragdb_internal.breaches_of_names(items) b
+  union all select b.* from n, ragdb_internal.breaches_of_corpora(items, n.declared) b
+  union all select b.* from ragdb_internal.breaches_of_sources(items) b
+  union all select b.* from ragdb_internal.breaches_of_chunkings(items) b
+  union all select b.* from ragdb_internal.breaches_of_retrievers(items) b
+  union all select b.* from n, ragdb_internal.breaches_of_rags(items, n.declared) b
+  union all select b.* from n, ragdb_internal.breaches_of_evals(items, n.declared) b
+  union all select b.* from ragdb_internal.breaches_of_kinds(items) b
+  union all select b.* from n, ragdb_internal.breaches_of_assertions(items, n.declared) b
+  union all select b.* from n, ragdb_internal.breaches_of_answers(items, n.declared) b
+  union all select b.* from ragdb_internal.breaches_of_tools(items) b
+  union all select b.* from n, ragdb_internal.breaches_of_retrieves(items, n.declared) b
+  union all select b.* from n, ragdb_internal.breaches_of_output(items, n.declared) b
+  union all select b.* from ragdb_internal.breaches_of_fields(items) b
+  union all select b.* from ragdb_internal.breaches_of_thresholds(items) b
+  union all select b.* from ragdb_internal.breaches_of_rerankers(items) b;
+end;
+comment on function ragdb_internal.contract_breaches(ragdb_internal.contract_item[]) is
+  'Returns every breach of a rule by the nodes of a contract, in no order.';
+
+-- Definer: it looks at rerankers, and at those corpora and recorded scores that the caller may
+-- read.
 create or replace function ragdb.validate_contract(contract jsonb)
 returns table (rule text, severity text, node text, line integer, "column" integer, message text,
   hint text)
@@ -21,7 +107,8 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_items ragdb_internal.contract_item[];
+  v_items ragdb_internal.contract_item[] := '{}';
+  v_breaches ragdb_internal.breach[];
 begin
   if contract is null then
     raise exception 'contract is null'
@@ -29,59 +116,27 @@ begin
         hint = 'pass {"contract": name, "nodes": […]}';
   end if;
   if not ragdb_internal.is_contract(contract) then
-    return query select 'contract-malformed', 'error', null::text, null::integer, null::integer,
-      'the contract is not {"contract": name, "nodes": […]}',
-        'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -';
-    return;
-  end if;
-  v_items := array(select i from ragdb_internal.contract_items(contract) i);
-  if v_items = '{}' then
-    return query select 'contract-empty', 'error', null::text, null::integer, null::integer,
-      'the contract has no node', 'begin with: corpus name=…';
+    v_breaches := array[ragdb_internal.breach('contract-malformed', null,
+      words => 'unreadable')];
+  elsif contract -> 'nodes' = '[]' then
+    v_breaches := array[ragdb_internal.breach('contract-empty', null)];
+  else
+    v_items := array(select i from ragdb_internal.contract_items(contract) i);
+    v_breaches := array(select b from ragdb_internal.contract_breaches(v_items) b);
   end if;
   return query
-    select p.rule, p.severity, i.node,
-      i.line, coalesce(ragdb_internal.whole(i.columns ->> p.key, 1, 10000000)::integer, i."column"),
-        p.message, p.hint
-    from ragdb_internal.contract_problems(v_items) p join unnest(v_items) i on i.node_no = p.node_no
-    union all
-    select 'rag-' || case i.node when 'ragCase' then 'case'
-      else 'retriever' end || '-minscore-unreachable', 'warning', i.node, i.line,
-      coalesce(ragdb_internal.whole(i.columns ->> 'minScore', 1, 10000000)::integer, i."column"),
-      format('minScore %s is above the 95th percentile of the best scores of corpus %s (%s)',
-        i.keys ->> 'minScore',
-        ragdb_internal.quote(c.name), round(q.p95::numeric, 3)),
-      'few queries reach it: the guide says how scores are distributed'
-    from unnest(v_items) i
-      left join unnest(v_items) e on e.node_no = i.parent_no
-      left join unnest(v_items) r on r.node = 'rag' and r.name = i.rag
-      join unnest(v_items) t on t.node = 'retriever'
-        and t.name = case i.node when 'retriever' then i.name else r.keys ->> 'retriever' end
-      join ragdb.corpora c on c.name = ragdb_internal.contract_slug(t.corpus)
-        and c.personal_of is not distinct from case when c.name = 'personal'
-          then ragdb_internal.caller() end
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
-      cross join lateral (select percentile_cont(0.95) within group (order by s.score) as p95,
-        count(*) as n
-        from unnest(ragdb_internal.top_scores(c.corpus_id,
-          coalesce(t.keys ->> 'mode', case when t.keys ? 'embed' then 'hybrid' else 'lexical' end)))
-          s (score)) q
-    where i.node in ('retriever', 'ragCase') and q.n >= 20
-      and ragdb_internal.number(i.keys ->> 'minScore', 0, 1) > q.p95
-    union all
-    select 'rag-retriever-rerank-invalid', 'error', i.node, i.line,
-      coalesce(ragdb_internal.whole(i.columns ->> 'rerank', 1, 10000000)::integer, i."column"),
-      format('rerank of retriever %s is %s, not none or a reranker that was bound',
-        ragdb_internal.quote(i.name), ragdb_internal.quote(i.keys ->> 'rerank')),
-      coalesce('did you mean ' || ragdb_internal.nearest_name(i.keys ->> 'rerank',
-        array(select r.name from ragdb.rerankers r)) || '?',
-        'ragdb reranker bind makes one')
-    from unnest(v_items) i
-    where i.node = 'retriever' and i.keys ->> 'rerank' <> 'none'
-      and not exists (select from ragdb.rerankers r where r.name = i.keys ->> 'rerank')
-    order by 4 nulls first, 5, 2, 1, 6;
+    select b.rule, w.severity, i.node, i.line,
+      coalesce(ragdb_internal.whole(i.columns ->> b.key, 1, 10000000)::integer, i."column"),
+      format(w.message, variadic b.title || b.details),
+      case when b.nearest is null then format(w.hint, variadic b.title || b.details)
+        else 'did you mean ' || b.nearest || '?' end
+    from unnest(v_breaches) b
+      join ragdb_internal.rule_words() w on w.words = b.words
+      left join unnest(v_items) i on i.node_no = b.node_no
+    order by i.line nulls first, 5, w.severity, b.rule, 6;
 end $$;
 comment on function ragdb.validate_contract(jsonb) is
   'Returns everything that is wrong with a contract, {"contract": name, "nodes": [{"node", "keys", '
   '"children", "line", "column"}]}, in the order of its lines: the rule, error or warning, where, '
-  'what and what to do. No row with severity error: it can be applied. Raises RG400.';
+  'what is wrong and what to do. A contract without a row of severity error can be applied. Raises '
+  'RG400.';

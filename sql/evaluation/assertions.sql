@@ -30,33 +30,32 @@ begin atomic
         group by m.case_no
   ), a as materialized (
     select a.*, k.kind is not null or a.kind like 'expected.%' as is_known,
-      case when a.kind in ('contains', 'containsAny', 'containsAll', 'sourceGlob', 'rankLte',
-        'notRetrieved', 'orderedBefore')
-        then ragdb_internal.case_map(a.value) end as map
-    from pg_catalog.unnest(assertions) a left join ragdb.assertion_kinds() k on k.kind = a.kind
+      k.expectation, k.metric as measures, k.seeks, k.splits, k.needs,
+      ragdb_internal.counts_places(k) as counts_places,
+      case when k.seeks in ('text', 'glob', 'item') then ragdb_internal.case_map(a.value) end as map
+    from pg_catalog.unnest(assertions) a
+      left join ragdb_internal.assertion_kinds() k on k.kind = a.kind
   ), parts as materialized (
     -- what is looked for in single chunks, one row a text
-    select a.case_no, a.assert_no, a.kind, a.map, p.n, p.part,
+    select a.case_no, a.assert_no, a.seeks, a.map, p.n, p.part,
       ragdb_internal.any_case(p.part, a.map) as folded,
       ragdb_internal.glob_pattern(ragdb_internal.any_case(p.part, a.map)) as pattern
     from a cross join lateral
-      pg_catalog.unnest(case when a.kind in ('containsAny', 'containsAll', 'orderedBefore')
-      then ragdb_internal.list(a.value) else array[a.value] end) with ordinality p (part, n)
-    where a.kind in ('contains', 'containsAny', 'containsAll', 'sourceEq', 'sourceGlob',
-      'chunkHash', 'rankLte', 'notRetrieved', 'orderedBefore')
-      and a.value <> '' and (not ragdb_internal.is_long_glob(a.value)
-        or a.kind not in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore'))
+      pg_catalog.unnest(case when a.splits then ragdb_internal.list(a.value)
+        else array[a.value] end) with ordinality p (part, n)
+    where a.seeks is not null and a.value <> ''
+      and (a.seeks not in ('glob', 'item') or not ragdb_internal.is_long_glob(a.value))
   ), found as materialized (
     select p.case_no, p.assert_no, p.n, pg_catalog.count(*) as hits,
       pg_catalog.min(h.rank) as first_rank
     from parts p join h on h.case_no = p.case_no
     where case
-      when p.kind in ('contains', 'containsAny', 'containsAll') then pg_catalog.strpos(
+      when p.seeks = 'text' then pg_catalog.strpos(
           case p.map[1] when '' then h.lower_text else ragdb_internal.any_case(h.text, p.map) end,
             p.folded) > 0
-      when p.kind = 'sourceEq' then h.source = p.part
-      when p.kind = 'sourceGlob' then ragdb_internal.any_case(h.source, p.map) like p.pattern
-      when p.kind = 'chunkHash' then h.content_hash = p.part
+      when p.seeks = 'source' then h.source = p.part
+      when p.seeks = 'glob' then ragdb_internal.any_case(h.source, p.map) like p.pattern
+      when p.seeks = 'hash' then h.content_hash = p.part
         or (pg_catalog.length(p.part) = 32 and ragdb.kern_chunk_hash(h.text) = p.part)
       else h.chunk_id = p.part or ragdb_internal.any_case(h.source, p.map) like p.pattern end
     group by p.case_no, p.assert_no, p.n
@@ -80,13 +79,9 @@ begin atomic
         coalesce(m.n, 0) as most,
       coalesce(t.hits, 0) as hits, t.first_rank, coalesce(t.all_found, false) as all_found, t.rank1,
         t.rank2,
-      case when a.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank',
-        'averagePrecision', 'hitAtK') then ragdb_internal.rank_metric(
-        case a.kind when 'recallAtK' then 'recall' when 'precisionAtK' then 'precision'
-          when 'ndcgAtK' then 'ndcg'
-          when 'reciprocalRank' then 'mrr' when 'averagePrecision' then 'map' else 'hit' end,
-        case when a.kind in ('reciprocalRank', 'averagePrecision') then 1000000
-          else least(coalesce(a.count, 10), 1000000)::integer end,
+      case when a.measures is not null then ragdb_internal.rank_metric(a.measures,
+        case when a.counts_places then least(coalesce(a.count, 10), 1000000)::integer
+          else 1000000 end,
         coalesce(r.items, '{}'),
           array(select g.v::integer
             from pg_catalog.jsonb_array_elements_text(grades -> a.case_no::text)
@@ -114,28 +109,22 @@ begin atomic
         when (j.property = 'count' or j.kind in ('expected.topK', 'expected.chunkCount'))
           and j.count is null then 'RAG eval assertion kind=' || j.kind
           || ' requires numeric value.'
-        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'hitAtK', 'rankLte')
-          and j.count < 1 then 'RAG eval assertion kind=' || j.kind || ' counts from 1.'
+        when j.counts_places and j.count < 1 then 'RAG eval assertion kind=' || j.kind || ' counts from 1.'
         when j.kind = 'orderedBefore' and pg_catalog.cardinality(j.listed) <> 2
           then 'RAG eval assertion kind=' || j.kind || ' requires two values.'
-        when j.kind in ('sourceGlob', 'rankLte', 'notRetrieved', 'orderedBefore')
-          and ragdb_internal.is_long_glob(j.value) then
+        when j.seeks in ('glob', 'item') and ragdb_internal.is_long_glob(j.value) then
           'RAG eval assertion kind=' || j.kind
             || ' requires a glob of at most 1024 characters and 16 stars.'
         when j.kind = 'expected.minScore' and j.number is null then 'RAG eval assertion kind='
           || j.kind || ' requires numeric value.'
         when j.kind = 'expected.sources' and pg_catalog.jsonb_typeof(j.expected) <> 'array'
           then 'RAG eval assertion kind=' || j.kind || ' requires a list.'
-        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank',
-          'averagePrecision', 'hitAtK') and j.metric is null then
+        when j.measures is not null and j.metric is null then
           'RAG eval assertion kind=' || j.kind || ' has no label to measure by.'
-        when j.kind in ('groundingCoverageGte', 'citationsResolve', 'numbersGrounded', 'abstains')
-          and j.answer is null then
+        when j.needs = 'answer' and j.answer is null then
           'RAG eval assertion kind=' || j.kind
             || ' needs an answer contract with the query of the case.'
-        when j.kind in ('withinSlice', 'admissible', 'tokenValid', 'policyEq', 'noShortfall',
-          'embeddingModelEq', 'resultHashEq', 'replayMatches')
-          and j.trace_id is null then 'RAG eval assertion kind=' || j.kind
+        when j.needs = 'trace' and j.trace_id is null then 'RAG eval assertion kind=' || j.kind
             || ' needs a recorded retrieval.'
       end as invalid,
       case
@@ -160,9 +149,8 @@ begin atomic
         when j.kind = 'citesRequired' then j.n > 0 and j.cited = j.n
         when j.kind = 'factId' then j.value = j.fact_id
         when j.kind = 'latencyLte' then j.elapsed_ms <= j.number
-        when j.kind in ('recallAtK', 'precisionAtK', 'ndcgAtK', 'reciprocalRank',
-          'averagePrecision') then j.metric >= j.number
         when j.kind = 'hitAtK' then j.metric = 1
+        when j.measures is not null then j.metric >= j.number
         when j.kind = 'rankLte' then j.first_rank <= j.count
         when j.kind = 'topSourceEq' then j.first_source = j.value
         when j.kind = 'notRetrieved' then j.hits = 0
@@ -210,7 +198,9 @@ begin atomic
             then pg_catalog.to_jsonb(j.hits)
           when t.passed is not null then t.actual else pg_catalog.to_jsonb(j.n) end
       end as actual
-    from judged j cross join lateral ragdb_internal.assert_trace(j.kind, j.value, j.trace_id, j.chunk_ids) t
+    from judged j
+      cross join lateral ragdb_internal.assert_trace(j.kind, j.value,
+        case j.needs when 'trace' then j.trace_id end, j.chunk_ids) t
   )
   select v.case_no, v.assert_no, v.kind, v.required, v.is_known and v.invalid is null
     and coalesce(v.holds, false) <> v.negate,
@@ -225,46 +215,9 @@ begin atomic
       when 'expected.sources' then 'expected retrieved chunks to cover only sources ' || (
         select pg_catalog.string_agg(e.v, ', ' order by e.n)
           from pg_catalog.jsonb_array_elements_text(v.expected) with ordinality e (v, n))
-      when 'scoreGte' then 'expected ' || case v.quantifier when 'all' then 'every'
-        else 'a' end || ' retrieved chunk score >= ' || ragdb_internal.shown(v.number)
-      when 'scoreLte' then 'expected ' || case v.quantifier when 'all' then 'every'
-        else 'a' end || ' retrieved chunk score <= ' || ragdb_internal.shown(v.number)
-      when 'contains' then 'expected a retrieved chunk text contains ' || v.value
-      when 'sourceEq' then 'expected a retrieved chunk source equals ' || v.value
-      when 'sourceGlob' then 'expected a retrieved chunk source matches ' || v.value
-      when 'uniqueSourcesGte' then 'expected at least ' || v.count || ' unique sources'
-      when 'chunkCountEq' then 'expected exactly ' || v.count || ' chunks'
-      when 'citesRequired' then 'expected every chunk to carry citation data'
-      when 'factId' then 'expected fact id ' || v.value
-      when 'chunkHash' then 'expected retrieved chunk hash ' || v.value
-      when 'latencyLte' then 'expected retrieval latency <= ' || ragdb_internal.shown(v.number) || 'ms'
-      when 'rankLte' then 'expected ' || v.value || ' among the first ' || v.count
-      when 'topSourceEq' then 'expected the first chunk source equals ' || v.value
-      when 'notRetrieved' then 'expected no retrieved chunk ' || v.value
-      when 'orderedBefore' then 'expected ' || v.listed[1] || ' before ' || v.listed[2]
-      when 'containsAny' then 'expected a retrieved chunk text contains one of ' || v.value
-      when 'containsAll' then 'expected retrieved chunk texts contain each of ' || v.value
-      when 'chunkCountGte' then 'expected at least ' || v.count || ' chunks'
-      when 'chunkCountLte' then 'expected at most ' || v.count || ' chunks'
-      when 'maxChunksPerSourceLte' then 'expected at most ' || v.count || ' chunks of a source'
-      when 'contextTokensLte' then 'expected at most ' || v.count || ' tokens'
-      when 'topScoreGte' then 'expected the first chunk score >= ' || ragdb_internal.shown(v.number)
-      when 'scoreMarginGte' then 'expected the first chunk to lead by ' || ragdb_internal.shown(v.number)
-      when 'hitAtK' then 'expected a labelled item among the first ' || v.count
-      when 'withinSlice' then 'expected every retrieved chunk in slice ' || v.value
-      when 'policyEq' then 'expected slice policy ' || v.value
-      when 'embeddingModelEq' then 'expected embedding model ' || v.value
-      when 'resultHashEq' then 'expected result hash ' || v.value
-      when 'admissible' then 'expected an admissible retrieval'
-      when 'tokenValid' then 'expected a valid admissibility token'
-      when 'noShortfall' then 'expected no admissibility shortfall'
-      when 'replayMatches' then 'expected a replay to match exactly'
-      when 'groundingCoverageGte' then 'expected grounding coverage >= ' || ragdb_internal.shown(v.number)
-      when 'citationsResolve' then 'expected every citation to resolve'
-      when 'numbersGrounded' then 'expected every number to be grounded'
-      when 'abstains' then 'expected the answer to abstain'
-      else 'expected ' || v.kind || ' >= ' || ragdb_internal.shown(v.number)
-        || coalesce(' at ' || v.count, '') end),
+      else pg_catalog.format(v.expectation, v.value, v.count, ragdb_internal.shown(v.number),
+        case v.quantifier when 'all' then 'every' else 'a' end, coalesce(' at ' || v.count, ''),
+        v.listed[1], v.listed[2]) end),
     v.expected, v.actual
   from verdicts v
   union all

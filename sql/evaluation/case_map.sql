@@ -47,7 +47,7 @@ begin atomic
       coalesce(j.a ->> 'required' = 'true', false),
       coalesce(j.a -> 'value', j.a -> 'threshold', j.a -> 'count', j.a -> 'valueMs')
     from pg_catalog.jsonb_array_elements(coalesce(asserts, '[]')) with ordinality j (a, n)
-  ) x left join ragdb.assertion_kinds() k on k.kind = x.kind;
+  ) x left join ragdb_internal.assertion_kinds() k on k.kind = x.kind;
 end;
 comment on function ragdb_internal.typed_assertions(integer, jsonb, jsonb) is
   'Returns the assertions of a case: its own fields topK, minScore, chunkCount and sources first, '

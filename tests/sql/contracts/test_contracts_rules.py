@@ -15,7 +15,7 @@ from ragdb import contracts
 from ragdb.errors import RagdbError
 from tests.conftest import Connection, Login
 
-SQL = Path(__file__).parents[2] / "sql/60_contracts.sql"
+SQL = Path(__file__).parents[3] / "sql/contracts"
 
 SOUND = """
 corpus name=Docs title=T tenant=owner refresh=24h
@@ -209,16 +209,68 @@ def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str
     assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
 
 
+# Of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own.
+ELSEWHERE = {
+    "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
+    "rag-retriever-minscore-unreachable", "rag-case-minscore-unreachable", "minscore-unreachable",
+}  # fmt: skip
+
+
 def test_every_rule_of_the_validator_has_a_breach() -> None:
-    text = SQL.read_text()
+    files = [*SQL.glob("breaches_*.sql"), *(SQL / f for f in ("language.sql", "validate.sql"))]
+    text = "".join(file.read_text() for file in files)
     named = set(re.findall(r"'((?:rag|mcp|contract)-[a-z-]+[a-z])'", text))
-    # put together there from the name of a node
-    named |= {f"rag-duplicate-{n}-name" for n in ("corpus", "embed", "retriever", "rag")}
-    # of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own
-    elsewhere = {"contract-malformed", "contract-empty", "contract-too-deep"}
-    prefixes = {n for n in named if n.startswith(("rag-retriever", "rag-grounding", "rag-eval", "rag-answer-contract"))} & {
-        "rag-grounding", "rag-eval", "rag-answer-contract"}  # fmt: skip
-    assert named - BREACHES.keys() - elsewhere - prefixes == set()
+    assert named == BREACHES.keys() | ELSEWHERE - {"unreadable", "minscore-unreachable"}
+
+
+# Breaches whose words are not those of another breach of the same rule.
+MORE_WORDS = [
+    ("corpus name=Docs", "corpus"),
+    ("embed name=E corpus=Docs", "embed name=E corpus=Dox"),
+    ("maxTokens=600 overlap=80", "maxTokens=40"),
+    ("kind=scoreGte threshold=0.4", "kind=recallAtK threshold=0.4 count=0"),
+    ("kind=latencyLte valueMs=50", "kind=latencyLte"),
+]
+
+
+def test_the_words_of_every_rule_are_said(db: Connection) -> None:
+    said: set[str] = set()
+    for old, new in [*BREACHES.values(), *MORE_WORDS]:
+        assert old in SOUND
+        found = contracts.contract(contracts.parse(SOUND.replace(old, new, 1)), "c")
+        query = """
+          select b.words from ragdb_internal.contract_breaches(array(
+            select i from ragdb_internal.contract_items(%s) i)) b"""
+        said |= {words for (words,) in db.execute(query, (Jsonb(found),)).fetchall()}
+    listed = db.execute("select words from ragdb_internal.rule_words()").fetchall()
+    assert {words for (words,) in listed} - ELSEWHERE == said
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            [{"node": "source", "keys": {"name": "a", "uri": "/etc"}}],
+            'uri of source "a" is not of kind local',
+        ),
+        (
+            [
+                {
+                    "node": "ragAnswerContract",
+                    "children": [{"node": "answerSpan", "keys": {"start": 3, "end": 2}}],
+                }
+            ],
+            "span 3..2 is not in an answer of 0 characters",
+        ),
+    ],
+)
+def test_what_is_not_given_does_not_silence_a_message(
+    db: Connection, nodes: Any, message: str
+) -> None:
+    rows = db.execute(
+        "select message from ragdb.validate_contract(%s)", (Jsonb({"nodes": nodes}),)
+    ).fetchall()
+    assert (message,) in rows
 
 
 @pytest.mark.parametrize(
