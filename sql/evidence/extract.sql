@@ -1,3 +1,5 @@
+-- An answer in the evidence's own words: the sentences that have most of what is asked.
+
 -- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A
 -- line of its own (a heading, an item) is a sentence too.
 create or replace function ragdb_internal.sentences(text text)
@@ -25,6 +27,111 @@ end;
 comment on function ragdb_internal.sentences(text) is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
+create type ragdb_internal.evidence_sentence as (
+  n integer, source_id text, chunk_id text, page jsonb, start_offset integer, end_offset integer,
+  sentence text, lexemes text[]);
+comment on type ragdb_internal.evidence_sentence is
+  'A sentence of a chunk of evidence, numbered from 1, with its range in the chunk and its terms.';
+
+create type ragdb_internal.asked_term as (lexeme text, weight float8);
+comment on type ragdb_internal.asked_term is
+  'A term of a question and what it weighs: more, the fewer sentences have it.';
+
+-- A sentence shorter than the shortest quote cannot be cited.
+create or replace function ragdb_internal.evidence_sentences(evidence jsonb, config text)
+  returns ragdb_internal.evidence_sentence[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row((row_number() over (order by c.n, s.start_offset))::integer,
+      c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page', s.start_offset,
+      s.end_offset, s.sentence, tsvector_to_array(ragdb_internal.lexemes(s.sentence, config))
+      )::ragdb_internal.evidence_sentence
+    from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n),
+      ragdb_internal.sentences(c.chunk ->> 'text') s
+    where length(s.sentence) >= 64
+      or length(replace((ragdb_internal.quotable(s.sentence)).letters, ' ', '')) >= 8);
+end $$;
+comment on function ragdb_internal.evidence_sentences(jsonb, text) is
+  'Returns the sentences of evidence, in its order, that are long enough to be quoted.';
+
+create or replace function ragdb_internal.asked_terms(lexemes text[],
+  sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(a.lexeme, ln(1 + (cardinality(sentences)::float8 - d.df + 0.5) / (d.df + 0.5))
+      )::ragdb_internal.asked_term
+    from unnest(asked_terms.lexemes) a (lexeme)
+      cross join lateral (
+        select count(*)::float8 as df from unnest(sentences) s
+        where a.lexeme = any (s.lexemes)) d);
+end $$;
+comment on function ragdb_internal.asked_terms(text[], ragdb_internal.evidence_sentence[]) is
+  'Returns the terms of a question with what each weighs among these sentences.';
+
+create or replace function ragdb_internal.weight_of(terms ragdb_internal.asked_term[],
+  lexemes text[]) returns float8
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.sum(t.weight order by t.lexeme collate "C"), 0)
+  from pg_catalog.unnest(terms) t where t.lexeme = any (lexemes));
+comment on function ragdb_internal.weight_of(ragdb_internal.asked_term[], text[]) is
+  'Returns what those of some terms weigh that are among these lexemes.';
+
+create or replace function ragdb_internal.sentence_citation(
+  sentence ragdb_internal.evidence_sentence, answer_start integer) returns jsonb
+language sql immutable parallel safe
+return pg_catalog.jsonb_build_object(
+    'source_id', (sentence).source_id, 'chunk_id', (sentence).chunk_id,
+    'quote', (sentence).sentence, 'start', (sentence).start_offset, 'end', (sentence).end_offset,
+    'answer_start', sentence_citation.answer_start,
+    'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence))
+  || case when (sentence).page is null then '{}'
+    else pg_catalog.jsonb_build_object('page', (sentence).page) end;
+comment on function ragdb_internal.sentence_citation(ragdb_internal.evidence_sentence, integer) is
+  'Returns the citation of a sentence that stands in an answer from there on.';
+
+-- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
+-- by one.
+create or replace function ragdb_internal.picked_sentences(
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
+  max_sentences integer, out picked ragdb_internal.evidence_sentence[], out support float8)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_total constant float8 := (
+    select sum(t.weight order by t.lexeme collate "C") from unnest(terms) t);
+  v_left ragdb_internal.asked_term[] := terms;
+  v_brought text[] := '{}';
+  v_best ragdb_internal.evidence_sentence;
+  v_gain float8;
+begin
+  picked := '{}';
+  for v_round in 1 .. max_sentences loop
+    select s.*, w.gain into v_best.n, v_best.source_id, v_best.chunk_id, v_best.page,
+        v_best.start_offset, v_best.end_offset, v_best.sentence, v_best.lexemes, v_gain
+      from unnest(sentences) s
+        cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes) as gain) w
+      where s.n <> all (array(select p.n from unnest(picked) p))
+      order by w.gain desc, s.n limit 1;
+    exit when not found or v_gain = 0;
+    support := (ragdb_internal.weight_of(terms, v_brought) + v_gain) / v_total;
+    picked := picked || v_best;
+    v_brought := v_brought || v_best.lexemes;
+    v_left := array(select l from unnest(v_left) l where l.lexeme <> all (v_best.lexemes));
+  end loop;
+end $$;
+comment on function ragdb_internal.picked_sentences(ragdb_internal.asked_term[],
+  ragdb_internal.evidence_sentence[], integer) is
+  'Returns at most so many sentences, each the one that has most of the terms that are left, and '
+  'the share of the terms (0 to 1, by weight) that they have together; null for none.';
+
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
   question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
@@ -33,16 +140,10 @@ language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_evidence jsonb := ragdb_internal.evidence_of(evidence);
+  v_evidence constant jsonb := ragdb_internal.evidence_of(evidence);
   v_config text;
-  v_asked text[];
-  v_total float8;
-  v_support float8;
-  v_left text[];
-  v_picked integer[] := '{}';
-  v_sentence record;
-  v_answer text := '';
-  v_citations jsonb[] := '{}';
+  v_sentences ragdb_internal.evidence_sentence[];
+  v_answer record;
 begin
   perform ragdb_internal.check_question(question);
   perform ragdb_internal.check_evidence(v_evidence);
@@ -53,65 +154,28 @@ begin
         hint = 'leave them out for 2 and 0.5';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
-  v_asked := tsvector_to_array(ragdb_internal.lexemes(question, v_config));
-  v_left := v_asked;
-  for v_round in 1 .. max_sentences loop
-    -- a sentence counts for the terms that no better one has brought yet, each by how rare it is
-    -- among the sentences
-    with sentence as materialized (
-      select c.n as chunk, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-        c.chunk -> 'page' as page,
-        s.start_offset, s.end_offset, s.sentence,
-          tsvector_to_array(ragdb_internal.lexemes(s.sentence, v_config)) as lexemes,
-        row_number() over (order by c.n, s.start_offset)::integer as n
-      from jsonb_array_elements(v_evidence -> 'chunks') with ordinality c (chunk, n),
-        ragdb_internal.sentences(c.chunk ->> 'text') s
-      -- a shorter one is too short a quote
-      where length(s.sentence) >= 64
-        or length(replace((ragdb_internal.quotable(s.sentence)).letters, ' ', '')) >= 8
-    ), term as (
-      select a.lexeme, ln(1 + (t.sentences - d.df + 0.5) / (d.df + 0.5))::float8 as weight
-      from unnest(v_asked) a (lexeme)
-        cross join (select count(*)::float8 as sentences from sentence) t
-        cross join lateral (select count(*)::float8 as df from sentence s
-          where a.lexeme = any (s.lexemes)) d
-    )
-    select s.*, g.gain, w.total, w.kept into v_sentence
-    from sentence s
-      cross join lateral (
-        select coalesce(sum(t.weight order by t.lexeme collate "C"), 0) as gain from term t
-        where t.lexeme = any (s.lexemes) and t.lexeme = any (v_left)) g
-      cross join (select sum(t.weight order by t.lexeme collate "C") as total,
-        coalesce(sum(t.weight order by t.lexeme collate "C")
-          filter (where t.lexeme <> all (v_left)), 0) as kept from term t) w
-    where s.n <> all (v_picked)
-    order by g.gain desc, s.n limit 1;
-    exit when not found or v_sentence.gain = 0;
-    if v_round = 1 then
-      v_total := v_sentence.total;
-    end if;
-    v_picked := v_picked || v_sentence.n;
-    v_left := array(select l.lexeme from unnest(v_left) l (lexeme)
-      where l.lexeme <> all (v_sentence.lexemes));
-    v_support := (v_sentence.kept + v_sentence.gain) / v_total;
-    v_answer := v_answer || case when v_answer = '' then '' else ' ' end;
-    v_citations := v_citations || (jsonb_build_object(
-      'source_id', v_sentence.source_id, 'chunk_id', v_sentence.chunk_id, 'quote',
-        v_sentence.sentence,
-      'start', v_sentence.start_offset, 'end', v_sentence.end_offset,
-      'answer_start', length(v_answer), 'answer_end',
-        length(v_answer) + length(v_sentence.sentence))
-      || case when v_sentence.page is null then '{}'
-        else jsonb_build_object('page', v_sentence.page) end);
-    v_answer := v_answer || v_sentence.sentence;
-  end loop;
-  if coalesce(v_support, 0) < min_support or v_answer = '' then
+  v_sentences := ragdb_internal.evidence_sentences(v_evidence, v_config);
+  v_answer := ragdb_internal.picked_sentences(
+    ragdb_internal.asked_terms(
+      tsvector_to_array(ragdb_internal.lexemes(question, v_config)), v_sentences),
+    v_sentences, max_sentences);
+  if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb, 'insufficient_evidence', true,
-      'support', coalesce(v_support, 0));
+      'support', coalesce(v_answer.support, 0));
   end if;
-  return jsonb_build_object('answer', v_answer, 'citations', to_jsonb(v_citations),
-    'insufficient_evidence', false,
-    'support', v_support);
+  return (
+    select jsonb_build_object('answer', string_agg(p.sentence, ' ' order by p.ord),
+      'citations', jsonb_agg(ragdb_internal.sentence_citation(p.picked, p.answer_start)
+        order by p.ord),
+      'insufficient_evidence', false, 'support', v_answer.support)
+    from (
+      select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.start_offset, u.end_offset,
+          u.sentence, u.lexemes)::ragdb_internal.evidence_sentence as picked, u.ord,
+        (coalesce(sum(length(u.sentence) + 1) over (
+          order by u.ord rows between unbounded preceding and 1 preceding), 0))::integer
+          as answer_start
+      from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, start_offset,
+        end_offset, sentence, lexemes, ord)) p);
 end $$;
 comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '

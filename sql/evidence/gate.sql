@@ -1,5 +1,5 @@
--- Questions: what to look up for one, whether evidence is enough for it, and an answer in the
--- evidence's own words.
+-- Whether evidence is enough for a question: a verdict without a model, by thresholds that the
+-- caller chooses.
 
 create or replace function ragdb_internal.check_question(question text) returns void
 language plpgsql immutable parallel safe
@@ -22,7 +22,7 @@ comment on function ragdb_internal.check_question(text) is
 -- Definer: what it calls is private.
 create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0,
-    min_coverage float8 default 0.6)
+  min_coverage float8 default 0.6)
 returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -39,12 +39,12 @@ begin
   perform ragdb_internal.check_question(query);
   perform ragdb_internal.check_evidence(v_evidence);
   if min_chunks is null or min_chunks not between 0 and 1000 or min_score is null
-    or not min_score between 0 and 1
-      or min_coverage is null or not min_coverage between 0 and 1 then
+    or not min_score between 0 and 1 or min_coverage is null
+    or not min_coverage between 0 and 1 then
     raise exception 'a threshold of the gate is null or out of range'
       using errcode = 'RG400',
         detail = 'min_chunks is 0 to 1000, min_score and min_coverage are 0 to 1',
-            hint = 'leave a threshold out for its default';
+        hint = 'leave a threshold out for its default';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
@@ -53,8 +53,8 @@ begin
       coalesce(array_agg(distinct l.lexeme) filter (where l.lexeme is not null), '{}')
     into v_best, v_found
     from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
-      left join lateral unnest(tsvector_to_array(ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l
-        (lexeme) on true;
+      left join lateral unnest(tsvector_to_array(
+        ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme) on true;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(query, v_config));
   select coalesce(count(*) filter (where a.lexeme = any (v_found))::float8 / nullif(count(*), 0), 0)
     into v_coverage

@@ -1,3 +1,6 @@
+-- The parts of evidence packs: what a chunk's text and ids look like in one, what a pack says of
+-- each chunk, and a pack as the input of a task.
+
 -- The first lines of a text are ours, and what looks like one of them in a document gets a
 -- backslash. White space and line ends are listed: what \s means differs between databases.
 -- Normalisation of what Unicode 15.0 does not assign differs too, so it is left alone.
@@ -13,9 +16,8 @@ begin
       v_text := (
         select string_agg(case when p.part[2] is null then normalize(p.part[1], nfc)
           else p.part[2] end, '' order by p.n)
-        from regexp_matches(v_text, '([^' || ragdb_internal.unassigned() || ']+)|([' || ragdb_internal.unassigned()
-          || ']+)', 'g')
-          with ordinality p (part, n));
+        from regexp_matches(v_text, '([^' || ragdb_internal.unassigned() || ']+)|(['
+          || ragdb_internal.unassigned() || ']+)', 'g') with ordinality p (part, n));
     else
       v_text := normalize(v_text, nfc);
     end if;
@@ -65,9 +67,9 @@ begin atomic
     case when c.chunk_id is null then 'gone'
       when c.content_hash <> w.content_hash then 'changed' end,
     pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-      'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text, 'score', w.score, 'doc_cid',
-        d.doc_cid,
-      'title', d.title, 'page', c.page, 'start_offset', c.start_offset, 'end_offset', c.end_offset,
+      'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text, 'score', w.score,
+      'doc_cid', d.doc_cid, 'title', d.title, 'page', c.page,
+      'start_offset', c.start_offset, 'end_offset', c.end_offset,
       'content_hash', pg_catalog.encode(c.content_hash, 'hex'), 'citation', c.citation))
       || pg_catalog.jsonb_build_object('heading', c.heading)
   from (
@@ -96,16 +98,15 @@ as $$
 begin
   if evidence is null or jsonb_typeof(evidence) <> 'object'
     or jsonb_typeof(evidence -> 'chunks') is distinct from 'array'
-      or exists (select from jsonb_array_elements(evidence -> 'chunks') c
-        where jsonb_typeof(c) <> 'object'
-          or jsonb_typeof(c -> 'source_id') is distinct from 'string'
-          or jsonb_typeof(c -> 'chunk_id') is distinct from 'string'
-            or jsonb_typeof(c -> 'text') is distinct from 'string') then
-    raise exception 'evidence is no pack'
+    or exists (select from jsonb_array_elements(evidence -> 'chunks') c
+      where jsonb_typeof(c) <> 'object'
+        or jsonb_typeof(c -> 'source_id') is distinct from 'string'
+        or jsonb_typeof(c -> 'chunk_id') is distinct from 'string'
+        or jsonb_typeof(c -> 'text') is distinct from 'string') then
+    raise exception 'evidence is not a pack'
       using errcode = 'RG460',
         detail = 'it is an object with chunks, each with source_id, chunk_id and text',
-            hint = 'pass what ragdb.build_evidence_pack() or ragdb.evidence_pack_to_input() '
-                   'returns';
+        hint = 'pass what ragdb.build_evidence_pack() or ragdb.evidence_pack_to_input() returns';
   end if;
 end $$;
 comment on function ragdb_internal.check_evidence(jsonb) is
@@ -123,9 +124,9 @@ begin
     'evidence', jsonb_build_object(
       'corpus_id', pack -> 'corpus', 'hash', pack -> 'hash',
       'chunks', coalesce((
-        select jsonb_agg(jsonb_build_object('source_id', c.chunk -> 'source_id', 'chunk_id',
-          c.chunk -> 'chunk_id',
-            'text', ragdb_internal.evidence_text(c.chunk ->> 'text')) order by c.n)
+        select jsonb_agg(jsonb_build_object('source_id', c.chunk -> 'source_id',
+          'chunk_id', c.chunk -> 'chunk_id',
+          'text', ragdb_internal.evidence_text(c.chunk ->> 'text')) order by c.n)
         from jsonb_array_elements(pack -> 'chunks') with ordinality c (chunk, n)), '[]'),
       'omitted', jsonb_array_length(case jsonb_typeof(pack -> 'omitted')
         when 'array' then pack -> 'omitted' else '[]' end)));

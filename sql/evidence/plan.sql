@@ -1,57 +1,77 @@
+-- What to look up for a question, without a model: queries that are parts of it, and the reason
+-- where there is nothing to look up.
+
+create or replace function ragdb_internal.no_retrieval_reason(question text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_plain constant text :=
+    btrim(regexp_replace(lower(question), '[[:space:][:punct:]]+', ' ', 'g'));
+begin
+  return case
+    when v_plain = '' then 'it has no words'
+    when v_plain ~ '^(hi|hello|hey|thanks|thank you|good '
+        '(morning|afternoon|evening)|bye|goodbye|ok|okay|yes|no)( '
+        '(there|all|everyone|very much|so much))?$'
+      then 'it is a greeting'
+    when lower(question)
+        ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$'
+      and question ~ '[0-9]' then 'it is arithmetic'
+    when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
+  end;
+end $$;
+comment on function ragdb_internal.no_retrieval_reason(text) is
+  'Returns why there is nothing to look up for a question; null for most.';
+
+-- The question itself, its parts, what it quotes, the names in it; each once, in this order.
+create or replace function ragdb_internal.planned_queries(question text) returns text[]
+language sql immutable parallel safe
+return array(
+  select q.query from (
+    select pg_catalog.btrim(p.query) as query, pg_catalog.min(p.kind) as kind,
+      pg_catalog.min(p.n) as n
+    from (
+      select 1 as kind, 1::bigint as n,
+        pg_catalog.regexp_replace(pg_catalog.btrim(question), '[[:space:]]+', ' ', 'g') as query
+      union all
+      select 2, s.n, pg_catalog.regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
+      from pg_catalog.regexp_split_to_table(question,
+        '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
+        'where|which|why|how)[[:space:]])') with ordinality s (part, n)
+      union all
+      select 3, m.n, m.phrase[1]
+      from pg_catalog.regexp_matches(question,
+        '["\u201c\u201e\u00ab]([^"\u201c\u201d\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]', 'g')
+        with ordinality m (phrase, n)
+      union all
+      -- runs of capitals that do not begin a sentence
+      select 4, m.n, m.entity[1]
+      from pg_catalog.regexp_matches(question,
+        '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
+        'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
+        with ordinality m (entity, n)) p
+    where p.query ~ '[[:alnum:]]'
+    group by pg_catalog.btrim(p.query)) q
+  order by q.kind, q.n limit 16);
+comment on function ragdb_internal.planned_queries(text) is
+  'Returns what to look up for a question, 16 queries at most.';
+
 -- Definer: what it calls is private.
 create or replace function ragdb.rag_query_plan(question text) returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_plain text;
   v_reason text;
   v_queries text[];
 begin
   perform ragdb_internal.check_question(question);
-  v_plain := btrim(regexp_replace(lower(question), '[[:space:][:punct:]]+', ' ', 'g'));
-  v_reason := case
-    when v_plain = '' then 'it has no words'
-    when v_plain ~ '^(hi|hello|hey|thanks|thank you|good '
-                   '(morning|afternoon|evening)|bye|goodbye|ok|okay|yes|no)( '
-                   '(there|all|everyone|very much|so much))?$'
-      then 'it is a greeting'
-    when lower(question)
-      ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$'
-      and question ~ '[0-9]' then 'it is arithmetic'
-    when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
-  end;
+  v_reason := ragdb_internal.no_retrieval_reason(question);
   if v_reason is not null then
     return jsonb_build_object('needs_retrieval', false, 'queries', '[]'::jsonb, 'reason', v_reason);
   end if;
-  -- the question itself, its parts, what it quotes, the names in it; each once, in this order
-  v_queries := array(
-    select q.query from (
-      select btrim(p.query) as query, min(p.kind) as kind, min(p.n) as n
-      from (
-        select 1 as kind, 1::bigint as n,
-          regexp_replace(btrim(question), '[[:space:]]+', ' ', 'g') as query
-        union all
-        select 2, s.n, regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
-        from regexp_split_to_table(question,
-          '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
-          'where|which|why|how)[[:space:]])')
-          with ordinality s (part, n)
-        union all
-        select 3, m.n, m.phrase[1]
-        from regexp_matches(question,
-          '["\u201c\u201e\u00ab]([^"\u201c\u201d\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]', 'g')
-          with ordinality m (phrase, n)
-        union all
-        -- runs of capitals that do not begin a sentence
-        select 4, m.n, m.entity[1]
-        from regexp_matches(question,
-          '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
-          'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
-          with ordinality m (entity, n)) p
-      where p.query ~ '[[:alnum:]]'
-      group by btrim(p.query)) q
-    order by q.kind, q.n limit 16);
+  v_queries := ragdb_internal.planned_queries(question);
   return jsonb_build_object('needs_retrieval', true, 'queries', to_jsonb(v_queries),
     'reason', 'it asks for something: ' || cardinality(v_queries) || ' to look up');
 end $$;
@@ -77,10 +97,10 @@ begin
         then 'queries: no array'
         when jsonb_path_exists(plan, 'strict $.queries[*] ? (@.type() != "string")', silent => true)
           then 'queries: one is no text'
-        when exists (select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q
-          (query)
-          where q.query !~ '\S' or length(q.query) > 10000)
-            then 'queries: one is empty or longer than 10000 characters'
+        when exists (
+            select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q (query)
+            where q.query !~ '\S' or length(q.query) > 10000)
+          then 'queries: one is empty or longer than 10000 characters'
         when jsonb_array_length(coalesce(plan -> 'queries', '[]')) > 16 then 'queries: more than 16'
         when plan -> 'needs_retrieval' = 'true' and coalesce(plan -> 'queries', '[]') = '[]'
           then 'queries: none' end),

@@ -46,7 +46,8 @@ begin
       using errcode = 'RG460', detail = 'the hash of a pack says later what was weighed',
         hint = 'pass what ragdb.build_evidence_pack() returns';
   end if;
-  if evidence ->> 'sha256' <> encode(sha256(ragdb_internal.utf8(evidence ->> 'canonical_text')), 'hex') then
+  if evidence ->> 'sha256'
+      <> encode(sha256(ragdb_internal.utf8(evidence ->> 'canonical_text')), 'hex') then
     raise exception 'the sha256 of evidence is not that of its text'
       using errcode = 'RG460', detail = 'it is recorded as the hash of canonical_text',
         hint = 'pass what ragdb.build_evidence_pack() returns';
@@ -68,20 +69,19 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception '% writes, and this transaction is read-only', what
       using errcode = 'read_only_sql_transaction',
-            detail = 'the server is a standby, or the transaction or role is set to read-only',
-            hint = 'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and '
-                   'record nothing';
+        detail = 'the server is a standby, or the transaction or role is set to read-only',
+        hint = 'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and '
+          'record nothing';
   end if;
 end $$;
 comment on function ragdb_internal.check_writable(text) is
   'Refuses to record in a read-only transaction. Raises 25006.';
 
 -- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked
--- by _evidence_corpus.
+-- by ragdb_internal.evidence_corpus.
 create or replace function ragdb.record_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0,
-    min_coverage float8 default 0.6,
-  trace_id uuid default null, client text default null)
+  min_coverage float8 default 0.6, trace_id uuid default null, client text default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -127,30 +127,12 @@ comment on function ragdb.record_gate(text, jsonb, integer, float8, float8, uuid
   'unless given, client (up to 200 characters) names the program. Raises what '
   'ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be written.';
 
--- Definer, as above.
-create or replace function ragdb.record_answer(
-  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
-  require_admissible boolean default false, min_coverage float8 default 0,
-    min_quote integer default 8,
-  offsets text default 'codepoint', task text default null, model text default null,
-    attempt integer default 1,
-  client text default null)
-returns table (answer_id uuid, citation integer, code text, is_advisory boolean, message text,
-  source_id text, chunk_id text,
-  method text, start_offset integer, end_offset integer, similarity float8)
-language plpgsql security definer
+create or replace function ragdb_internal.check_answer_names(task text, model text, client text,
+  attempt integer) returns void
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_evidence jsonb := ragdb_internal.evidence_of(evidence);
-  v_of record;
-  v_row ragdb.evidence_answers;
-  v_rows ragdb.answer_citations[] := '{}';
-  v_check record;
 begin
-  perform ragdb_internal.check_writable('record_answer');
-  perform ragdb_internal.check_output(output, v_evidence);
   perform ragdb_internal.check_client(client, 'client');
   perform ragdb_internal.check_client(task, 'task');
   perform ragdb_internal.check_client(model, 'model');
@@ -159,53 +141,100 @@ begin
       using errcode = 'RG400', detail = 'it counts the attempts at an answer',
         hint = 'give 1 to 1000';
   end if;
-  select e.* into strict v_of from ragdb_internal.evidence_corpus(v_evidence, trace_id) e;
-  v_row.corpus_id := (v_of.corpus).corpus_id;
-  v_row.id := ragdb_internal.uuid7(ragdb_internal.now());
-  v_row.created_at := ragdb_internal.uuid_time(v_row.id);
-  v_row.trace_id := v_of.trace;
-  v_row.pack_hash := v_evidence ->> 'sha256';
+end $$;
+comment on function ragdb_internal.check_answer_names(text, text, text, integer) is
+  'Refuses what an answer is recorded under when it is too long or out of range. Raises RG400, '
+  'RG413.';
+
+create or replace function ragdb_internal.new_answer(output jsonb, evidence jsonb, trace_id uuid)
+  returns ragdb.evidence_answers
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_of record;
+  v_answer ragdb.evidence_answers;
+begin
+  select e.* into strict v_of from ragdb_internal.evidence_corpus(evidence, trace_id) e;
+  v_answer.corpus_id := (v_of.corpus).corpus_id;
+  v_answer.id := ragdb_internal.uuid7(ragdb_internal.now());
+  v_answer.created_at := ragdb_internal.uuid_time(v_answer.id);
+  v_answer.trace_id := v_of.trace;
+  v_answer.pack_hash := evidence ->> 'sha256';
   if (v_of.corpus).record_query_text <> 'none' then
-    v_row.answer_hash := encode(sha256(ragdb_internal.utf8(ragdb_internal.answer_text(output))), 'hex');
+    v_answer.answer_hash :=
+      encode(sha256(ragdb_internal.utf8(ragdb_internal.answer_text(output))), 'hex');
   end if;
-  v_row.is_insufficient := output -> 'insufficient_evidence' is not distinct from 'true';
-  v_row.citations := case when v_row.is_insufficient then 0
-    else (select count(distinct c.n) from ragdb_internal.cited(output, v_evidence) c) end;
-  v_row.problems := 0;
-  v_row.task := task;
-  v_row.model := model;
-  v_row.attempt := attempt;
-  v_row.client := client;
-  v_row.caller := ragdb_internal.caller();
-  answer_id := v_row.id;
-  for v_check in
-    select c.* from ragdb.check_citations(output, evidence, trace_id, require_citations,
-      require_admissible, min_coverage,
-      min_quote, offsets) c
-  loop
-    citation := v_check.citation;
-    code := v_check.code;
-    is_advisory := v_check.is_advisory;
-    message := v_check.message;
-    source_id := v_check.source_id;
-    chunk_id := v_check.chunk_id;
-    method := v_check.method;
-    start_offset := v_check.start_offset;
-    end_offset := v_check.end_offset;
-    similarity := v_check.similarity;
-    v_row.problems := v_row.problems + (code is not null and not is_advisory)::integer;
-    -- what names no chunk of the evidence is the answer's own text
-    v_rows := v_rows || row(v_row.corpus_id, v_row.id, v_row.created_at, cardinality(v_rows) + 1,
-      citation, code, is_advisory,
-      case when code is null or code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED')
-        then source_id end,
-      case when code is null or code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED') then chunk_id end,
-      method, start_offset, end_offset, offsets, similarity)::ragdb.answer_citations;
-    return next;
-  end loop;
-  v_row.is_verified := v_row.problems = 0;
-  insert into ragdb.evidence_answers values (v_row.*);
-  insert into ragdb.answer_citations select r.* from unnest(v_rows) r;
+  v_answer.is_insufficient := output -> 'insufficient_evidence' is not distinct from 'true';
+  v_answer.citations := case when v_answer.is_insufficient then 0
+    else (select count(distinct c.n) from ragdb_internal.cited(output, evidence) c) end;
+  v_answer.caller := ragdb_internal.caller();
+  return v_answer;
+end $$;
+comment on function ragdb_internal.new_answer(jsonb, jsonb, uuid) is
+  'Returns what is recorded of an answer before its citations are checked. Raises RG404, RG407, '
+  'RG460.';
+
+-- What names no chunk of the evidence is the answer's own text, which is not kept.
+create or replace function ragdb_internal.insert_answer(answer ragdb.evidence_answers,
+  checks ragdb_internal.citation_check[], offsets text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.evidence_answers values (answer.*);
+  insert into ragdb.answer_citations (corpus_id, answer_id, created_at, row_no, citation, code,
+    is_advisory, source_id, chunk_id, method, start_offset, end_offset, unit, similarity)
+    select answer.corpus_id, answer.id, answer.created_at, c.row_no, c.citation, c.code,
+      c.is_advisory, case when c.is_ours then c.source_id end,
+      case when c.is_ours then c.chunk_id end, c.method, c.start_offset, c.end_offset,
+      insert_answer.offsets, c.similarity
+    from (
+      select u.*, coalesce(u.code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED'), true) as is_ours
+      from unnest(checks) with ordinality u (citation, code, is_advisory, message, source_id,
+        chunk_id, method, start_offset, end_offset, similarity, said, row_no)) c;
+end $$;
+comment on function ragdb_internal.insert_answer(ragdb.evidence_answers,
+  ragdb_internal.citation_check[], text) is
+  'Records an answer and what each of its citations came to.';
+
+-- Definer, as above.
+create or replace function ragdb.record_answer(
+  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
+  require_admissible boolean default false, min_coverage float8 default 0,
+  min_quote integer default 8, offsets text default 'codepoint', task text default null,
+  model text default null, attempt integer default 1, client text default null)
+returns table (answer_id uuid, citation integer, code text, is_advisory boolean, message text,
+  source_id text, chunk_id text, method text, start_offset integer, end_offset integer,
+  similarity float8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence constant jsonb := ragdb_internal.evidence_of(evidence);
+  v_answer ragdb.evidence_answers;
+  v_checks ragdb_internal.citation_check[];
+begin
+  perform ragdb_internal.check_writable('record_answer');
+  perform ragdb_internal.check_output(output, v_evidence);
+  perform ragdb_internal.check_answer_names(task, model, client, attempt);
+  v_answer := ragdb_internal.new_answer(output, v_evidence, trace_id);
+  v_checks := array(
+    select row(c.*, null)::ragdb_internal.citation_check
+    from ragdb.check_citations(output, evidence, trace_id, require_citations, require_admissible,
+      min_coverage, min_quote, offsets) c);
+  v_answer.problems := (
+    select count(*) from unnest(v_checks) c where c.code is not null and not c.is_advisory);
+  v_answer.is_verified := v_answer.problems = 0;
+  v_answer.task := task;
+  v_answer.model := model;
+  v_answer.attempt := attempt;
+  v_answer.client := client;
+  perform ragdb_internal.insert_answer(v_answer, v_checks, offsets);
+  return query
+    select v_answer.id, c.citation, c.code, c.is_advisory, c.message, c.source_id, c.chunk_id,
+      c.method, c.start_offset, c.end_offset, c.similarity
+    from unnest(v_checks) c;
 end $$;
 comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text,
   text, text, integer, text) is

@@ -1,3 +1,6 @@
+-- What evidence is, and what of it a citation can be held to: its form, the trace it comes from,
+-- what that trace saw of a chunk, the numbers and identifiers of a text.
+
 create or replace function ragdb_internal.check_output(output jsonb, evidence jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -5,7 +8,7 @@ as $$
 begin
   if output is null or jsonb_typeof(output) <> 'object' then
     raise exception 'output is %',
-      coalesce('of type ' || jsonb_typeof(output) || ' and no object', 'null')
+      coalesce('of type ' || jsonb_typeof(output) || ' and not an object', 'null')
       using errcode = 'RG460',
         detail = 'it is an object with answer and citations, or insufficient_evidence',
             hint = 'parse what the model returned as JSON first';
@@ -61,11 +64,17 @@ return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
 comment on function ragdb_internal.begins(text, text) is
   'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
 
+create type ragdb_internal.seen_chunk as (
+  is_retrieved boolean, is_changed boolean, is_said boolean, is_admissible boolean);
+comment on type ragdb_internal.seen_chunk is
+  'What a trace saw of a cited chunk: whether it retrieved it, whether it has changed or gone '
+  'since, whether it says what the evidence has it say, and whether the slice of the trace admits '
+  'it.';
+
 -- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not
 -- the key to sign it.
 create or replace function ragdb_internal.cited_hit(
-  trace ragdb.retrieval_traces, chunk_id text, said text,
-  out is_retrieved boolean, out is_changed boolean, out is_said boolean, out is_admissible boolean)
+  trace ragdb.retrieval_traces, chunk_id text, said text) returns ragdb_internal.seen_chunk
 language sql stable parallel safe
 begin atomic
   select h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
@@ -76,16 +85,16 @@ begin atomic
   from (select) u
     left join ragdb.retrieval_hits h on h.corpus_id = (cited_hit.trace).corpus_id
       and h.trace_id = (cited_hit.trace).id and h.created_at = (cited_hit.trace).created_at
-        and h.chunk_id = cited_hit.chunk_id
+      and h.chunk_id = cited_hit.chunk_id
     left join ragdb.chunks c on c.corpus_id = (cited_hit.trace).corpus_id
       and c.chunk_id = cited_hit.chunk_id;
 end;
 comment on function ragdb_internal.cited_hit(ragdb.retrieval_traces, text, text) is
-  'Returns for a cited chunk whether a trace retrieved it, whether it has changed or gone since, '
-  'whether it says what the evidence has it say, and whether the slice of the trace admits it.';
+  'Returns what a trace saw of a chunk that is cited with what evidence says of it.';
 
 -- A quote that begins in one chunk and ends in another is in neither.
-create or replace function ragdb_internal.crosses(quote text, chunk_id text, evidence jsonb) returns text
+create or replace function ragdb_internal.crosses(quote text, chunk_id text, evidence jsonb)
+  returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from tests.embedding import put
 from tests.sql.conversations import chat, uuid
-from tests.sql.test_evidence_packs import messages, scalar
+from tests.sql.evidence.test_evidence_packs import messages, scalar
 
 Connection = psycopg.Connection[Any]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragdb.errors import InvalidEvaluation
 from tests.sql.conversations import chat, uuid
-from tests.sql.test_evidence_packs import messages, scalar
+from tests.sql.evidence.test_evidence_packs import messages, scalar
 from tests.sql.test_traces_partitions import CHANGES, pin
 
 Connection = psycopg.Connection[Any]

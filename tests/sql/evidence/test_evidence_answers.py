@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.sql.test_evidence_packs import scalar
+from tests.sql.evidence.test_evidence_packs import scalar
 
 Connection = psycopg.Connection[Any]
 
