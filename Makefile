@@ -15,6 +15,7 @@ lint: venv
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python -m tools.lint_sql
 
 # write the extension's script from migrations/ and sql/
 extension: venv

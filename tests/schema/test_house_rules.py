@@ -271,7 +271,7 @@ def test_a_file_of_tables_has_at_most_250_lines() -> None:
 
 
 def test_sql_keeps_within_100_columns() -> None:
-    files = [*sorted(SQL.glob("*/*.sql")), *sorted(RELEASE.glob("*.sql"))]
+    files = sorted(RELEASE.glob("*.sql"))
     assert files
     too_long = [
         f"{file.parent.name}/{file.name}:{n}"
