@@ -124,7 +124,7 @@ class Functions(Caller):
 
     def assertion_kinds(self) -> list[AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
-        one, the properties each takes and when it passes.
+        group, the properties that each takes, and when it passes.
         """
         return self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
 
@@ -1024,8 +1024,8 @@ class Functions(Caller):
 
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
-        read from where, when that was last, how old it may be (refresh; null: any age), and
-        whether it is due, which one never read always is.
+        read from where, when it was last read, how old that may be (refresh; null: any age),
+        and whether it is due. A source that was never read is due.
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
@@ -1078,7 +1078,7 @@ class Functions(Caller):
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
-        blocks and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        blocks, and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
@@ -1419,9 +1419,9 @@ class Functions(Caller):
     def record_reading(
         self, corpus: str, source_name: str, documents: int, failed: int = 0
     ) -> None:
-        """Records that a source of a contract was read now: so many documents, also those that
-        had not changed, and so many failures; one of which nothing could be read stays as old
-        as it was. Raises RG400, RG401, RG404.
+        """Records that a source of a contract was read now: so many documents, those included
+        that had not changed, and so many failures. A source of which nothing could be read
+        stays as old as it was. Raises RG400, RG401, RG404.
         """
         self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
@@ -1713,8 +1713,9 @@ class Functions(Caller):
         rerank_scores: Any = None,
     ) -> Any:
         """Calls a tool of a contract as ragdb.search_tool does and records the trace, with the
-        reranking, whose id is in the provenance; client, otel_trace_id and otel_span_id are
-        those of ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.
+        reranking; the id of the trace is in the provenance. client, otel_trace_id and
+        otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and
+        ragdb.retrieve raise.
         """
         return self._value(
             calls.RETRIEVE_TOOL,
@@ -1743,7 +1744,7 @@ class Functions(Caller):
     ) -> list[TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
-        trace with both names. A retriever that declares a reranker has to be asked for its
+        trace with both names. A retriever that declares a reranker must be asked for its
         ranking before reranking (rerank: none), which a client reranks. Raises what
         ragdb.retrieve raises, RG415, RG417, RG441.
         """
@@ -1911,8 +1912,8 @@ class Functions(Caller):
         min_semantic: float = 0.0,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
-        turns; never admissible. filter also takes role, phase, session and min_salience.
-        Raises what ragdb.search raises.
+        turns; they are never admissible. filter also takes role, phase, session and
+        min_salience. Raises what ragdb.search raises.
         """
         return self._rows(
             calls.SEARCH_GLOBAL,
@@ -1983,12 +1984,12 @@ class Functions(Caller):
         rerank_scores: Any = None,
     ) -> Any:
         """Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>",
-        "<citationField>", "provenance"}], "provenance"}, under the names its retrieve node
-        gives (as chunks, source, score, citation unless given), cut to its rag's maxContext
-        in code points, and records nothing. Where its retriever declares a reranker,
-        rerank_scores is what that gave to the rows of ragdb.tool_candidates, {"chunk_id":
-        score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423, RG441, and RG445
-        where required citations or evidence are missing.
+        "<citationField>", "provenance"}], "provenance"}, under the names that its retrieve
+        node gives (chunks, source, score and citation unless it gives others), cut to its
+        rag's maxContext in code points, and records nothing. Where its retriever declares a
+        reranker, rerank_scores is what that gave to the rows of ragdb.tool_candidates,
+        {"chunk_id": score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423,
+        RG441, and RG445 where required citations or evidence are missing.
         """
         return self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
 
@@ -2048,7 +2049,7 @@ class Functions(Caller):
     ) -> list[ToolCandidatesRow]:
         """Returns what a reranker has to score for a call of a tool: its name, the query, and
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
-        when the retriever declares none. Raises what ragdb.search_tool raises.
+        when the retriever does not declare one. Raises what ragdb.search_tool raises.
         """
         return self._rows(
             calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
@@ -2089,8 +2090,8 @@ class Functions(Caller):
     def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
-        rule, error or warning, where, what and what to do. No row with severity error: it can
-        be applied. Raises RG400.
+        rule, error or warning, where, what is wrong and what to do. A contract without a row
+        of severity error can be applied. Raises RG400.
         """
         return self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
 
