@@ -106,6 +106,13 @@ def test_a_span_fits_into_one_chunk_and_sources_stand_as_they_are_cited(any_db: 
     assert one["codes"] == ["SPAN_TEXT_UNSUPPORTED", "GROUNDING_BELOW_THRESHOLD"]
 
 
+def test_a_chunk_that_a_span_cites_twice_is_one_cited_chunk(any_db: Connection) -> None:
+    spans = [(0, len(FULL), ["refunds", "refunds"], True)]
+    found = answer(any_db, FULL, spans, minCitedChunks=2)
+    assert found["codes"] == ["CITED_CHUNKS_BELOW_MINIMUM"]
+    assert found["citedChunkIds"] == ["refunds"]
+
+
 def test_a_number_that_no_cited_chunk_has_is_seen(any_db: Connection) -> None:
     for text, holds in (("Refunds are allowed for 30 days.", True), ("Refunds: 3 days", False)):
         spans = [(0, len(text), ["refunds"], True)]
