@@ -59,8 +59,8 @@ comment on function ragdb_internal.answer_spans(jsonb, text, text) is
 create type ragdb_internal.span_verdict as (
   diagnostics jsonb[], chunk_ids text[], is_grounded boolean, has_numbers boolean);
 comment on type ragdb_internal.span_verdict is
-  'What is wrong with a span, the retrieved chunks that it cites, whether its text counts as '
-  'grounded, and whether each of its numbers is in one of these chunks.';
+  'What is wrong with a span, the retrieved chunks that it cites, each once, whether its text '
+  'counts as grounded, and whether each of its numbers is in one of these chunks.';
 
 -- Numbers are looked up also in a span that is refused: a number without a chunk is not in one.
 create or replace function ragdb_internal.judge_span(span ragdb_internal.answer_span,
@@ -73,7 +73,7 @@ declare
   v_said text := substr(terms.answer, span.start_offset + 1, span.end_offset - span.start_offset);
   v_form text := ragdb_internal.support_form(case when terms.needs_support then v_said end);
   v_ids text[] := array(select c.id from unnest(span.chunk_ids) with ordinality c (id, n)
-    where chunks ? c.id order by c.n);
+    where chunks ? c.id group by c.id order by min(c.n));
   v_diagnostics jsonb[] := array(
     select ragdb_internal.diagnostic('CHUNK_REF_UNKNOWN',
       'chunk ' || ragdb_internal.quote(c.id) || ' was not retrieved', span.span_index, c.id)

@@ -25,7 +25,7 @@ begin atomic
   select ragdb_internal.breach('rag-retriever-embed-required', r.item, 'mode',
     array[r.keys ->> 'mode'])
   from retrievers r
-  where r.keys ->> 'mode' in ('semantic', 'hybrid') and not r.keys ? 'embed';
+  where ragdb_internal.uses_embeddings(r.keys ->> 'mode') and not r.keys ? 'embed';
 end;
 comment on function ragdb_internal.breaches_of_retrievers(ragdb_internal.contract_item[]) is
   'Returns the retrievers whose embed is missing, unknown or of another corpus.';

@@ -66,7 +66,7 @@ begin atomic
     ('retriever', 'name', 'text', null, null, null, null, 'contract-name-required'),
     ('retriever', 'corpus', 'text', null, null, null, null, 'rag-retriever-unknown-corpus'),
     ('retriever', 'embed', 'text', null, null, null, null, null),
-    ('retriever', 'mode', 'choice', null, null, '{lexical,semantic,hybrid,reference}',
+    ('retriever', 'mode', 'choice', null, null, ragdb_internal.search_modes(),
       'rag-retriever-mode-invalid', null),
     ('retriever', 'topK', 'integer', 1, 1000, null, 'rag-retriever-topk-invalid', null),
     ('retriever', 'minScore', 'number', 0, 1, null, 'rag-retriever-minscore-invalid', null),

@@ -60,7 +60,7 @@ declare
   v_embedder ragdb.embedders;
 begin
   v_settings.mode := coalesce(mode, v_settings.mode);
-  if v_settings.mode in ('semantic', 'hybrid') then
+  if ragdb_internal.uses_embeddings(v_settings.mode) then
     select e.* into v_embedder from ragdb.embedding_spaces s
       join ragdb.embedders e on e.embedder_id = s.embedder_id
       where s.corpus_id = v_corpus.corpus_id and s.state = 'current';

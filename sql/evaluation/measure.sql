@@ -170,7 +170,7 @@ begin
   v_run.rank_mode := (setting.settings).mode;
   v_run.top_k := (setting.settings).k;
   v_run.min_score := (setting.settings).min_score;
-  v_run.embedding_model := case when v_run.rank_mode in ('semantic', 'hybrid')
+  v_run.embedding_model := case when ragdb_internal.uses_embeddings(v_run.rank_mode)
     then (setting.settings).embedding_model end;
   v_run.ranking_hash := ragdb_internal.ranking_hash(setting.corpus);
   v_run.reranker := (setting.settings).reranker;

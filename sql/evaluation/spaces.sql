@@ -124,7 +124,7 @@ declare
   v_after integer[];
   v_grades integer[];
 begin
-  if k is null or k not between 1 and 100 or mode is null or mode not in ('semantic', 'hybrid')
+  if k is null or k not between 1 and 100 or not coalesce(ragdb_internal.uses_embeddings(mode), false)
     or queries is null or not ragdb_internal.is_list(queries) or cardinality(queries) > 10000
   then
     raise exception 'k, mode or queries is out of range'

@@ -81,7 +81,7 @@ declare
   v_corpus ragdb.corpora;
   v_space ragdb.embedding_spaces;
 begin
-  if mode not in ('lexical', 'reference', 'semantic', 'hybrid') then
+  if mode <> all (ragdb_internal.search_modes()) then
     raise exception 'mode % is unknown', ragdb_internal.quote(mode)
       using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
             hint = 'leave mode out for the default';

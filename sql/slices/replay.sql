@@ -30,7 +30,7 @@ begin
   elsif trace.query_text is null then
     cause := 'query_text_not_kept';
     detail := 'the corpus kept none or only the hash of it';
-  elsif trace.rank_mode in ('semantic', 'hybrid') then
+  elsif ragdb_internal.uses_embeddings(trace.rank_mode) then
     select e.name into v_embedder from ragdb_internal.space(corpus.corpus_id, 'current') s
       join ragdb.embedders e on e.embedder_id = s.embedder_id;
     if v_embedder is distinct from trace.embedding_model then

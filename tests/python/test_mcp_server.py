@@ -105,6 +105,13 @@ def call(dsn: str, tool: str, arguments: dict[str, Any], **how: Any) -> Any:
     return talk(dsn, one, **how)
 
 
+def test_no_contract_may_use_the_name_of_a_tool_that_is_served(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("select ragdb_internal.builtin_tools()").fetchone()
+    assert row is not None
+    assert set(row[0]) == BUILTIN
+
+
 async def every_tool(client: Client, trace: str) -> dict[str, Any]:
     """Lists the tools, calls each of them, and returns what they gave."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}

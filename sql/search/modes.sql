@@ -1,0 +1,13 @@
+-- The modes of a search: the one list that contracts, traces and evaluations read too.
+
+create or replace function ragdb_internal.search_modes() returns text[]
+language sql immutable parallel safe
+return array['lexical', 'semantic', 'hybrid', 'reference'];
+comment on function ragdb_internal.search_modes() is 'Lists the modes of a search.';
+
+create or replace function ragdb_internal.uses_embeddings(mode text) returns boolean
+language sql immutable parallel safe
+return mode in ('semantic', 'hybrid');
+comment on function ragdb_internal.uses_embeddings(text) is
+  'Whether a search of this mode compares the embedding of its query with those of chunks; null for '
+  'a mode that is null.';

@@ -1,0 +1,148 @@
+"""Contracts applied: versions, rights, who may read and replace them; and their retrievers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb import contracts
+from tests.conftest import Connection, Login
+
+PLAIN = """
+corpus name="My Docs" title=T
+  source name=a uri=./docs
+retriever name=R corpus="My Docs" topK=2 minScore=0.1
+rag name=A retriever=R
+"""
+
+
+def apply(db: Connection, text: str, name: str = "c") -> Any:
+    found = contracts.contract(contracts.parse(text), name)
+    row = db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),)).fetchone()
+    assert row is not None
+    return row
+
+
+def test_a_contract_is_applied_once_and_its_versions_stay(any_db: Connection) -> None:
+    assert apply(any_db, PLAIN) == ("c", 1, True, ["my-docs"], 4)
+    assert apply(any_db, "# the same\n" + PLAIN) == ("c", 1, False, ["my-docs"], 4)
+    assert apply(any_db, PLAIN.replace("topK=2", "topK=3"))[1:3] == (2, True)
+    for version, top_k in ((None, 3), (1, 2), (2, 3)):
+        (found,) = any_db.execute("select ragdb.export_contract('c', %s)", (version,)).fetchall()
+        assert found[0]["nodes"][1]["keys"]["topK"] == top_k
+        assert found[0]["nodes"][0]["children"][0]["keys"]["uri"] == "docs"
+
+
+def test_what_is_exported_is_what_was_applied(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    ((found,),) = any_db.execute("select ragdb.export_contract('c')").fetchall()
+    assert contracts.write(found["nodes"]) == contracts.write(contracts.parse(PLAIN)).replace(
+        "uri=./docs", "uri=docs"
+    )
+    assert apply(any_db, contracts.write(found["nodes"]))[2] is False
+
+
+def test_a_contract_with_an_error_is_refused_and_nothing_is_made(any_db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+        apply(any_db, PLAIN.replace("topK=2", "topK=0"))
+    assert caught.value.sqlstate == "RG440"
+    assert "rag-retriever-topk-invalid in line 4" in (caught.value.diag.message_detail or "")
+    assert any_db.execute("select count(*) from ragdb.corpora where name = 'my-docs'").fetchone() == (0,)  # fmt: skip
+
+
+def test_a_name_of_another_contract_is_refused(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+        apply(any_db, PLAIN, "other")
+    assert caught.value.sqlstate == "RG409"
+
+
+def test_tenant_and_acl_become_rights(any_clone: str, login: Login) -> None:
+    admin = login(any_clone, "admin")
+    apply(admin, PLAIN.replace("title=T", "tenant=writer").replace("uri=", "acl=reader uri="))
+    admin.commit()
+    with psycopg.connect(any_clone) as owner:
+        grants = owner.execute("select role, privilege from ragdb.corpus_grants").fetchall()
+    assert dict(grants) == {"writer": "admin", "reader": "read"}
+    assert login(any_clone, "reader").execute("select name from ragdb.list_contracts()").fetchall()
+    assert not login(any_clone, "reader2").execute("select * from ragdb.list_contracts()").fetchall()  # fmt: skip
+    # a right that the next version does not give is taken back
+    apply(admin, PLAIN.replace("title=T", "tenant=writer"))
+    admin.commit()
+    with psycopg.connect(any_clone) as owner:
+        assert owner.execute("select role from ragdb.corpus_grants").fetchall() == [("writer",)]
+
+
+def test_a_contract_over_personal_is_its_appliers_alone(any_clone: str, login: Login) -> None:
+    text = (
+        "corpus name=personal\n  source name=diary uri=diary\nretriever name=P corpus=personal\n"
+        "rag name=PA retriever=P\ntool name=look_up\n  param name=q\n"
+        "  retrieve rag=PA queryParam=q\n"
+    )
+    mine = login(any_clone, "reader", autocommit=True)
+    theirs, admin = (login(any_clone, role, autocommit=True) for role in ("reader2", "admin"))
+    for db in (mine, theirs):
+        db.execute("select ragdb.create_corpus('personal')")
+    apply(mine, text)
+    seen = "select count(*) from ragdb.list_{}()"
+    for what in ("contracts", "tools", "sources"):
+        assert mine.execute(seen.format(what)).fetchone() == (1,)
+        assert theirs.execute(seen.format(what)).fetchone() == (0,)
+        assert admin.execute(seen.format(what)).fetchone() == (0,)
+    for db in (theirs, admin):
+        with pytest.raises(psycopg.Error) as caught:
+            db.execute("select ragdb.export_contract('c')")
+        assert caught.value.sqlstate == "RG441"
+        # neither replaced nor told of
+        for name in ("c", "other"):
+            with pytest.raises(psycopg.Error) as caught:
+                apply(db, text.replace("look_up", "take_over"), name)
+            assert caught.value.sqlstate == "RG409"
+            assert "not visible" in (caught.value.diag.message_detail or "")
+            assert '"c"' not in (caught.value.diag.message_detail or "")
+    assert apply(mine, text.replace("look_up", "look"))[1:3] == (2, True)
+
+
+def test_whoever_may_not_write_a_corpus_may_not_apply(any_clone: str, login: Login) -> None:
+    apply(login(any_clone, "writer", autocommit=True), PLAIN)
+    with pytest.raises(psycopg.Error) as caught:
+        apply(login(any_clone, "reader", autocommit=True), PLAIN.replace("topK=2", "topK=3"))
+    assert caught.value.sqlstate == "RG401"
+
+
+def test_a_retriever_searches_as_declared_and_says_so_in_the_trace(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    for n, text in enumerate(["refund policy", "refund", "refund of a bicycle that came late"]):
+        any_db.execute("select * from ragdb.put_text('my-docs', %s, %s)", (f"{n}.txt", text))
+    hits = any_db.execute("select score from ragdb.retrieve_with(null, 'refund', rag => 'A')").fetchall()  # fmt: skip
+    assert len(hits) == 2
+    assert all(score >= 0.1 for (score,) in hits)
+    trace = "select retriever, rag, limit_requested, min_score from ragdb.list_traces() limit 1"
+    assert any_db.execute(trace).fetchone() == ("R", "A", 2, 0.1)
+    assert len(any_db.execute("select from ragdb.retrieve_with('R', 'refund', k => 3, min_score => 0)").fetchall()) == 3  # fmt: skip
+    assert any_db.execute(trace).fetchone() == ("R", None, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "state"),
+    [
+        ("ragdb.retrieve_with('Q', 'x')", "RG441"),
+        ("ragdb.retrieve_with(null, 'x', rag => 'Q')", "RG441"),
+        ("ragdb.retrieve_with('R', 'x', rag => 'A')", "RG400"),
+        ("ragdb.retrieve_with(null, 'x')", "RG400"),
+        ("ragdb.retrieve_with('R', 'x', k => 0)", "RG400"),
+        ("ragdb.export_contract('nothing')", "RG441"),
+        ("ragdb.export_contract('c', 9)", "RG441"),
+        ("ragdb.validate_contract(null)", "RG400"),
+        ("ragdb.apply_contract('{}')", "RG440"),
+    ],
+)
+def test_what_cannot_be_is_refused(any_db: Connection, call: str, state: str) -> None:
+    apply(any_db, PLAIN)
+    with pytest.raises(psycopg.Error) as caught:
+        any_db.execute(f"select * from {call}")
+    assert caught.value.sqlstate == state
+    assert caught.value.diag.message_hint

@@ -1,0 +1,58 @@
+"""How fresh the sources of contracts are: what is due, and what a reading changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb import contracts
+from tests.conftest import Connection
+
+TEXT = """corpus name=docs refresh=1d
+  source name=a uri=a.md
+  source name=b kind=http uri=https://host/b.html
+corpus name=old
+  source name=c uri=c.md
+"""
+
+
+@pytest.fixture
+def sources(db: Connection) -> Connection:
+    found = contracts.contract(contracts.parse(TEXT), "c")
+    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    return db
+
+
+def listed(db: Connection) -> dict[str, tuple[Any, ...]]:
+    query = "select name, documents, failed, read_at is null, is_due from ragdb.list_sources()"
+    return {name: tuple(row) for name, *row in db.execute(query).fetchall()}
+
+
+def test_a_source_that_was_never_read_is_due(sources: Connection) -> None:
+    assert listed(sources) == dict.fromkeys("abc", (None, None, True, True))
+
+
+def test_a_source_is_due_again_when_its_reading_is_as_old_as_refresh(sources: Connection) -> None:
+    for corpus, name in (("docs", "a"), ("old", "c")):
+        sources.execute("select ragdb.record_reading(%s, %s, 3)", (corpus, name))
+    assert listed(sources)["a"] == listed(sources)["c"] == (3, 0, False, False)
+    sources.execute("update ragdb.source_readings set read_at = read_at - interval '1 day'")
+    found = listed(sources)
+    assert found["a"][-1] is True
+    # a corpus without refresh takes any age
+    assert found["c"][-1] is False
+
+
+def test_a_reading_of_failures_alone_leaves_a_source_as_old_as_it_was(sources: Connection) -> None:
+    sources.execute("select ragdb.record_reading('docs', 'a', 0, 2)")
+    assert listed(sources)["a"] == (0, 2, True, True)
+
+
+@pytest.mark.parametrize("arguments", ["'', 1", "null, 1", "'a', -1", "'a', null", "'a', 1, -1"])
+def test_a_reading_that_cannot_be_is_refused(sources: Connection, arguments: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        sources.execute(f"select ragdb.record_reading('docs', {arguments})")
+    assert caught.value.sqlstate == "RG400"
