@@ -11,9 +11,12 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_unknown constant integer[] := state.stale_chunks
-    || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  v_unknown integer[] := state.stale_chunks;
 begin
+  if state.last_chunk_no < corpus.next_chunk_no - 1 then
+    v_unknown := v_unknown
+      || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  end if;
   if terms is null and cardinality(v_unknown) = 0 then
     return '{}';
   end if;
@@ -89,14 +92,11 @@ declare
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
-  v_need float8;
-  v_bits bit varying[];
+  v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
 begin
-  select n.need, n.bits into v_need, v_bits
-    from ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k) n;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
-      from ragdb_internal.best_groups(sums, v_bits) g;
+      from ragdb_internal.best_groups(sums, v_wanted.bits) g;
     while v_bounds[v_seen + 1] * unit_score >= v_kth loop
       v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * k + 4)
         else (select count(*) from unnest(v_bounds) b where b * unit_score >= v_kth) end;
@@ -114,10 +114,11 @@ begin
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
-    exit when v_need = 0 or v_kth >= v_need * unit_score;
-    v_need := case when v_kth > 0 then v_kth / unit_score
-      when v_need * unit_score < max_score / 100 then 0 else v_need / 2 end;
-    select g.bits into v_bits from ragdb_internal.groups_above(sums, v_need) g;
+    exit when v_wanted.need = 0 or v_kth >= v_wanted.need * unit_score;
+    v_wanted.need := case when v_kth > 0 then v_kth / unit_score
+      when v_wanted.need * unit_score < max_score / 100 then 0 else v_wanted.need / 2 end;
+    select g.bits into v_wanted.bits
+      from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
 end $$;
