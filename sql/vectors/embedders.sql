@@ -62,7 +62,8 @@ begin
   end if;
   return v_embedder;
 end $$;
-comment on function ragdb_internal.embedder(text) is 'Returns the row of an embedder. Raises RG416.';
+comment on function ragdb_internal.embedder(text) is
+  'Returns the row of an embedder. Raises RG416.';
 
 create or replace function ragdb.create_embedder(
   name text, dims integer, model text default null, metric text default 'cosine',
