@@ -1,9 +1,9 @@
 -- The embedding queue: how workers claim inputs that have no embedding yet.
 --
--- The work is a set difference, the chunks of a space without an embedding. Jobs are that difference
--- written down, one row for each input, so that equal inputs are computed once. A worker claims and
--- commits, computes with no transaction open, and completes. Each completion names the number of
--- its claim, so that one that comes too late changes nothing.
+-- The work is a set difference, the chunks of a space without an embedding. Jobs are that
+-- difference written down, one row for each input, so that equal inputs are computed once. A worker
+-- claims and commits, computes with no transaction open, and completes. Each completion names the
+-- number of its claim, so that one that comes too late changes nothing.
 
 create or replace function ragdb_internal.check_worker(worker text, lease interval)
 returns void
@@ -186,8 +186,8 @@ declare
   v_renewed integer;
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  -- what the worker is completing at this moment is locked and needs no lease; to wait for it
-  -- would deadlock
+  -- what the worker is completing at this moment is locked and needs no lease; to wait for it would
+  -- deadlock
   with mine as materialized (
     select j.corpus_id, j.space_id, j.input_hash
     from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id

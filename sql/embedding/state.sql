@@ -25,8 +25,8 @@ comment on function ragdb.retry_failed(text) is
   'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the '
   'caller may write, and returns how many. Raises RG401, RG404.';
 
--- For what a claim can miss: rows that were restored from elsewhere, jobs that were removed by hand,
--- a space that was retired.
+-- For what a claim can miss: rows that were restored from elsewhere, jobs that were removed by
+-- hand, a space that was retired.
 create or replace function ragdb.requeue_embeddings(corpus text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

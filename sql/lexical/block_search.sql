@@ -1,9 +1,9 @@
 -- Search by blocks: the groups that may hold one of the k best chunks, and what those chunks score.
 --
--- First a need is looked for, a sum that slightly more than k groups exceed. The best of these groups
--- show what the k-th chunk scores at least; after that only groups that can reach as much are looked
--- at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with a term that
--- has no blocks, are candidates in any case.
+-- First a need is looked for, a sum that slightly more than k groups exceed. The best of these
+-- groups show what the k-th chunk scores at least; after that only groups that can reach as much
+-- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with
+-- a term that has no blocks, are candidates in any case.
 create or replace function ragdb_internal.candidates_outside_blocks(
   corpus ragdb.corpora, state ragdb.block_states, terms tsquery, weights sparsevec)
 returns ragdb_internal.candidate[]
@@ -34,8 +34,8 @@ comment on function ragdb_internal.candidates_outside_blocks(
   'Returns the chunks that the blocks of a corpus do not know, and those that have one of some '
   'terms (null: none), best first.';
 
--- Sums fall off about exponentially, at first as fast as their standard deviation says, then as
--- the counts of two needs say.
+-- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
+-- counts of two needs say.
 create or replace function ragdb_internal.wanted_need(
   sums vector[], groups integer, highest float8, k integer, out need float8,
   out bits bit varying[])
@@ -74,8 +74,8 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.wanted_need(vector[], integer, float8, integer) is
-  'Returns a sum that a few more than k of some number of groups exceed, none of them over highest, '
-  'and a bit for each group that does.';
+  'Returns a sum that a few more than k of some number of groups exceed, none of them over '
+  'highest, and a bit for each group that does.';
 
 create or replace function ragdb_internal.best_in_groups(
   corpus_id integer, sums vector[], groups integer, unit_score float8, max_score float8,
@@ -157,5 +157,5 @@ begin
 end $$;
 comment on function ragdb_internal.find_in_blocks(
   ragdb.corpora, ragdb_internal.question, integer) is
-  'Returns the k best chunks of a corpus for a question and what ties with the last, best first, by '
-  'the blocks of the corpus; null unless they know nearly all of its chunks.';
+  'Returns the k best chunks of a corpus for a question and what ties with the last, best first, '
+  'by the blocks of the corpus; null unless they know nearly all of its chunks.';

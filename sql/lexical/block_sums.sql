@@ -1,10 +1,10 @@
 -- What a question scores at most in every group of chunks: a sum of the vectors of its terms.
 --
 -- pgvector adds several numbers with one instruction. After the sums, only a few groups are left
--- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster Learned
--- Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Instead of scaling vectors, a term that
--- weighs n times its weight in the blocks is added n times: level i lists the terms with n ≥ i. All
--- sums are in units of the blocks; the question's unit_score turns them into scores.
+-- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
+-- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Instead of scaling vectors, a term
+-- that weighs n times its weight in the blocks is added n times: the i-th level lists the terms
+-- with n ≥ i. All sums are in units of the blocks; unit_score turns them into scores.
 create or replace function ragdb_internal.block_question(
   corpus_id integer, terms ragdb_internal.question_term[],
   out levels text[], out unit_score float8, out outside tsquery)
@@ -36,9 +36,9 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.block_question(integer, ragdb_internal.question_term[]) is
-  'Returns how the blocks of a corpus answer a question: in levels the terms to add once, twice and '
-  'so on, each list the text of an array (null: no term has blocks); how much a sum of 1 scores at '
-  'most; and as a condition the terms that have no blocks (null: none).';
+  'Returns how the blocks of a corpus answer a question: in levels the terms to add once, twice '
+  'and so on, each list the text of an array (null: no term has blocks); how much a sum of 1 '
+  'scores at most; and as a condition the terms that have no blocks (null: none).';
 
 -- The scores of all terms are read in one scan and added up block by block, so that all sums use
 -- the same memory in turn; added up side by side, each would touch new memory. A block without any

@@ -13,8 +13,8 @@ comment on function ragdb_internal.title(integer, integer) is 'Returns the title
 -- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
 -- help where there are enough chunks and the server allows it. Workers can share a range of rows
 -- but not a list, and they cannot share a statement that writes. The planner expects one row of a
--- range that is newer than its statistics. So that row must be worth sharing, hence the costs below,
--- and the range must be joined to nothing, or the rest of the work stays with the leader.
+-- range that is newer than its statistics. So that row must be worth sharing, hence the costs
+-- below, and the range must be joined to nothing, or the rest of the work stays with the leader.
 -- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
 -- that counts a chunk's positions without unfolding them.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])

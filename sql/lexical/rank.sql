@@ -33,8 +33,8 @@ comment on function ragdb_internal.find_among(
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demand text);
 comment on type ragdb_internal.scope is
-  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a restriction '
-  '(null: none) and a demand, the rest of a tsquery (null: no chunk meets it).';
+  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
+  'restriction (null: none) and a demand, the rest of a tsquery (null: no chunk meets it).';
 
 -- Of many chunks it is cheaper to look at those with the right words than at each one. When they
 -- are listed already, that is so only of many more. What phrases and +words leave is mostly little.
@@ -75,8 +75,7 @@ begin
   end if;
   return v_scope;
 end $$;
-comment on function ragdb_internal.scope(
-  ragdb.corpora, text, bigint, jsonb, text[], integer[]) is
+comment on function ragdb_internal.scope(ragdb.corpora, text, bigint, jsonb, text[], integer[]) is
   'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
   'chunk ids, or among the given (null: all). Raises RG410.';
 

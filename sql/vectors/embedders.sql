@@ -112,8 +112,8 @@ begin
   end if;
   return v_old;
 end $$;
-comment on function ragdb.create_embedder(text, integer, text, text, integer, text, text, text,
-  text) is
+comment on function ragdb.create_embedder(
+  text, integer, text, text, integer, text, text, text, text) is
   'Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000, '
   'metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.';
 

@@ -1,8 +1,8 @@
 -- The nearest chunks of a space.
 --
 -- There are three ways to look at a space: at every chunk (scan_space), at given chunks
--- (score_chunks), and by the index (walk_space). Each is one statement on the space's partition that
--- is planned anew, because a width cannot be a parameter and a plan for the parent opens every
+-- (score_chunks), and by the index (walk_space). Each is one statement on the space's partition
+-- that is planned anew, because a width cannot be a parameter and a plan for the parent opens every
 -- partition. The vectors are scored where they are found.
 
 -- All ties at the k-th place stay: only the caller knows the ids that order them.

@@ -1,8 +1,8 @@
 -- How far a walk of an HNSW index must look: measured when the index is built.
 --
--- What is asked for lies a quarter of the way from one chunk to another. Chunks themselves are found
--- far more easily than questions of people, points halfway take three times the ef_search of such
--- questions, and these points take as much as they do (measured with all-MiniLM-L6-v2 on four
+-- What is asked for lies a quarter of the way from one chunk to another. Chunks themselves are
+-- found far more easily than questions of people, points halfway take three times the ef_search of
+-- such questions, and these points take as much as they do (measured with all-MiniLM-L6-v2 on four
 -- collections).
 create or replace function ragdb_internal.sampled_pairs(
   space ragdb.embedding_spaces, out ones integer[], out others integer[])
@@ -35,8 +35,8 @@ return pg_catalog.format(
   '   join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0)',
   ragdb_internal.vector_schema(), ragdb_internal.space_table((points_between.space).space_id));
 comment on function ragdb_internal.points_between(ragdb.embedding_spaces) is
-  'Returns a subquery (n, between) for the points a quarter of the way from chunks $1 of a space to '
-  'chunks $2; $3 is the corpus.';
+  'Returns a subquery (n, between) for the points a quarter of the way from chunks $1 of a space '
+  'to chunks $2; $3 is the corpus.';
 
 -- Equal scores count as found, whichever chunk has them. What 64 questions do not tell is worth a
 -- quarter on top.
