@@ -7,12 +7,7 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(request_query_embedding.corpus, 'read');
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
 begin
-  if query is null or query !~ '\S' or length(query) > 32768 then
-    raise exception 'query is %', case when query is null then 'null'
-        when length(query) > 32768 then 'too long' else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
-            hint = 'pass the question as query';
-  end if;
+  perform ragdb_internal.check_query(query);
   if ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is not null then
     return true;
   end if;

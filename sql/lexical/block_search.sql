@@ -5,7 +5,7 @@
 -- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with
 -- a term that has no blocks, are candidates in any case.
 create or replace function ragdb_internal.candidates_outside_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, terms tsquery, weights sparsevec)
+  corpus ragdb.corpora, state ragdb.block_states, terms tsquery[], weights sparsevec)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -26,13 +26,14 @@ begin
       select u.chunk_no, u.score from ragdb_internal.candidates_among(
         corpus.corpus_id, v_unknown, null, weights, null) u
       union
-      select t.chunk_no, t.score from ragdb_internal.candidates(terms, weights, null) t) o
+      select c.chunk_no, c.score from unnest(terms) t (condition)
+        cross join lateral ragdb_internal.candidates(t.condition, weights, null) c) o
     order by o.score desc);
 end $$;
 comment on function ragdb_internal.candidates_outside_blocks(
-  ragdb.corpora, ragdb.block_states, tsquery, sparsevec) is
-  'Returns the chunks that the blocks of a corpus do not know, and those that have one of some '
-  'terms (null: none), best first.';
+  ragdb.corpora, ragdb.block_states, tsquery[], sparsevec) is
+  'Returns the chunks that the blocks of a corpus do not know, and those under one of some '
+  'conditions (null: none), best first.';
 
 -- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
 -- counts of two needs say.

@@ -42,7 +42,8 @@ comment on function ragdb_internal.first(vector, integer) is
   'Returns the first places of a vector.';
 
 -- The vector is doubled, because a long array takes ten times as long to become a vector. It is cut
--- before it is joined the last time: 63 places doubled eight times are more than pgvector's 16,000.
+-- before it is joined for the last time: 63 places doubled eight times are more than pgvector's
+-- 16,000.
 create or replace function ragdb_internal.even(value float8, size integer, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
