@@ -25,13 +25,13 @@ DIMS = 384
 Matrix = NDArray[np.float32]
 OURS = """
   select n.chunk_no, n.is_exact from ragdb.corpora c,
-    ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'), ragdb_internal.text_vector(%s), 10, %s) n
+    ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'), ragdb_internal.pgvector(%s), 10, %s) n
   order by n.score desc, n.chunk_no limit 10"""
 AMONG = OURS.replace("%s) n", "(select nos from among)) n")
 PLAIN = """
   select chunk_no from ragdb.chunk_embeddings_1
   order by l2_normalize(embedding)::halfvec(384) <#>
-    l2_normalize(ragdb_internal.text_vector(%s))::halfvec(384) limit 10"""
+    l2_normalize(ragdb_internal.pgvector(%s))::halfvec(384) limit 10"""
 
 
 def structured(count: int, queries: int, latent: int) -> tuple[Matrix, Matrix]:
