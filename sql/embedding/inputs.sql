@@ -1,4 +1,7 @@
--- By key, and each text put together once, whatever the caller does with it
+-- What is embedded of a chunk, and how chunks come into the queue: when they are new, and when what
+-- is embedded of them has changed.
+
+-- Rows are looked up by key, and each text is put together once, whatever the caller does with it.
 create or replace function ragdb_internal.embedding_inputs(
   corpus_id integer, chunk_nos integer[], prefix text)
 returns table (chunk_no integer, input text)
@@ -7,7 +10,8 @@ begin atomic
   select n.chunk_no, i.input
   from pg_catalog.unnest(embedding_inputs.chunk_nos) n (chunk_no)
     cross join lateral (
-      select embedding_inputs.prefix || ragdb_internal.searched_text(d.title, c.heading, c.text) as input
+      select embedding_inputs.prefix
+        || ragdb_internal.searched_text(d.title, c.heading, c.text) as input
       from (select h.doc_no, h.heading, h.text from ragdb.chunks h
           where h.corpus_id = embedding_inputs.corpus_id and h.chunk_no = n.chunk_no offset 0) c
         cross join lateral (select o.title from ragdb.documents o
@@ -20,8 +24,9 @@ comment on function ragdb_internal.embedding_inputs(integer, integer[], text) is
 
 -- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
 -- the corpus lock or the space's row.
-create or replace function ragdb_internal.queue_chunks(space ragdb.embedding_spaces, chunk_nos integer[])
-  returns void
+create or replace function ragdb_internal.queue_chunks(
+  space ragdb.embedding_spaces, chunk_nos integer[])
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -31,8 +36,9 @@ declare
 begin
   with inputs as materialized (
     select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
-    from ragdb.embedders e,
-      ragdb_internal.embedding_inputs(space.corpus_id, queue_chunks.chunk_nos, e.passage_prefix) i
+    from ragdb.embedders e
+      cross join lateral ragdb_internal.embedding_inputs(
+        space.corpus_id, queue_chunks.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id
   ), copied as (
     insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
@@ -43,8 +49,8 @@ begin
     on conflict do nothing
     returning chunk_no
   ), queued as (
-    insert into ragdb.embedding_jobs as j (corpus_id, space_id, input_hash, chunk_nos, due_at,
-      created_at)
+    insert into ragdb.embedding_jobs as j (
+      corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
     select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
       clock_timestamp(), clock_timestamp()
     from inputs i
@@ -62,7 +68,8 @@ comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[
 
 -- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
 -- queued_to are new.
-create or replace function ragdb_internal.queue_new_chunks(space_id integer, count integer) returns integer
+create or replace function ragdb_internal.queue_new_chunks(space_id integer, count integer)
+returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -77,9 +84,10 @@ begin
   select coalesce(array_agg(n.chunk_no) filter (where not n.is_embedded), '{}'), max(n.chunk_no)
     into v_chunks, v_last
     from (
-      select c.chunk_no, exists (select from ragdb.chunk_embeddings e
-        where e.space_id = v_space.space_id
-        and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no) as is_embedded
+      select c.chunk_no, exists (
+        select from ragdb.chunk_embeddings e
+        where e.space_id = v_space.space_id and e.corpus_id = c.corpus_id
+          and e.chunk_no = c.chunk_no) as is_embedded
       from ragdb.chunks c
       where c.corpus_id = v_space.corpus_id and c.chunk_no > v_space.queued_to
       order by c.chunk_no limit count) n;
@@ -96,8 +104,9 @@ comment on function ragdb_internal.queue_new_chunks(integer, integer) is
 
 -- A chunk may keep its number and get another heading, text or document: what counts is whether its
 -- input changed.
-create or replace function ragdb_internal.refresh_embeddings(corpus_id integer, chunk_nos integer[])
-  returns void
+create or replace function ragdb_internal.refresh_embeddings(
+  corpus_id integer, chunk_nos integer[])
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -112,8 +121,9 @@ begin
   loop
     with inputs as materialized (
       select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
-      from ragdb.embedders e,
-        ragdb_internal.embedding_inputs(v_space.corpus_id, chunk_nos, e.passage_prefix) i
+      from ragdb.embedders e
+        cross join lateral ragdb_internal.embedding_inputs(
+          v_space.corpus_id, chunk_nos, e.passage_prefix) i
       where e.embedder_id = v_space.embedder_id
     ), gone as (
       delete from ragdb.chunk_embeddings e using inputs i
@@ -124,10 +134,12 @@ begin
     -- a chunk that still waits has a job under its old input
     select array_agg(i.chunk_no) into v_changed
       from inputs i
-      where i.chunk_no <= v_space.queued_to and (
-        i.chunk_no in (select g.chunk_no from gone g)
-        or not exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id
-          and e.corpus_id = v_space.corpus_id and e.chunk_no = i.chunk_no));
+      where i.chunk_no <= v_space.queued_to
+        and (i.chunk_no in (select g.chunk_no from gone g)
+          or not exists (
+            select from ragdb.chunk_embeddings e
+            where e.space_id = v_space.space_id and e.corpus_id = v_space.corpus_id
+              and e.chunk_no = i.chunk_no));
     if v_changed is not null and v_space.state <> 'retired' then
       perform ragdb_internal.queue_chunks(v_space, v_changed);
     end if;
@@ -156,7 +168,7 @@ as $$
 begin
   perform ragdb_internal.refresh_embeddings(c.corpus_id, array_agg(c.chunk_no))
     from (
-        -- no join: planned once, for whatever number of rows, it may be a loop over all pairs
+        -- not a join: planned once for any number of rows, it may be a loop over all pairs
         select n.corpus_id, n.doc_no, n.title from changed n
         except
         select o.corpus_id, o.doc_no, o.title from before o) d
@@ -170,7 +182,7 @@ comment on function ragdb_internal.refresh_retitled_documents() is
 -- updates only: a trigger on insert would run at restore
 create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
   referencing new table as changed
-    for each statement execute function ragdb_internal.refresh_changed_chunks();
+  for each statement execute function ragdb_internal.refresh_changed_chunks();
 
 create or replace trigger embeddings_follow_titles after update on ragdb.documents
   referencing old table as before new table as changed

@@ -1,3 +1,4 @@
+-- Embeddings of queries, made by workers on request.
 create or replace function ragdb.request_query_embedding(corpus text, query text) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -6,13 +7,7 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(request_query_embedding.corpus, 'read');
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
 begin
-  if query is null or query !~ '\S' or length(query) > 32768 then
-    raise exception 'query is %',
-      case when query is null then 'null' when length(query) > 32768 then 'too long'
-      else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
-        hint = 'pass the question as query';
-  end if;
+  perform ragdb_internal.check_query(query);
   if ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is not null then
     return true;
   end if;
@@ -50,9 +45,9 @@ comment on function ragdb.query_embedding_state(text, text) is
 
 create or replace function ragdb.claim_queries(
   worker text, count integer default 16, lease interval default '60 seconds',
-    only_embedder text default null)
-returns table (corpus text, embedder text, query_hash bytea, attempt integer, query text,
-  input text)
+  only_embedder text default null)
+returns table (
+  corpus text, embedder text, query_hash bytea, attempt integer, query text, input text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -62,7 +57,7 @@ begin
   if count is null or count not between 1 and 1000 then
     raise exception 'count is %', coalesce(count::text, 'null')
       using errcode = 'RG400', detail = 'a claim takes that many queries',
-        hint = 'pass count from 1 to 1000';
+            hint = 'pass count from 1 to 1000';
   end if;
   return query
     with due as materialized (
@@ -89,8 +84,8 @@ comment on function ragdb.claim_queries(text, integer, interval, text) is
   'Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the caller '
   'may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query(). Raises RG400.';
 
-create or replace function ragdb.fail_query(corpus text, embedder text, query_hash bytea,
-  attempt integer, error text)
+create or replace function ragdb.fail_query(
+  corpus text, embedder text, query_hash bytea, attempt integer, error text)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -106,8 +101,8 @@ begin
       and q.embedding_hash is null and q.attempt >= 5;
   update ragdb.embedded_queries q
     set last_error = left(coalesce(error, 'unknown'), 500),
-        due_at = clock_timestamp() + make_interval(secs => 2 ^ least(q.attempt, 6))
-          * (0.5 + random())
+        due_at = clock_timestamp()
+          + make_interval(secs => 2 ^ least(q.attempt, 6)) * (0.5 + random())
     where q.corpus_id = v_corpus.corpus_id and q.embedder_id = v_embedder.embedder_id
       and q.query_hash = fail_query.query_hash and q.attempt = fail_query.attempt
       and q.embedding_hash is null;
@@ -116,9 +111,10 @@ comment on function ragdb.fail_query(text, text, bytea, integer, text) is
   'Gives a claimed query back after a failure, to be tried again after a back-off, five times in '
   'all. Raises RG400, RG401, RG404, RG416.';
 
--- Commits, so that a worker sees the request: no set clause and no definer, everything qualified.
-create or replace procedure ragdb.embed_query(query text, corpus text default null,
-  timeout_s float8 default 30)
+-- It commits, so that a worker sees the request. So it can have no set clause and be no definer;
+-- everything is qualified, and it may call no private function.
+create or replace procedure ragdb.embed_query(
+  query text, corpus text default null, timeout_s float8 default 30)
 language plpgsql
 as $$
 declare
@@ -130,8 +126,8 @@ declare
   v_commit text;
   v_rollback text;
 begin
-  -- Outside a block both are refused for the subtransaction, each in its own words; inside one, in
-  -- the same words
+  -- outside a transaction block both are refused for the subtransaction, each in its own words;
+  -- inside one, in the same words
   begin
     commit;
   exception when invalid_transaction_termination then
@@ -145,18 +141,18 @@ begin
   if v_commit operator(pg_catalog.=) v_rollback then
     raise exception 'embed_query was called inside a transaction block'
       using errcode = 'RG419',
-        detail = 'it commits, so that a worker sees the request, and waits for the answer',
+            detail = 'it commits, so that a worker sees the request, and waits for the answer',
             hint = 'call it on its own: outside begin … commit in psql, with autocommit in a '
                    'driver';
   end if;
   if timeout_s is null or not (timeout_s between 0 and 3600) then
     raise exception 'timeout_s is %', coalesce(timeout_s::text, 'null')
       using errcode = 'RG400', detail = 'it is the time to wait in seconds',
-        hint = 'pass 0 to 3600';
+            hint = 'pass 0 to 3600';
   end if;
   v_until := pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs => timeout_s);
-  v_corpora := case when corpus is not null then array[corpus] else array(
-    select distinct s.corpus from ragdb.embedding_status() s
+  v_corpora := case when corpus is not null then array[corpus]
+    else array(select distinct s.corpus from ragdb.embedding_status() s
       where s.state operator(pg_catalog.=) 'current') end;
   foreach v_name in array v_corpora loop
     perform ragdb.request_query_embedding(v_name, query);
@@ -170,7 +166,7 @@ begin
       if pg_catalog.clock_timestamp() > v_until then
         raise exception 'no worker embedded the query in % s', timeout_s
           using errcode = 'RG420',
-            detail = coalesce('the last attempt failed: ' || v_error, 'none has claimed it'),
+                detail = coalesce('the last attempt failed: ' || v_error, 'none has claimed it'),
                 hint = 'start one with `ragdb worker`; the request stays, so a later call may find '
                        'the answer';
       end if;

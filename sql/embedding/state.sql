@@ -1,3 +1,4 @@
+-- The state of the embedding queue: what waits, what failed, and how to try it again.
 create or replace function ragdb.retry_failed(corpus text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -11,7 +12,7 @@ begin
   end if;
   update ragdb.embedding_jobs j
     set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
-      due_at = clock_timestamp()
+        due_at = clock_timestamp()
     from ragdb.corpora c
     where c.corpus_id = j.corpus_id and j.corpus_id = coalesce(v_only, j.corpus_id)
       and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
@@ -24,8 +25,8 @@ comment on function ragdb.retry_failed(text) is
   'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the '
   'caller may write, and returns how many. Raises RG401, RG404.';
 
--- Everything a claim can miss: rows restored from elsewhere, jobs removed by hand, a space that was
--- retired.
+-- For what a claim can miss: rows that were restored from elsewhere, jobs that were removed by
+-- hand, a space that was retired.
 create or replace function ragdb.requeue_embeddings(corpus text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -40,8 +41,8 @@ begin
   update ragdb.embedding_spaces s set queued_to = 0
     from ragdb.corpora c
     where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id)
-      and s.queued_to > 0
-      and s.state <> 'retired' and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2;
+      and s.queued_to > 0 and s.state <> 'retired'
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2;
   get diagnostics v_queued = row_count;
   return v_queued;
 end $$;
@@ -52,10 +53,9 @@ comment on function ragdb.requeue_embeddings(text) is
 create or replace function ragdb.embedding_status(only_corpus text default null)
 returns table (
   corpus text, embedder text, model text, provider text, provider_model text, dims integer,
-    metric text,
-  state text, chunks integer, embedded bigint, coverage float8, backlog bigint, in_work bigint,
-    failing bigint,
-  dead bigint, oldest interval, last_error text, is_indexed boolean)
+  metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
+  in_work bigint, failing bigint, dead bigint, oldest interval, last_error text,
+  is_indexed boolean)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -68,16 +68,16 @@ begin
   end if;
   return query
     select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
-      c.chunks, n.embedded,
-      case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
+      c.chunks, n.embedded, case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
       c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
-        s.is_indexed
+      s.is_indexed
     from ragdb.embedding_spaces s
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
-      cross join lateral (select count(*) as embedded from ragdb.chunk_embeddings k
-        where k.space_id = s.space_id) n
-      cross join lateral (select
+      cross join lateral (
+        select count(*) as embedded from ragdb.chunk_embeddings k where k.space_id = s.space_id) n
+      cross join lateral (
+        select
           coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
           count(*) filter (where b.worker is not null and b.due_at > clock_timestamp()) as in_work,
           count(*) filter (where not b.is_dead and b.failures > 0) as failing,

@@ -1,3 +1,4 @@
+-- The embedder that a corpus is searched by: the first one, a change without downtime, and back.
 create or replace function ragdb.embed_corpus(
   corpus text, embedder text, m integer default 16, ef_construction integer default 128)
 returns integer
@@ -14,15 +15,17 @@ begin
     v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
   end if;
   if v_space.space_id is null then
-    v_space := ragdb_internal.make_space(v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
+    v_space := ragdb_internal.make_space(
+      v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
     perform pg_notify('ragdb_embeddings', '');
   elsif v_space.embedder_id <> v_embedder.embedder_id then
-    raise exception 'corpus % is not embedded by %', ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
+    raise exception 'corpus % is not embedded by %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
       using errcode = 'RG417',
-            detail = 'it is embedded by ' || (select ragdb_internal.quote(e.name) from ragdb.embedders e
-              where e.embedder_id = v_space.embedder_id),
-            hint = format('ragdb reembed %s --model %s changes the model without downtime', corpus,
-              embedder);
+            detail = 'it is embedded by ' || (select ragdb_internal.quote(e.name)
+              from ragdb.embedders e where e.embedder_id = v_space.embedder_id),
+            hint = format('ragdb reembed %s --model %s changes the model without downtime',
+              corpus, embedder);
   end if;
   return v_space.space_id;
 end $$;
@@ -44,14 +47,15 @@ begin
   select s.* into v_space from ragdb.embedding_spaces s
     where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
   if found and v_space.state = 'current' then
-    raise exception 'corpus % is embedded by % already', ragdb_internal.quote(corpus),
-      ragdb_internal.quote(embedder)
+    raise exception 'corpus % is embedded by % already',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
       using errcode = 'RG409', detail = 'its space is current', hint = 'name another embedder';
   elsif found then
     update ragdb.embedding_spaces s set state = 'building', queued_to = 0
       where s.space_id = v_space.space_id;
   else
-    v_space := ragdb_internal.make_space(v_corpus.corpus_id, v_embedder, 'building', m, ef_construction);
+    v_space := ragdb_internal.make_space(
+      v_corpus.corpus_id, v_embedder, 'building', m, ef_construction);
   end if;
   perform pg_notify('ragdb_embeddings', '');
   return v_space.space_id;
@@ -60,8 +64,8 @@ comment on function ragdb.reembed_corpus(text, text, integer, integer) is
   'Starts, or takes up again, a second space of a corpus under another embedder, beside the '
   'current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409, RG416.';
 
-create or replace function ragdb.cutover_corpus(corpus text, embedder text,
-  force boolean default false)
+create or replace function ragdb.cutover_corpus(
+  corpus text, embedder text, force boolean default false)
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -76,15 +80,15 @@ begin
     where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id
       and s.state <> 'current';
   if not found then
-    raise exception 'corpus % has no second space of embedder %', ragdb_internal.quote(corpus),
-      ragdb_internal.quote(embedder)
+    raise exception 'corpus % has no second space of embedder %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
       using errcode = 'RG409', detail = 'the space is current already, or was never started',
             hint = 'ragdb.reembed_corpus() starts one';
   end if;
   v_missing := ragdb_internal.missing_embeddings(v_space);
   if v_missing > 0 and not coalesce(force, false) then
-    raise exception 'the space of embedder % lacks % of % chunks', ragdb_internal.quote(embedder),
-      v_missing, v_corpus.chunks
+    raise exception 'the space of embedder % lacks % of % chunks',
+        ragdb_internal.quote(embedder), v_missing, v_corpus.chunks
       using errcode = 'RG409', detail = 'after the change those would not be found by meaning',
             hint = 'let a worker finish, see ragdb.embedding_status(), or pass force => true';
   end if;
@@ -138,8 +142,8 @@ begin
   select s.* into v_space from ragdb.embedding_spaces s
     where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
   if not found then
-    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus),
-      ragdb_internal.quote(embedder)
+    raise exception 'corpus % has no space of embedder %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
       using errcode = 'RG416', detail = 'it was never embedded by it, or dropped before',
             hint = 'ragdb.embedding_status() lists the spaces';
   end if;
@@ -149,9 +153,9 @@ comment on function ragdb.drop_space(text, text) is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, '
   'RG416.';
 
--- Built once the bulk is in: several times faster than growing it row by row.
+-- The index is built when the bulk is in: that is several times faster than to grow it row by row.
 create or replace function ragdb.index_space(corpus text, embedder text default null)
-  returns boolean
+returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -160,6 +164,7 @@ declare
   v_space ragdb.embedding_spaces;
   v_embedder ragdb.embedders;
   v_table text;
+  v_schema constant text := ragdb_internal.vector_schema();
 begin
   select s.* into v_space from ragdb.embedding_spaces s
     join ragdb.embedders e on e.embedder_id = s.embedder_id
@@ -175,13 +180,14 @@ begin
   -- the graph is built in memory when it fits; up to 4 GB, more where the server allows more
   perform set_config('maintenance_work_mem', greatest(
       (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
-      least(4194304, 65536 + v_corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint
-        / 1024))
+      least(4194304, 65536
+        + v_corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint / 1024))
     || 'kB', true);
-  execute format('create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
-    ' with (m = %s, ef_construction = %s)', v_table || '_by_nearness', v_table,
-    ragdb_internal.indexed_expression(ragdb_internal.vector_schema(), 'embedding', v_embedder.dims),
-      ragdb_internal.vector_schema(),
+  execute format(
+    'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
+    ' with (m = %s, ef_construction = %s)',
+    v_table || '_by_nearness', v_table,
+    ragdb_internal.indexed_expression(v_schema, 'embedding', v_embedder.dims), v_schema,
     v_space.m, v_space.ef_construction);
   execute format('analyze ragdb.%I', v_table);
   update ragdb.embedding_spaces s

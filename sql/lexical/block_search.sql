@@ -1,19 +1,22 @@
 -- Search by blocks: the groups that may hold one of the k best chunks, and what those chunks score.
 --
--- First a need is looked for, a sum that slightly more than k groups exceed. The best of these groups
--- show what the k-th chunk scores at least; after that only groups that can reach as much are looked
--- at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with a term that
--- has no blocks, are candidates in any case.
+-- First a need is looked for, a sum that slightly more than k groups exceed. The best of these
+-- groups show what the k-th chunk scores at least; after that only groups that can reach as much
+-- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with
+-- a term that has no blocks, are candidates in any case.
 create or replace function ragdb_internal.candidates_outside_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, terms tsquery, weights sparsevec)
+  corpus ragdb.corpora, state ragdb.block_states, terms tsquery[], weights sparsevec)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_unknown constant integer[] := state.stale_chunks
-    || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  v_unknown integer[] := state.stale_chunks;
 begin
+  if state.last_chunk_no < corpus.next_chunk_no - 1 then
+    v_unknown := v_unknown
+      || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
+  end if;
   if terms is null and cardinality(v_unknown) = 0 then
     return '{}';
   end if;
@@ -23,16 +26,17 @@ begin
       select u.chunk_no, u.score from ragdb_internal.candidates_among(
         corpus.corpus_id, v_unknown, null, weights, null) u
       union
-      select t.chunk_no, t.score from ragdb_internal.candidates(terms, weights, null) t) o
+      select c.chunk_no, c.score from unnest(terms) t (condition)
+        cross join lateral ragdb_internal.candidates(t.condition, weights, null) c) o
     order by o.score desc);
 end $$;
 comment on function ragdb_internal.candidates_outside_blocks(
-  ragdb.corpora, ragdb.block_states, tsquery, sparsevec) is
-  'Returns the chunks that the blocks of a corpus do not know, and those that have one of some '
-  'terms (null: none), best first.';
+  ragdb.corpora, ragdb.block_states, tsquery[], sparsevec) is
+  'Returns the chunks that the blocks of a corpus do not know, and those under one of some '
+  'conditions (null: none), best first.';
 
--- Sums fall off about exponentially, at first as fast as their standard deviation says, then as
--- the counts of two needs say.
+-- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
+-- counts of two needs say.
 create or replace function ragdb_internal.wanted_need(
   sums vector[], groups integer, highest float8, k integer, out need float8,
   out bits bit varying[])
@@ -71,8 +75,8 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.wanted_need(vector[], integer, float8, integer) is
-  'Returns a sum that a few more than k of some number of groups exceed, none of them over highest, '
-  'and a bit for each group that does.';
+  'Returns a sum that a few more than k of some number of groups exceed, none of them over '
+  'highest, and a bit for each group that does.';
 
 create or replace function ragdb_internal.best_in_groups(
   corpus_id integer, sums vector[], groups integer, unit_score float8, max_score float8,
@@ -89,14 +93,11 @@ declare
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
-  v_need float8;
-  v_bits bit varying[];
+  v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
 begin
-  select n.need, n.bits into v_need, v_bits
-    from ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k) n;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
-      from ragdb_internal.best_groups(sums, v_bits) g;
+      from ragdb_internal.best_groups(sums, v_wanted.bits) g;
     while v_bounds[v_seen + 1] * unit_score >= v_kth loop
       v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * k + 4)
         else (select count(*) from unnest(v_bounds) b where b * unit_score >= v_kth) end;
@@ -114,10 +115,11 @@ begin
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
-    exit when v_need = 0 or v_kth >= v_need * unit_score;
-    v_need := case when v_kth > 0 then v_kth / unit_score
-      when v_need * unit_score < max_score / 100 then 0 else v_need / 2 end;
-    select g.bits into v_bits from ragdb_internal.groups_above(sums, v_need) g;
+    exit when v_wanted.need = 0 or v_kth >= v_wanted.need * unit_score;
+    v_wanted.need := case when v_kth > 0 then v_kth / unit_score
+      when v_wanted.need * unit_score < max_score / 100 then 0 else v_wanted.need / 2 end;
+    select g.bits into v_wanted.bits
+      from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
 end $$;
@@ -156,5 +158,5 @@ begin
 end $$;
 comment on function ragdb_internal.find_in_blocks(
   ragdb.corpora, ragdb_internal.question, integer) is
-  'Returns the k best chunks of a corpus for a question and what ties with the last, best first, by '
-  'the blocks of the corpus; null unless they know nearly all of its chunks.';
+  'Returns the k best chunks of a corpus for a question and what ties with the last, best first, '
+  'by the blocks of the corpus; null unless they know nearly all of its chunks.';

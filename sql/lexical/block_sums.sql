@@ -1,13 +1,25 @@
 -- What a question scores at most in every group of chunks: a sum of the vectors of its terms.
 --
 -- pgvector adds several numbers with one instruction. After the sums, only a few groups are left
--- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster Learned
--- Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Instead of scaling vectors, a term that
--- weighs n times its weight in the blocks is added n times: level i lists the terms with n ≥ i. All
--- sums are in units of the blocks; the question's unit_score turns them into scores.
+-- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
+-- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Instead of scaling vectors, a term
+-- that weighs n times its weight in the blocks is added n times: the i-th level lists the terms
+-- with n ≥ i. All sums are in units of the blocks; unit_score turns them into scores. In pieces:
+-- GIN looks at every word of a condition for every chunk that has one of them, and the server's
+-- stack must hold what a condition nests.
+create or replace function ragdb_internal.any_of(tokens text[]) returns text[]
+language sql immutable parallel safe
+return nullif(array(
+  select '(' || pg_catalog.string_agg(t.token, '|' order by t.n) || ')'
+  from pg_catalog.unnest(any_of.tokens) with ordinality t (token, n)
+  group by (t.n - 1) / 64), '{}');
+comment on function ragdb_internal.any_of(text[]) is
+  'Returns tsqueries, as text, one of which is true of every chunk with one of some tokens; null '
+  'for none.';
+
 create or replace function ragdb_internal.block_question(
   corpus_id integer, terms ragdb_internal.question_term[],
-  out levels text[], out unit_score float8, out outside tsquery)
+  out levels text[], out unit_score float8, out outside tsquery[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -18,8 +30,8 @@ begin
   select array_agg(t.term_id) filter (where t.times is not null),
     array_agg(t.times) filter (where t.times is not null),
     coalesce(max(t.weight / (t.times * t.block_weight)), 1),
-    string_agg(ragdb_internal.token(block_question.corpus_id, t.term_id), '|')
-      filter (where t.times is null)
+    ragdb_internal.any_of(array_agg(ragdb_internal.token(block_question.corpus_id, t.term_id))
+      filter (where t.times is null))
   into v_term_ids, v_times, unit_score, outside
   from (
     select u.*, case when u.block_weight is not null
@@ -36,9 +48,9 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.block_question(integer, ragdb_internal.question_term[]) is
-  'Returns how the blocks of a corpus answer a question: in levels the terms to add once, twice and '
-  'so on, each list the text of an array (null: no term has blocks); how much a sum of 1 scores at '
-  'most; and as a condition the terms that have no blocks (null: none).';
+  'Returns how the blocks of a corpus answer a question: in levels the terms to add once, twice '
+  'and so on, each list the text of an array (null: no term has blocks); how much a sum of 1 '
+  'scores at most; and as conditions the terms that have no blocks (null: none).';
 
 -- The scores of all terms are read in one scan and added up block by block, so that all sums use
 -- the same memory in turn; added up side by side, each would touch new memory. A block without any

@@ -1,8 +1,8 @@
 -- The arithmetic of blocks: dense and sparse vectors of pgvector, named here and nowhere else.
 --
 -- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as possible,
--- of at most 16,000 groups (pgvector has no wider vectors), so that every block is a fair sample and
--- none is wider than it needs to be.
+-- of at most 16,000 groups (pgvector has no wider vectors), so that every block is a fair sample
+-- and none is wider than it needs to be.
 create or replace function ragdb_internal.blocks(last_chunk_no integer) returns integer
 language sql immutable parallel safe
 return (blocks.last_chunk_no + 63999) / 64000;
@@ -38,10 +38,12 @@ comment on function ragdb_internal.joined(vector, vector) is 'Returns one vector
 create or replace function ragdb_internal.first(a vector, size integer) returns vector
 language sql immutable parallel safe
 return subvector(first.a, 1, first.size);
-comment on function ragdb_internal.first(vector, integer) is 'Returns the first places of a vector.';
+comment on function ragdb_internal.first(vector, integer) is
+  'Returns the first places of a vector.';
 
 -- The vector is doubled, because a long array takes ten times as long to become a vector. It is cut
--- before it is joined the last time: 63 places doubled eight times are more than pgvector's 16,000.
+-- before it is joined for the last time: 63 places doubled eight times are more than pgvector's
+-- 16,000.
 create or replace function ragdb_internal.even(value float8, size integer, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -26,8 +26,8 @@ returns float8
 language sql immutable parallel safe
 return impact.weight * (impact.k1 + 1) * impact.frequency / (impact.frequency + impact.norm);
 comment on function ragdb_internal.impact(float8, float8, float8, float8) is
-  'Returns the impact (0 to k1 + 1) of a term with a frequency in a chunk with a length norm, times '
-  'weight.';
+  'Returns the impact (0 to k1 + 1) of a term with a frequency in a chunk with a length norm, '
+  'times weight.';
 
 -- Exact: an impact is kept as a float4, and it is made of a small whole number, the frequency.
 create or replace function ragdb_internal.frequency(impact float8, norm float8, k1 float8)

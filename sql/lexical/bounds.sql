@@ -4,9 +4,9 @@
 -- and the k-th score that is found is a lower bound of the true one: so what follows a guess that
 -- was too high is right.
 
--- The condition is exact down to `depth` terms; below that it is "one of the terms without which the
--- rest cannot". GIN evaluates the tree at every posting that it cannot skip, so a small tree that
--- lets some more chunks through beats the exact one (measured: three levels).
+-- The condition is exact down to `depth` terms; below that it is "one of the terms without which
+-- the rest cannot". GIN evaluates the tree at every posting that it cannot skip, so a small tree
+-- that lets some more chunks through beats the exact one (measured: three levels).
 create or replace function ragdb_internal.bound_condition(
   tokens text[], bounds float8[], rests float8[], place integer, need float8, depth integer)
 returns text

@@ -2,6 +2,21 @@
 -- Everything else only ranks.
 --
 -- A sign counts before a letter or a quote: "+1 nucleosome" and "-5 degrees" are plain words.
+create or replace function ragdb_internal.check_query(query text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if query is null or query !~ '\S' or length(query) > 32768 then
+    raise exception 'query is %', case when query is null then 'null'
+        when length(query) > 32768 then 'too long' else 'empty' end
+      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
+            hint = 'pass the question as query';
+  end if;
+end $$;
+comment on function ragdb_internal.check_query(text) is
+  'Refuses a query that is null, empty or longer than 32,768 characters. Raises RG400.';
+
 create or replace function ragdb_internal.query_clauses(query text)
 returns table (kind text, is_phrase boolean, text text)
 language sql immutable parallel safe
@@ -87,6 +102,7 @@ declare
   v_clause record;
   v_condition text;
   v_all text := '';
+  v_words bigint := 0;
 begin
   if not ragdb_internal.has_clauses(query) then
     return '';
@@ -96,6 +112,14 @@ begin
     from ragdb_internal.query_clauses(query) c where c.kind <> 'rank'
   loop
     continue when v_clause.words = '';
+    v_words := v_words
+      + (select count(distinct p) from unnest(v_clause.words) w cross join unnest(w.positions) p);
+    if v_words > 1000 then
+      raise exception 'query demands % words', v_words
+        using errcode = 'RG400',
+              detail = 'what has + or - before it or quotes around it is demanded',
+              hint = 'demand at most 1000 words; what is not demanded ranks';
+    end if;
     v_condition := ragdb_internal.clause_condition(
       corpus.corpus_id, v_clause.words, v_clause.is_phrase);
     if v_clause.kind = 'must' then
@@ -108,4 +132,5 @@ begin
 end $$;
 comment on function ragdb_internal.query_condition(ragdb.corpora, text) is
   'Returns what the phrases, +words and -words of a query demand, as the rest of a tsquery ("&…"); '
-  'empty for nothing, and null when no chunk of the corpus meets it.';
+  'empty for nothing, and null when no chunk of the corpus meets it. Raises RG400 for more than '
+  '1,000 words.';

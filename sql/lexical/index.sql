@@ -13,8 +13,8 @@ comment on function ragdb_internal.title(integer, integer) is 'Returns the title
 -- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
 -- help where there are enough chunks and the server allows it. Workers can share a range of rows
 -- but not a list, and they cannot share a statement that writes. The planner expects one row of a
--- range that is newer than its statistics. So that row must be worth sharing, hence the costs below,
--- and the range must be joined to nothing, or the rest of the work stays with the leader.
+-- range that is newer than its statistics. So that row must be worth sharing, hence the costs
+-- below, and the range must be joined to nothing, or the rest of the work stays with the leader.
 -- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
 -- that counts a chunk's positions without unfolding them.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
@@ -90,6 +90,24 @@ comment on function ragdb_internal.mark_stale(ragdb.corpora, integer[]) is
   'Notes which chunks the blocks of a corpus know wrongly, and gives the blocks up when there are '
   'over 1,000; corpus is the row from before they were indexed.';
 
+-- pgvector's sparse vectors end at a billion.
+create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
+returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus.next_term_id + nth - 1 > 1000000000 then
+    raise exception 'corpus % has no number left for its lexemes',
+        ragdb_internal.quote(corpus.name)
+      using errcode = 'RG413', detail = 'a corpus gives out 1000000000 numbers to lexemes',
+            hint = 'ragdb.repair_corpus() numbers the lexemes that there are anew';
+  end if;
+  return corpus.next_term_id + nth - 1;
+end $$;
+comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
+  'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
@@ -110,8 +128,8 @@ begin
     select p.* from ragdb_internal.postings(v_corpus, index_chunks.chunk_nos) p
   ), terms as materialized (
     select t.lexeme, t.df, t.max_impact, l.term_id is null as is_new,
-      coalesce(l.term_id, v_corpus.next_term_id - 1
-        + row_number() over (partition by l.term_id is null order by t.lexeme)::integer) as term_id
+      coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
+        row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
     from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
         where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
@@ -144,7 +162,7 @@ begin
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
-  'lock.';
+  'lock. Raises RG413.';
 
 create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chunk_nos integer[])
 returns void

@@ -52,8 +52,9 @@ end $$;
 comment on function ragdb_internal.move_pivot(ragdb.corpora, float8) is
   'Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.';
 
--- A lexeme that 64 chunks have is worth a block. No lexeme is in a corpus of fewer chunks than
--- these 2,000. Groups are taken one by one, so that memory holds only the largest impacts.
+-- A lexeme that 64 chunks have is worth a block. No lexeme is in a corpus of fewer than 2,000
+-- chunks. A search holds the sums of all blocks at once, 64 kB each: past 2,000 blocks it does
+-- without. Groups are taken one by one, so that memory holds only the largest impacts.
 create or replace function ragdb_internal.build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -66,7 +67,7 @@ declare
   v_blocks constant integer := ragdb_internal.blocks(corpus.next_chunk_no - 1);
 begin
   delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
-  if corpus.chunks < 2000 then
+  if corpus.chunks < 2000 or v_blocks > 2000 then
     return;
   end if;
   insert into ragdb.block_states (corpus_id, last_chunk_no)

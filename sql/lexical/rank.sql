@@ -4,7 +4,8 @@
 -- There are three strategies. Where the chunks to look at are listed, all of them are scored
 -- (find_among). Where the corpus has blocks that know nearly all of its chunks, and words are all
 -- that counts, the blocks say where to look (find_in_blocks). Otherwise a tsquery lets through what
--- can reach the k-th score (find_by_bounds), which scores everything where postings are few.
+-- can reach the k-th score (find_by_bounds), which scores everything where postings are few; where
+-- the terms are too many for a tsquery, every chunk is scored.
 create or replace function ragdb_internal.find_among(
   corpus_id integer, question ragdb_internal.question, demand text, chunk_nos integer[], k integer)
 returns ragdb_internal.candidate[]
@@ -33,39 +34,49 @@ comment on function ragdb_internal.find_among(
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demand text);
 comment on type ragdb_internal.scope is
-  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a restriction '
-  '(null: none) and a demand, the rest of a tsquery (null: no chunk meets it).';
+  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
+  'restriction (null: none) and a demand, the rest of a tsquery (null: no chunk meets it).';
+
+create or replace function ragdb_internal.is_long(question ragdb_internal.question)
+returns boolean
+language sql immutable parallel safe
+return coalesce(pg_catalog.cardinality((is_long.question).terms) > 256, false);
+comment on function ragdb_internal.is_long(ragdb_internal.question) is
+  'Whether a question has so many terms that a condition of them costs more than to score chunks.';
 
 -- Of many chunks it is cheaper to look at those with the right words than at each one. When they
--- are listed already, that is so only of many more. What phrases and +words leave is mostly little.
+-- are listed already, that is so only of many more; when the words are many, of none. What phrases
+-- and +words leave is mostly little.
 create or replace function ragdb_internal.scope(
-  corpus ragdb.corpora, query text, postings bigint, filter jsonb, chunk_ids text[],
-  among integer[])
+  corpus ragdb.corpora, query text, question ragdb_internal.question, filter jsonb,
+  chunk_ids text[], among integer[])
 returns ragdb_internal.scope
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_long constant boolean := ragdb_internal.is_long(question);
+  v_most constant integer := case when chunk_ids is null and not v_is_long then 5001 end;
   v_scope ragdb_internal.scope;
   v_conditions jsonb[];
   v_demanded integer[];
 begin
   v_scope.demand := ragdb_internal.query_condition(corpus, query);
   if filter is not null or chunk_ids is not null then
-    v_scope.chunk_nos := ragdb_internal.filtered_chunks(corpus.corpus_id, filter, chunk_ids,
-      case when chunk_ids is null then 5001 end);
-    if chunk_ids is null and cardinality(v_scope.chunk_nos) > 5000 then
+    v_scope.chunk_nos := ragdb_internal.filtered_chunks(
+      corpus.corpus_id, filter, chunk_ids, v_most);
+    if cardinality(v_scope.chunk_nos) = v_most then
       v_scope.chunk_nos := null;
       v_conditions := array(select to_jsonb(f) from ragdb_internal.filter_conditions(filter) f);
       v_scope.restriction := row(ragdb_internal.filter_joins(v_conditions), v_conditions, null);
     end if;
-  elsif cardinality(among) > 20000 then
+  elsif cardinality(among) > 20000 and not v_is_long then
     v_scope.restriction := row(' where x.chunk_no = any ($2)', null, among);
   else
     v_scope.chunk_nos := among;
   end if;
-  if v_scope.demand like '%&(%' and v_scope.chunk_nos is null
-    and v_scope.restriction is null and postings > 400
+  if v_scope.demand like '%&(%' and v_scope.chunk_nos is null and v_scope.restriction is null
+    and question.postings > 400
   then
     v_demanded := ragdb_internal.chunks_meeting(substr(v_scope.demand, 2)::tsquery, 5001);
     if cardinality(v_demanded) <= 5000 then
@@ -76,9 +87,9 @@ begin
   return v_scope;
 end $$;
 comment on function ragdb_internal.scope(
-  ragdb.corpora, text, bigint, jsonb, text[], integer[]) is
+  ragdb.corpora, text, ragdb_internal.question, jsonb, text[], integer[]) is
   'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
-  'chunk ids, or among the given (null: all). Raises RG410.';
+  'chunk ids, or among the given (null: all). Raises RG400, RG410.';
 
 -- The settings hold for the strategies too, which nothing else calls.
 create or replace function ragdb_internal.rank_lexical(
@@ -103,7 +114,7 @@ declare
   -- asks the system for its memory anew, page by page; that took a fifth of the time (measured).
   v_primed constant integer := length(repeat(' ', 2000000));
 begin
-  v_scope := ragdb_internal.scope(corpus, query, v_question.postings, filter, chunk_ids, among);
+  v_scope := ragdb_internal.scope(corpus, query, v_question, filter, chunk_ids, among);
   if v_question.terms is null or v_scope.demand is null then
     return;
   end if;
@@ -113,7 +124,10 @@ begin
   elsif v_question.postings > 400 and v_scope.restriction is null and v_scope.demand = '' then
     v_found := ragdb_internal.find_in_blocks(corpus, v_question, k);
   end if;
-  if v_found is null then
+  if v_found is null and ragdb_internal.is_long(v_question) then
+    v_found := ragdb_internal.find_among(corpus.corpus_id, v_question, v_scope.demand,
+      array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id), k);
+  elsif v_found is null then
     v_found := ragdb_internal.find_by_bounds(
       corpus.corpus_id, v_question, v_scope.demand, v_scope.restriction, k);
   end if;
@@ -129,4 +143,4 @@ comment on function ragdb_internal.rank_lexical(
   ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[]) is
   'Returns at least the k best chunks of a corpus (under a filter and chunk ids, or among the '
   'given) by BM25 over the most the query could reach, and those of also, in no order, with the '
-  'raw BM25 and the share of the query''s idf that the chunk has. Raises RG410.';
+  'raw BM25 and the share of the query''s idf that the chunk has. Raises RG400, RG410.';

@@ -1,3 +1,5 @@
+-- The reference ranking: Jaccard of sets of words, as the reference runtime of the contracts ranks.
+-- It reads every chunk, and is there to compare with.
 create or replace function ragdb_internal.reference_tokens(text text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -7,16 +9,20 @@ declare
 begin
   if octet_length(v_text) <> length(v_text) then
     v_text := ragdb_internal.reference_lower(
-      normalize(regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g'), nfkc));
+      normalize(regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g'),
+        nfkc));
   end if;
   return array(
     select t.token
     from (
-      select case when octet_length(w.word[1]) > length(w.word[1])
-        and w.word[1] ~ ('[' || ragdb_internal.capitals() || ']')
-          then translate(w.word[1], ragdb_internal.capitals(), ragdb_internal.smalls()) else w.word[1] end as token,
-        w.ordinal
-      from regexp_matches(lower(v_text collate "C"), '[a-z0-9' || ragdb_internal.wordly() || ']+', 'g')
+      select case
+          when octet_length(w.word[1]) > length(w.word[1])
+            and w.word[1] ~ ('[' || ragdb_internal.capitals() || ']')
+          then translate(w.word[1], ragdb_internal.capitals(), ragdb_internal.smalls())
+          else w.word[1]
+        end as token, w.ordinal
+      from regexp_matches(
+          lower(v_text collate "C"), '[a-z0-9' || ragdb_internal.wordly() || ']+', 'g')
         with ordinality w (word, ordinal)) t
     group by t.token
     order by min(t.ordinal));
@@ -28,9 +34,10 @@ comment on function ragdb_internal.reference_tokens(text) is
 create or replace function ragdb_internal.jaccard(a text[], b text[]) returns float8
 language sql immutable parallel safe
 return (
-  select coalesce(n.both / nullif(cardinality(jaccard.a) + cardinality(jaccard.b) - n.both,
-    0)::float8, 0)
-  from (select count(*) as both from unnest(jaccard.a) x (token)
+  select coalesce(
+    n.both / nullif(cardinality(jaccard.a) + cardinality(jaccard.b) - n.both, 0)::float8, 0)
+  from (
+    select count(*) as both from unnest(jaccard.a) x (token)
     where x.token = any (jaccard.b)) n);
 comment on function ragdb_internal.jaccard(text[], text[]) is
   'Returns the Jaccard coefficient of two sets of tokens, in [0, 1]; 0 for two empty sets.';

@@ -60,6 +60,12 @@ begin
         when start_mark is null then 'start_mark' else 'end_mark' end
       using errcode = 'RG400', detail = 'every argument of highlight() needs a value',
             hint = 'leave the marks out for **bold**';
+  elsif greatest(length(start_mark), length(end_mark)) > 100 then
+    raise exception 'a mark has % characters', greatest(length(start_mark), length(end_mark))
+      using errcode = 'RG400', detail = 'every word that is found stands between two marks',
+            hint = 'a mark has at most 100 characters';
+  elsif query ~ '\S' then
+    perform ragdb_internal.check_query(query);
   end if;
   v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(

@@ -46,6 +46,5 @@ begin atomic
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
   order by t.rank;
 end;
-comment on function ragdb_internal.hits(
-  ragdb.corpora[], ragdb_internal.ranked[], integer, text) is
+comment on function ragdb_internal.hits(ragdb.corpora[], ragdb_internal.ranked[], integer, text) is
   'Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id.';

@@ -93,8 +93,8 @@ begin
     from scored c;
 end $$;
 comment on function ragdb_internal.rank_hybrid(
-  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[],
-  integer[], text, float8) is
+  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
+  text, float8) is
   'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among '
   'some chunks and by meaning among others (null: all of the corpus), with their fused score. '
   'Raises RG410.';

@@ -7,20 +7,6 @@ create type ragdb_internal.search_request as (
 comment on type ragdb_internal.search_request is
   'What a search asks of each of its corpora, in the order of the arguments of ragdb.search.';
 
-create or replace function ragdb_internal.check_query(query text) returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if query is null or query !~ '\S' then
-    raise exception 'query is %', case when query is null then 'null' else 'empty' end
-      using errcode = 'RG400', detail = 'a search needs at least one word',
-            hint = 'pass the question as query';
-  end if;
-end $$;
-comment on function ragdb_internal.check_query(text) is
-  'Refuses a query that is null or has nothing but white space. Raises RG400.';
-
 create or replace function ragdb_internal.check_k(k integer) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
 -- ragdb.search, over several corpora and over one.
 --
--- It is a definer: the tables of a corpus are granted to nobody. The caller's right is checked here,
--- once for each corpus.
+-- It is a definer: the tables of a corpus are granted to nobody. The caller's right is checked
+-- here, once for each corpus.
 create or replace function ragdb.search(
   corpora text[], query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
@@ -44,8 +44,9 @@ begin
     select h.* from ragdb_internal.hits(v_corpora, v_ranked, v_request.k, v_request.mode) h
     order by h.rank;
 end $$;
-comment on function ragdb.search(text[], text, integer, text, float8, jsonb, text[], text, float8[],
-  text, float8, float8, float8) is
+comment on function ragdb.search(
+  text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
+  float8) is
   'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in '
   '[0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, '
   'RG418.';
@@ -64,8 +65,8 @@ begin atomic
     search.chunk_ids, search.statistics, search.query_embedding, search.fusion,
     search.lexical_weight, search.min_lexical, search.min_semantic);
 end;
-comment on function ragdb.search(text, text, integer, text, float8, jsonb, text[], text, float8[],
-  text, float8, float8, float8) is
+comment on function ragdb.search(
+  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
   'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '

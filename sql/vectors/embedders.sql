@@ -1,4 +1,6 @@
--- Checked here, so that the message names what is wrong and pgvector's never shows
+-- Embedders: what a model promises about its vectors, and which provider runs it here.
+
+-- Checked here, so that the message names what is wrong and pgvector's own never shows.
 create or replace function ragdb_internal.check_embeddings(
   embeddings real[], dims integer, metric text, labels text[])
 returns void
@@ -17,7 +19,7 @@ begin
     raise exception 'the embedding of % %', labels[1],
         case when cardinality(labels) > 1 then 'and others ' else '' end || v_wrong
       using errcode = 'RG418',
-        detail = format('its width must be %s: %s in all', dims, dims * cardinality(labels)),
+            detail = format('its width must be %s: %s in all', dims, dims * cardinality(labels)),
             hint = 'embed it with the model of the corpus; ragdb.embedding_status() names it';
   end if;
   v_n := coalesce(array_position(embeddings, null), array_position(embeddings, 'nan'::real),
@@ -60,7 +62,8 @@ begin
   end if;
   return v_embedder;
 end $$;
-comment on function ragdb_internal.embedder(text) is 'Returns the row of an embedder. Raises RG416.';
+comment on function ragdb_internal.embedder(text) is
+  'Returns the row of an embedder. Raises RG416.';
 
 create or replace function ragdb.create_embedder(
   name text, dims integer, model text default null, metric text default 'cosine',
@@ -74,16 +77,17 @@ declare
   v_new ragdb.embedders;
   v_old ragdb.embedders;
 begin
-  if name is null or length(name) not between 1 and 200 or dims is null
-    or dims not between 1 and 4000
-    or metric is null or metric not in ('cosine', 'ip', 'l2') or max_tokens is null
-      or max_tokens < 1
-    or query_prefix is null or passage_prefix is null or weights_sha256 !~ '^[0-9a-f]{64}$'
+  if name is null or length(name) not between 1 and 200
+    or dims is null or dims not between 1 and 4000
+    or metric is null or metric not in ('cosine', 'ip', 'l2')
+    or max_tokens is null or max_tokens < 1
+    or query_prefix is null or passage_prefix is null
+    or weights_sha256 !~ '^[0-9a-f]{64}$'
   then
     raise exception 'embedder % is not described correctly', ragdb_internal.quote(name)
       using errcode = 'RG400',
-            detail = format('dims %s, metric %s, max_tokens %s', dims, ragdb_internal.quote(metric),
-              max_tokens),
+            detail = format('dims %s, metric %s, max_tokens %s',
+              dims, ragdb_internal.quote(metric), max_tokens),
             hint = 'a name of 1 to 200 characters, dims 1 to 4000, metric cosine, ip or l2, '
                    'max_tokens from 1, prefixes not null, weights_sha256 64 hex digits or null';
   end if;
@@ -97,22 +101,58 @@ begin
     return v_new;
   end if;
   if row(v_old.model, v_old.revision, v_old.dims, v_old.metric, v_old.max_tokens,
-    v_old.query_prefix,
-      v_old.passage_prefix, v_old.weights_sha256)
+      v_old.query_prefix, v_old.passage_prefix, v_old.weights_sha256)
     is distinct from row(v_new.model, v_new.revision, v_new.dims, v_new.metric, v_new.max_tokens,
       v_new.query_prefix, v_new.passage_prefix, v_new.weights_sha256)
   then
     raise exception 'embedder % exists and promises something else', ragdb_internal.quote(name)
       using errcode = 'RG409',
-        detail = 'what an embedder promises never changes, because vectors rest on it',
+            detail = 'what an embedder promises never changes, because vectors rest on it',
             hint = 'create one under another name and move the corpus with ragdb.reembed_corpus()';
   end if;
   return v_old;
 end $$;
-comment on function ragdb.create_embedder(text, integer, text, text, integer, text, text, text,
-  text) is
+comment on function ragdb.create_embedder(
+  text, integer, text, text, integer, text, text, text, text) is
   'Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000, '
   'metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.';
+
+create or replace function ragdb_internal.check_binding(
+  embedder ragdb.embedders, provider text, provider_model text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- a worker loads what is named here: a writer may name only what cannot harm
+  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage') or provider = 'hash'
+    or (provider_model = 'packaged' and embedder.weights_sha256 is not null))
+  then
+    raise exception 'role % may not bind an embedder to %',
+        ragdb_internal.quote(ragdb_internal.caller()), ragdb_internal.quote(provider_model)
+      using errcode = 'RG401',
+            detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
+            hint = 'ask an admin, who may call ragdb.bind_embedder()';
+  end if;
+  if embedder.provider is not null
+    and (embedder.provider, embedder.provider_model) is distinct from (provider, provider_model)
+    and embedder.weights_sha256 is null
+    and exists (select from ragdb.embedding_spaces s
+      join ragdb.chunk_embeddings c on c.space_id = s.space_id
+      where s.embedder_id = embedder.embedder_id)
+  then
+    raise exception 'embedder % has vectors of provider %',
+        ragdb_internal.quote(embedder.name), embedder.provider
+      using errcode = 'RG417',
+            detail = 'vectors of two models would mix, and no digest of the weights tells that '
+                     'they are one',
+            hint = 'create an embedder under another name and move the corpus with '
+                   'ragdb.reembed_corpus()';
+  end if;
+end $$;
+comment on function ragdb_internal.check_binding(ragdb.embedders, text, text) is
+  'Refuses a provider that the caller may not name, and one that would mix its vectors with those '
+  'of another. Raises RG401, RG417.';
 
 create or replace function ragdb.bind_embedder(name text, provider text, provider_model text)
 returns ragdb.embedders
@@ -131,30 +171,7 @@ begin
             hint = 'give the name that the provider has for the model (packaged, a path, a hub or '
                    'endpoint name, or hash-v1)';
   end if;
-  -- a worker loads what is named here: a writer may name only what cannot harm
-  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage') or provider = 'hash'
-    or (provider_model = 'packaged' and v_embedder.weights_sha256 is not null))
-  then
-    raise exception 'role % may not bind an embedder to %', ragdb_internal.quote(ragdb_internal.caller()),
-      ragdb_internal.quote(provider_model)
-      using errcode = 'RG401',
-        detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
-            hint = 'ask an admin, who may call ragdb.bind_embedder()';
-  end if;
-  if v_embedder.provider is not null
-    and (v_embedder.provider, v_embedder.provider_model) is distinct from (provider, provider_model)
-    and v_embedder.weights_sha256 is null
-    and exists (select from ragdb.embedding_spaces s
-      join ragdb.chunk_embeddings c on c.space_id = s.space_id
-      where s.embedder_id = v_embedder.embedder_id)
-  then
-    raise exception 'embedder % has vectors of provider %', ragdb_internal.quote(name), v_embedder.provider
-      using errcode = 'RG417',
-            detail = 'vectors of two models would mix, and no digest of the weights tells that '
-                     'they are one',
-            hint = 'create an embedder under another name and move the corpus with '
-                   'ragdb.reembed_corpus()';
-  end if;
+  perform ragdb_internal.check_binding(v_embedder, provider, provider_model);
   update ragdb.embedders e
     set provider = bind_embedder.provider, provider_model = bind_embedder.provider_model
     where e.embedder_id = v_embedder.embedder_id

@@ -1,4 +1,11 @@
--- Ties at the k-th place all stay: only the caller knows the ids that order them.
+-- The nearest chunks of a space.
+--
+-- There are three ways to look at a space: at every chunk (scan_space), at given chunks
+-- (score_chunks), and by the index (walk_space). Each is one statement on the space's partition
+-- that is planned anew, because a width cannot be a parameter and a plan for the parent opens every
+-- partition. The vectors are scored where they are found.
+
+-- All ties at the k-th place stay: only the caller knows the ids that order them.
 create or replace function ragdb_internal.scan_space(
   space ragdb.embedding_spaces, metric text, query vector, k integer)
 returns table (chunk_no integer, score float8)
@@ -9,9 +16,9 @@ as $$
 begin
   return query execute format(
     'with scored (chunk_no, score) as materialized ('
-    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ragdb.%I s)'
+    '  select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ragdb.%I s)'
     ' select s.chunk_no, s.score from scored s where s.score >= coalesce('
-    '(select l.score from scored l order by l.score desc limit 1 offset $2 - 1), 0)',
+    '  (select l.score from scored l order by l.score desc limit 1 offset $2 - 1), 0)',
     metric, ragdb_internal.space_table(space.space_id))
     using query, k;
 end $$;
@@ -32,9 +39,8 @@ begin
     return;
   end if;
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L)'
-    ' from ragdb.%I s where s.corpus_id = $3 and s.chunk_no = any (array(select '
-    'pg_catalog.unnest($2)))',
+    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ragdb.%I s'
+    ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
     metric, ragdb_internal.space_table(space.space_id))
     using query, chunk_nos, space.corpus_id;
 end $$;
@@ -42,13 +48,12 @@ comment on function ragdb_internal.score_chunks(ragdb.embedding_spaces, text, ve
   'Returns the similarity of the given chunks of a space to a vector; chunks without an embedding '
   'have no row.';
 
--- The search of the index. Nothing may take its place: other scans and sorts are off, and a filter
--- is a hashed subplan, which no index answers (and which is planned at once, where `= any` looks at
--- every element). What it finds is scored in full precision on the way.
+-- Nothing may take the place of the index: other scans and sorts are off, and a filter is a hashed
+-- subplan, which no index answers (and which is planned at once, where `= any` looks at every
+-- element). What the index finds is scored in full precision on the way.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
-    chunk_nos integer[],
-  ef_search integer default null)
+  chunk_nos integer[], ef_search integer default null)
 returns table (chunk_no integer, score float8)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -67,9 +72,9 @@ begin
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true);
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L)'
-    ' from (select e.chunk_no, e.embedding from ragdb.%I e %s'
-    ' order by %s operator(%I.<#>) %s limit $2) s',
+    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ('
+    '  select e.chunk_no, e.embedding from ragdb.%I e %s'
+    '  order by %s operator(%I.<#>) %s limit $2) s',
     metric, ragdb_internal.space_table(space.space_id),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
     ragdb_internal.indexed_expression(v_schema, 'e.embedding', dims), v_schema,
@@ -79,11 +84,15 @@ begin
     set_config('hnsw.iterative_scan', v_iterative, true),
     set_config('hnsw.max_scan_tuples', v_tuples, true);
 end $$;
-comment on function ragdb_internal.walk_space(ragdb.embedding_spaces, integer, text, vector, integer,
-  integer[], integer) is
+comment on function ragdb_internal.walk_space(
+  ragdb.embedding_spaces, integer, text, vector, integer, integer[], integer) is
   'Returns about the k nearest chunks of a space by its HNSW index with their similarity, among '
   'the given ones when not null; ef_search (null: the space''s own) is how many it looks at.';
 
+-- A walk takes the longer the less of the graph is wanted, and a look at every wanted chunk the
+-- longer the more. They meet near 20 √chunks (measured). A slice, of at most 10,000 chunks, is
+-- always looked at whole. A walk is asked for more than is wanted: the index orders by halves, and
+-- what it swaps at the end is put right here.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
   chunk_nos integer[] default null)
@@ -97,14 +106,9 @@ declare
   v_scores float8[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
-  -- a walk takes the longer the less of the graph is wanted, a look at every wanted chunk the
-  -- longer the more: they meet near 20 √chunks (measured) and a slice, of at most 10,000 chunks, is
-  -- always looked at whole
   if space.is_indexed and corpus.chunks >= 20000
     and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
-    -- more than asked for: the index orders by halves, and what it swaps at the end is put right
-    -- here
     select array_agg(s.chunk_no), array_agg(s.score) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query,
         greatest(k, least(1000, k + k / 4 + 16)), chunk_nos) s;
@@ -121,13 +125,13 @@ begin
     return query
       with scored as materialized (
         select s.chunk_no, s.score
-          from ragdb_internal.score_chunks(space, v_embedder.metric, query, chunk_nos) s)
+        from ragdb_internal.score_chunks(space, v_embedder.metric, query, chunk_nos) s)
       select s.chunk_no, s.score, true from scored s
       where s.score >= coalesce((select l.score from scored l order by l.score desc
         limit 1 offset k - 1), 0);
   end if;
 end $$;
-comment on function ragdb_internal.nearest(ragdb.corpora, ragdb.embedding_spaces, vector, integer,
-  integer[]) is
+comment on function ragdb_internal.nearest(
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
   'Returns at least the k chunks nearest to a vector with their similarity, among the given ones '
   'when not null, and whether none was passed over.';

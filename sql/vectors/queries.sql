@@ -1,5 +1,24 @@
-create or replace function ragdb_internal.keep_query_embedding(corpus_id integer, embedder_id integer,
-  embedding real[])
+-- Embeddings of queries that are kept, and the space that a corpus is searched by.
+create or replace function ragdb_internal.current_space(corpus ragdb.corpora)
+returns ragdb.embedding_spaces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+begin
+  if v_space.space_id is null then
+    raise exception 'corpus % has no embeddings', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG415', detail = 'it can be searched by words only',
+            hint = format('ragdb embed %s makes them; or pass mode => ''lexical''', corpus.name);
+  end if;
+  return v_space;
+end $$;
+comment on function ragdb_internal.current_space(ragdb.corpora) is
+  'Returns the current space of a corpus. Raises RG415.';
+
+create or replace function ragdb_internal.keep_query_embedding(
+  corpus_id integer, embedder_id integer, embedding real[])
 returns bytea
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -16,21 +35,23 @@ end $$;
 comment on function ragdb_internal.keep_query_embedding(integer, integer, real[]) is
   'Keeps an embedding under its own hash, and returns that.';
 
-create or replace function ragdb_internal.query_embedding(corpus_id integer, embedder_id integer,
-  query text) returns real[]
+create or replace function ragdb_internal.query_embedding(
+  corpus_id integer, embedder_id integer, query text)
+returns real[]
 language sql stable parallel safe
-return (select ragdb_internal.numbers(v.embedding)
+return (
+  select ragdb_internal.numbers(v.embedding)
   from ragdb.embedded_queries q
     join ragdb.query_embeddings v on v.corpus_id = q.corpus_id and v.embedder_id = q.embedder_id
       and v.embedding_hash = q.embedding_hash
   where q.corpus_id = query_embedding.corpus_id and q.embedder_id = query_embedding.embedder_id
     and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(query_embedding.query, 'UTF8')));
 comment on function ragdb_internal.query_embedding(integer, integer, text) is
-  'Returns the embedding kept for a query; null when there is none.';
+  'Returns the embedding kept for a query; null without one.';
 
--- For writers only: what is kept here answers every reader who asks the same
+-- For writers only: what is kept here answers every reader who asks the same.
 create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])
-  returns text
+returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -44,13 +65,14 @@ begin
   if query is null or query = '' then
     raise exception 'query is %', case when query is null then 'null' else 'empty' end
       using errcode = 'RG400', detail = 'an embedding is kept under its query',
-        hint = 'pass the query as it is asked';
+            hint = 'pass the query as it is asked';
   end if;
   select e.* into strict v_embedder from ragdb.embedders e
     where e.embedder_id = v_space.embedder_id;
-  perform ragdb_internal.check_embeddings(v_numbers, v_embedder.dims, v_embedder.metric,
-    array['the query']);
-  v_hash := ragdb_internal.keep_query_embedding(v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
+  perform ragdb_internal.check_embeddings(
+    v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
+  v_hash := ragdb_internal.keep_query_embedding(
+    v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
     values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash,
       ragdb_internal.now())
@@ -61,23 +83,6 @@ end $$;
 comment on function ragdb.put_query_embedding(text, text, float8[]) is
   'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '
   'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
-
-create or replace function ragdb_internal.current_space(corpus ragdb.corpora) returns ragdb.embedding_spaces
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_space ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
-begin
-  if v_space.space_id is null then
-    raise exception 'corpus % has no embeddings', ragdb_internal.quote(corpus.name)
-      using errcode = 'RG415', detail = 'it can be searched by words only',
-            hint = format('ragdb embed %s makes them; or pass mode => ''lexical''', corpus.name);
-  end if;
-  return v_space;
-end $$;
-comment on function ragdb_internal.current_space(ragdb.corpora) is
-  'Returns the current space of a corpus. Raises RG415.';
 
 create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
 language sql stable parallel safe security definer rows 1

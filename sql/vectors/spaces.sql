@@ -1,21 +1,17 @@
--- Vectors: embedders, the spaces of a corpus, and the nearest chunks of a space.
+-- Spaces: a corpus under an embedder.
 --
--- A space is one corpus under one embedder: a partition of chunk_embeddings with its own HNSW index
--- over halfvec, which finds candidates; the score that counts is computed from the vectors in full
--- precision. Callers speak real[]: pgvector's types stay inside, and every check is ours.
-
--- Each of the three ways to look at a space is one statement on its partition, planned anew (a
--- width cannot be a parameter, and a plan for the parent opens every partition): the vectors are
--- scored where they are found.
-
+-- A space is a partition of ragdb.chunk_embeddings. It has an HNSW index of its own over halfvec,
+-- which finds candidates; the score that counts is computed from the vectors in full precision.
 create or replace function ragdb_internal.space_table(space_id integer) returns text
 language sql immutable parallel safe
 return 'chunk_embeddings_' || space_table.space_id;
-comment on function ragdb_internal.space_table(integer) is 'Returns the name of the partition of a space.';
+comment on function ragdb_internal.space_table(integer) is
+  'Returns the name of the partition of a space.';
 
--- Unit vectors order alike under every metric, and fit a half whatever the model's scale.
-create or replace function ragdb_internal.indexed_expression(schema text, value text, dims integer)
-  returns text
+-- Unit vectors have the same order under every metric, and fit a half whatever the model's scale.
+create or replace function ragdb_internal.indexed_expression(
+  schema text, value text, dims integer)
+returns text
 language sql immutable parallel safe
 return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
   indexed_expression.schema, indexed_expression.value, indexed_expression.dims);
@@ -32,17 +28,17 @@ declare
   v_space ragdb.embedding_spaces;
   v_table text;
 begin
-  if m is null or m not between 2 and 100 or ef_construction is null
-    or ef_construction not between 4 and 1000 or ef_construction < 2 * m
+  if m is null or m not between 2 and 100
+    or ef_construction is null or ef_construction not between 4 and 1000 or ef_construction < 2 * m
   then
-    raise exception 'm is % and ef_construction is %', coalesce(m::text, 'null'),
-      coalesce(ef_construction::text, 'null')
+    raise exception 'm is % and ef_construction is %',
+        coalesce(m::text, 'null'), coalesce(ef_construction::text, 'null')
       using errcode = 'RG400', detail = 'they shape the HNSW index of the space',
             hint = 'give m from 2 to 100 and ef_construction from 2 m to 1000';
   end if;
   lock table ragdb.embedding_spaces in share row exclusive mode;
-  insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
-    created_at, current_since)
+  insert into ragdb.embedding_spaces (
+    corpus_id, space_id, embedder_id, state, m, ef_construction, created_at, current_since)
   select make_space.corpus_id, coalesce(max(s.space_id), 0) + 1, embedder.embedder_id,
     make_space.state, make_space.m, make_space.ef_construction, ragdb_internal.now(),
     case when make_space.state = 'current' then ragdb_internal.now() end
@@ -50,7 +46,8 @@ begin
   returning * into v_space;
   v_table := ragdb_internal.space_table(v_space.space_id);
   execute format('drop table if exists ragdb.%I', v_table);
-  execute format('create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
+  execute format(
+    'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
     ' constraint %2$I primary key (corpus_id, chunk_no),'
     ' constraint %3$I foreign key (corpus_id, chunk_no) references ragdb.chunks on delete cascade)',
     v_table, v_table || '_chunk_is_unique', v_table || '_chunk_exists');
@@ -59,8 +56,8 @@ begin
   execute format('alter table ragdb.%I alter embedding set storage %s', v_table,
     case when embedder.dims <= 1900 then 'main' else 'external' end);
   execute format('comment on table ragdb.%I is %L', v_table,
-    format('Embeddings of space %s: corpus %s under embedder %s.', v_space.space_id, corpus_id,
-      embedder.embedder_id));
+    format('Embeddings of space %s: corpus %s under embedder %s.',
+      v_space.space_id, corpus_id, embedder.embedder_id));
   execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
     v_table, v_space.space_id);
   return v_space;
@@ -68,14 +65,15 @@ end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
   'Makes a space with its partition; the caller holds the corpus lock. Raises RG400.';
 
-create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces) returns void
+create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   execute format('drop table ragdb.%I', ragdb_internal.space_table(space.space_id));
-  delete from ragdb.embedding_spaces s where s.corpus_id = space.corpus_id
-    and s.space_id = space.space_id;
+  delete from ragdb.embedding_spaces s
+    where s.corpus_id = space.corpus_id and s.space_id = space.space_id;
 end $$;
 comment on function ragdb_internal.drop_space_table(ragdb.embedding_spaces) is
   'Drops a space and its partition; the caller holds the corpus lock.';
@@ -92,18 +90,21 @@ comment on function ragdb_internal.drop_spaces(integer) is
   'Drops all spaces of a corpus; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.space(corpus_id integer, state text)
-  returns ragdb.embedding_spaces
+returns ragdb.embedding_spaces
 language sql stable parallel safe
-return (select s from ragdb.embedding_spaces s
+return (
+  select s from ragdb.embedding_spaces s
   where s.corpus_id = space.corpus_id and s.state = space.state
   order by s.current_since desc nulls last, s.space_id desc limit 1);
 comment on function ragdb_internal.space(integer, text) is
-  'Returns the space of a corpus in a state, the last one where there are several; null when there '
-  'is none.';
+  'Returns the space of a corpus in a state, the last one where there are several; null without '
+  'one.';
 
-create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces) returns bigint
+create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces)
+returns bigint
 language sql stable parallel safe
-return (select count(*) from ragdb.chunks c
+return (
+  select count(*) from ragdb.chunks c
   where c.corpus_id = (missing_embeddings.space).corpus_id
     and not exists (select from ragdb.chunk_embeddings e
       where e.space_id = (missing_embeddings.space).space_id

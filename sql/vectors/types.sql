@@ -1,3 +1,7 @@
+-- Vectors as numbers, and what two of them are to each other.
+--
+-- Callers speak real[]. pgvector's types and operators stay in bodies that are bound when they are
+-- created, because the schema of pgvector differs from host to host.
 create or replace function ragdb_internal.pgvector(embedding real[]) returns vector
 language sql immutable parallel safe
 return pgvector.embedding::vector;
@@ -8,10 +12,12 @@ language sql immutable parallel safe
 return numbers.embedding::real[];
 comment on function ragdb_internal.numbers(vector) is 'Returns the numbers of a vector.';
 
--- Rounded to 1e-6: pgvector's sums differ by CPU in the last digits.
-create or replace function ragdb_internal.similarity(a vector, b vector, metric text) returns float8
+-- Rounded to 1e-6: the last digits of pgvector's sums differ from CPU to CPU.
+create or replace function ragdb_internal.similarity(a vector, b vector, metric text)
+returns float8
 language sql immutable parallel safe
-return pg_catalog.round(1000000::float8 * greatest(0::float8, least(1::float8, case metric
+return pg_catalog.round(1000000::float8 * greatest(0::float8, least(1::float8,
+  case metric
     when 'cosine' then 1::float8 - (a <=> b)
     when 'ip' then -(a <#> b)
     else 1::float8 - (a <-> b) * (a <-> b) / 2::float8
@@ -22,8 +28,9 @@ comment on function ragdb_internal.similarity(vector, vector, text) is
 
 create or replace function ragdb_internal.vector_hash(embedding real[]) returns bytea
 language sql immutable parallel safe
-return (select pg_catalog.sha256(pg_catalog.string_agg(pg_catalog.float4send(e.value),
-  ''::bytea order by e.n))
+return (
+  select pg_catalog.sha256(
+    pg_catalog.string_agg(pg_catalog.float4send(e.value), ''::bytea order by e.n))
   from pg_catalog.unnest(vector_hash.embedding) with ordinality as e (value, n));
 comment on function ragdb_internal.vector_hash(real[]) is
   'Returns the sha256 of an embedding: its numbers as big-endian float4.';
@@ -33,17 +40,18 @@ returns table (n integer, embedding vector, norm float8)
 language sql immutable parallel safe
 begin atomic
   select v.n, v.embedding, vector_norm(v.embedding)
-  from (select i.n, (cut.embeddings[(i.n - 1) * cut.dims + 1 : i.n * cut.dims])::vector
-    as embedding
+  from (
+    select i.n, (cut.embeddings[(i.n - 1) * cut.dims + 1 : i.n * cut.dims])::vector as embedding
     from pg_catalog.generate_series(1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
     offset 0) v;
 end;
 comment on function ragdb_internal.cut(real[], integer) is
   'Cuts a row of numbers into vectors of a width, with their norms.';
 
--- Dynamic text names pgvector where it is
+-- dynamic statements name pgvector where it is
 create or replace function ragdb_internal.vector_schema() returns text
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 return (pg_catalog.parse_ident(pg_catalog.pg_typeof(null::vector)::text))[1];
-comment on function ragdb_internal.vector_schema() is 'Returns the schema that pgvector is installed in.';
+comment on function ragdb_internal.vector_schema() is
+  'Returns the schema that pgvector is installed in.';

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,15 @@ from typing import Any
 import psycopg
 
 Connection = psycopg.Connection[Any]
+
+# A few texts that questions of words can be asked of.
+TEXTS = {
+    "order.txt": "The purchase order was paid in full.",
+    "reverse.txt": "In order to purchase, paid orders come first.",
+    "refund.txt": "A refund of the order takes nine days.",
+    "weather.txt": "Rain in the afternoon.",
+    "state.txt": "A state of the art system with user_id and C++.",
+}
 
 
 def document(
@@ -37,6 +47,15 @@ def document(
         "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": 1, "heading": []}],
         **more,
     }
+
+
+def encoded(number: int) -> str:
+    """A word of letters that no analysis changes."""
+    word = "q"
+    while number:
+        number, letter = divmod(number, 26)
+        word += string.ascii_lowercase[letter]
+    return word + "q"
 
 
 def put(db: Connection, corpus: str, documents: Iterable[dict[str, Any]], batch: int = 500) -> None:
@@ -139,3 +158,9 @@ def search(db: Connection, corpus: str, query: str, k: int = 10, **more: Any) ->
         f"select chunk_id, score, bm25 from ragdb.search(%(corpus)s, %(query)s, %(k)s{names})",
         {"corpus": corpus, "query": query, "k": k, **more},
     ).fetchall()
+
+
+def make_docs(db: Connection) -> None:
+    """Corpus docs of these texts."""
+    db.execute("select ragdb.create_corpus('docs')")
+    put(db, "docs", (document(uri, text) for uri, text in TEXTS.items()))

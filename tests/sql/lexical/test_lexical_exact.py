@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import string
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from tests.conftest import Server
-from tests.sql.lexical_twin import Collection, document, lexemes, put, search
+from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
 
 Connection = psycopg.Connection[Any]
 
@@ -74,15 +73,6 @@ def test_every_scifact_query_ranks_as_by_brute_force(db: Connection, shared: Pat
     twin = Collection(twin.chunks, pivot)
     for query in queries:
         agrees(db, "scifact", query, 10, twin)
-
-
-def encoded(number: int) -> str:
-    """A word of letters that no analysis changes."""
-    word = "q"
-    while number:
-        number, letter = divmod(number, 26)
-        word += string.ascii_lowercase[letter]
-    return word + "q"
 
 
 @pytest.mark.shared
@@ -209,56 +199,6 @@ def test_every_state_of_a_corpus_ranks_as_by_brute_force(server18: Server) -> No
     run_state_machine_as_test(Machine, settings=settings(max_examples=20, stateful_step_count=20))
 
 
-def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
-    # given enough postings that search prunes, with skewed frequencies and near duplicates
-    chance = random.Random(7)
-    weights = [1 / (rank + 2) for rank in range(400)]
-    vocabulary = [encoded(n) for n in range(400)]
-
-    def text(low: int, high: int) -> str:
-        return " ".join(chance.choices(vocabulary, weights, k=chance.randint(low, high)))
-
-    stored = [text(5, 40) for _ in range(1800)]
-    stored += stored[:200] * 2
-    db.execute("select ragdb.create_corpus('large', text_config => 'simple')")
-    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
-    # so that there is more than one block of 64,000 chunks
-    db.execute(
-        "update ragdb.corpora set next_chunk_no = next_chunk_no + 140001 where name = 'large'"
-    )
-    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[1100:], 1100)))
-
-    def check() -> None:
-        twin = Collection.read(db, "large")
-        for size, k in [(1, 10), (2, 1), (3, 10), (5, 30), (8, 10), (14, 10), (40, 10), (3, 1000)]:
-            for _ in range(4):
-                query = text(size, size)
-                expected = twin.search(lexemes(db, query, "simple"), k)
-                found = search(db, "large", query, k)
-                assert [f[0] for f in found] == [e[0] for e in expected], query
-
-    # then questions, long ones and single frequent words agree at every depth
-    check()
-    # and by the blocks of frequent lexemes
-    db.execute("select ragdb.optimize_corpus('large')")
-    blocks = db.execute(
-        "select block_no, count(*) from ragdb.term_blocks group by 1 order by 1"
-    ).fetchall()
-    assert [number for number, _ in blocks] == [0, 1, 2]
-    assert min(terms for _, terms in blocks) > 20
-    check()
-    # and with documents that these blocks do not know, know wrongly, or know though they are gone
-    put(db, "large", (document(f"{n}.txt", text(5, 40)) for n in range(0, 120, 2)))
-    put(db, "large", (document(f"new{n}.txt", text(5, 40)) for n in range(150)))
-    for n in range(1, 120, 2):
-        db.execute("select ragdb.delete_source('large', %s)", (f"{n}.txt",))
-    check()
-    # and when every chunk was written anew, which leaves the blocks nothing to know
-    db.execute("select ragdb.repair_corpus('large')")
-    assert db.execute("select from ragdb.block_states").fetchall() == []
-    check()
-
-
 def test_ties_at_the_last_place_go_by_chunk_id(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('any')")
     put(db, "any", (document(f"{n:03}.txt", "the same words here") for n in range(120)))
@@ -271,65 +211,3 @@ def test_ties_at_the_last_place_go_by_chunk_id(db: Connection) -> None:
     )
     for k in (1, 7, 60, 120):
         assert [f[0] for f in search(db, "any", "same words", k)] == ids[:k]
-
-
-def test_the_order_of_writing_changes_no_score(db: Connection) -> None:
-    stored = [
-        document(f"{n}.txt", f"alpha {WORDS[n % 7]} beta {WORDS[n % 5]} {'gamma ' * (n % 3)}")
-        for n in range(60)
-    ]
-    results = []
-    for order in (stored, stored[::-1]):
-        db.execute("select ragdb.create_corpus('any')")
-        put(db, "any", order, batch=7)
-        results.append(
-            [search(db, "any", q, 20) for q in ("gamma wa", "alpha beta", "wb wc gamma")]
-        )
-        db.execute("select ragdb.drop_corpus('any')")
-    assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("helpers", [0, 2])
-def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
-    db: Connection, helpers: int
-) -> None:
-    stored = [
-        document(
-            f"{n}.txt", f"{WORDS[n % 26]} {WORDS[n % 5]} {'gamma ' * (n % 3)}", title=f"t{n % 4}"
-        )
-        for n in range(700)
-    ] + [document("bare.txt", "the")]
-    # enough for several processes to share the work, then more than they may take for a range
-    stored_late = [
-        {**stored[17], "title": "new title"},
-        *(document(f"late{n}.txt", f"{WORDS[n % 7]} beta") for n in range(600)),
-    ]
-    found = []
-    for batch in (1000, 90):
-        db.execute(f"set max_parallel_workers_per_gather = {helpers if batch > 90 else 0}")
-        db.execute("select ragdb.create_corpus('any')")
-        put(db, "any", stored, batch)
-        put(db, "any", stored_late, batch)
-        assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []
-        twin = Collection.read(db, "any")
-        found.append(
-            (
-                db.execute(
-                    "select lexeme, df, max_impact from ragdb.lexemes order by 1"
-                ).fetchall(),
-                db.execute(
-                    "select c.source, x.lexeme_count, array(select (l.lexeme, u.positions)::text"
-                    "   from unnest(x.lexemes) u join ragdb.lexemes l on l.corpus_id = x.corpus_id"
-                    "     and l.term_id = ragdb_internal.term_id(u.lexeme) order by 1)"
-                    " from ragdb.chunk_lexemes x join ragdb.chunks c using (corpus_id, chunk_no)"
-                    " order by 1"
-                ).fetchall(),
-            )
-        )
-        for query in ("wa gamma", "new title", "wb wc t1"):
-            assert [f[0] for f in search(db, "any", query, 20)] == [
-                e[0] for e in twin.search(lexemes(db, query), 20)
-            ]
-        db.execute("select ragdb.drop_corpus('any')")
-    assert found[0] == found[1]
-    assert ("bare.txt", 0) in {row[:2] for row in found[0][1]}

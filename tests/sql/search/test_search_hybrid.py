@@ -158,24 +158,6 @@ def test_an_embedding_of_another_model_is_refused(docs: Connection) -> None:
             search(docs, query_embedding=bad)
 
 
-def test_similar_chunks_leave_out_the_one_asked_for(docs: Connection) -> None:
-    chunk = one(docs, "select chunk_id from ragdb.chunks where source = 'a'")
-    hits = docs.execute("select text, mode from ragdb.similar('docs', %s, 2)", (chunk,)).fetchall()
-    assert len(hits) == 2
-    assert "the quick brown fox" not in {text for text, _ in hits}
-    with pytest.raises(errors.ChunkNotFound), docs.transaction():
-        docs.execute("select ragdb.similar('docs', 'nothing')")
-
-
-def test_match_documents_is_a_semantic_search(docs: Connection) -> None:
-    vector = Reals(ENCODER.encode([QUERY]))
-    rows = docs.execute(
-        "select content, similarity from ragdb.match_documents(%s, 0.2, 3)", (vector,)
-    )
-    wanted = [(row[0], row[1]) for row in search(docs, mode="semantic", k=3, min_score=0.2)]
-    assert rows.fetchall() == wanted
-
-
 def test_a_retrieval_records_the_embedding_it_ran_on(docs: Connection) -> None:
     vector = Reals(ENCODER.encode([QUERY]))
     docs.execute("select ragdb.retrieve('docs', %s, query_embedding => %s)", (QUERY, vector))

@@ -28,7 +28,7 @@ Vectors = NDArray[np.float32]
 NEAREST = """
   select n.chunk_no, n.score, n.is_exact
   from ragdb.corpora c, ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
-    ragdb_internal.text_vector(%s), %s, %s) n
+    ragdb_internal.pgvector(%s), %s, %s) n
   where c.name = 'docs' order by n.score desc, n.chunk_no"""
 
 
@@ -160,64 +160,3 @@ def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], sha
         right += sum(score >= tenth - 2e-6 for _, score, _ in near[:10])
     # of a graph that finds 98 in 100, a hundred finds are seldom fewer than 93
     assert right >= (100 if share <= 0.1 else 91)
-
-
-def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
-    make_corpus(db, {"a": "alpha"})
-    make_embedder(db, "other")
-    with pytest.raises(errors.EmbedderMismatch) as caught, db.transaction():
-        db.execute("select ragdb.embed_corpus('docs', 'other')")
-    assert "ragdb reembed docs --model other" in str(caught.value.diag.message_hint)
-    with pytest.raises(errors.EmbedderNotFound), db.transaction():
-        db.execute("select ragdb.embed_corpus('docs', 'nobody')")
-
-
-def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:
-    make_corpus(db, {"a": "alpha"})
-    with pytest.raises(errors.AlreadyExists), db.transaction():
-        db.execute("select ragdb.create_embedder('hash', 65)")
-    embed(db)
-    with pytest.raises(errors.EmbedderMismatch), db.transaction():
-        db.execute("select ragdb.bind_embedder('hash', 'openai', 'text-embedding-3-small')")
-
-
-def test_a_writer_binds_only_what_cannot_harm(db: Connection) -> None:
-    make_embedder(db)
-    db.execute("set role writer")
-    db.execute("select ragdb.create_embedder('mine', 3)")
-    db.execute("select ragdb.bind_embedder('mine', 'hash', 'hash-v1')")
-    for provider, model in (("sentence-transformers", "/tmp/x"), ("openai", "x")):
-        with pytest.raises(errors.NotAuthorized), db.transaction():
-            db.execute("select ragdb.bind_embedder('mine', %s, %s)", (provider, model))
-
-
-def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Connection) -> None:
-    make_corpus(db, {"a": "alpha", "b": "beta"})
-    embed(db)
-    make_embedder(db, "new")
-    db.execute("select ragdb.reembed_corpus('docs', 'new')")
-    assert status(db, "embedder") == "hash"
-    with pytest.raises(errors.AlreadyExists, match="lacks 2"), db.transaction():
-        db.execute("select ragdb.cutover_corpus('docs', 'new')")
-    complete(db, claim(db, count=1))
-    # interrupted and taken up again: what is there stays
-    db.execute("select ragdb.reembed_corpus('docs', 'new')")
-    assert complete(db, claim(db)) == 1
-    db.execute("select ragdb.cutover_corpus('docs', 'new')")
-    assert status(db, "embedder") == "new"
-    put(db, {"c": "gamma"})
-    embed(db)
-    assert one(db, "select ragdb.rollback_corpus('docs')") == "hash"
-    assert status(db, "array[embedded, backlog]") == [2, 1]
-    assert embed(db) == 1
-    db.execute("select ragdb.drop_space('docs', 'new')")
-    assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 1
-
-
-def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
-    make_corpus(db, {"a": "alpha"})
-    embed(db)
-    table = one(db, "select 'ragdb.chunk_embeddings_' || space_id from ragdb.embedding_spaces")
-    db.execute("select ragdb.drop_corpus('docs')")
-    assert one(db, "select to_regclass(%s)", table) is None
-    assert one(db, "select count(*) from ragdb.embedding_spaces") == 0

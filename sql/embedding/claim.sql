@@ -1,0 +1,207 @@
+-- The embedding queue: how workers claim inputs that have no embedding yet.
+--
+-- The work is a set difference, the chunks of a space without an embedding. Jobs are that
+-- difference written down, one row for each input, so that equal inputs are computed once. A worker
+-- claims and commits, computes with no transaction open, and completes. Each completion names the
+-- number of its claim, so that one that comes too late changes nothing.
+
+create or replace function ragdb_internal.check_worker(worker text, lease interval)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if worker is null or worker = '' or length(worker) > 200 or lease is null
+    or lease not between interval '1 second' and interval '1 day'
+  then
+    raise exception 'worker is % and lease %',
+        ragdb_internal.quote(worker), coalesce(lease::text, 'null')
+      using errcode = 'RG400', detail = 'a claim belongs to a worker for the time of its lease',
+            hint = 'give a name of 1 to 200 characters and a lease from 1 second to 1 day';
+  end if;
+end $$;
+comment on function ragdb_internal.check_worker(text, interval) is
+  'Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.';
+
+create or replace function ragdb_internal.check_claim(count integer, except_embedders text[])
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if count is null or count not between 1 and 10000 then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'a claim takes that many inputs',
+            hint = 'pass count from 1 to 10000';
+  end if;
+  if except_embedders is null or not ragdb_internal.is_list(except_embedders) then
+    raise exception 'except_embedders is null, has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone',
+            hint = 'pass a plain list of names, {} for none';
+  end if;
+end $$;
+comment on function ragdb_internal.check_claim(integer, text[]) is
+  'Refuses a number of inputs outside 1 to 10000 and a list of embedders that is not plain. Raises '
+  'RG400.';
+
+create or replace function ragdb_internal.claimable_spaces(
+  only_corpus_id integer, only_embedder text, except_embedders text[])
+returns table (
+  corpus_id integer, space_id integer, corpus text, embedder text, passage_prefix text)
+language sql stable parallel safe
+begin atomic
+  select s.corpus_id, s.space_id, c.name, e.name, e.passage_prefix
+  from ragdb.embedding_spaces s
+    join ragdb.corpora c on c.corpus_id = s.corpus_id
+    join ragdb.embedders e on e.embedder_id = s.embedder_id
+  where s.state <> 'retired'
+    and s.corpus_id = coalesce(claimable_spaces.only_corpus_id, s.corpus_id)
+    and e.name = coalesce(claimable_spaces.only_embedder, e.name)
+    and e.name <> all (claimable_spaces.except_embedders)
+    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+  order by s.state desc, s.space_id;
+end;
+comment on function ragdb_internal.claimable_spaces(integer, text, text[]) is
+  'Returns the spaces that are filled, of all corpora that the caller may write or of one, and of '
+  'one embedder or all but some; current ones first.';
+
+-- Rows that are locked are found again by their place: of a queue that was just filled nothing is
+-- known, and the key looks no better than a scan.
+create or replace function ragdb_internal.bury_jobs(corpus_id integer, space_id integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  with fatal as materialized (
+    select j.ctid as place from ragdb.embedding_jobs j
+    where j.corpus_id = bury_jobs.corpus_id and j.space_id = bury_jobs.space_id
+      and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20
+    for update skip locked
+  )
+  update ragdb.embedding_jobs j set is_dead = true, worker = null,
+      last_error = coalesce(j.last_error, 'twenty workers died or lost their lease on it')
+    from fatal f
+    where j.ctid = f.place;
+end $$;
+comment on function ragdb_internal.bury_jobs(integer, integer) is
+  'Gives up the inputs of a space that were claimed twenty times without an answer: a worker that '
+  'dies takes its claim along, and an input that kills twenty workers is to blame.';
+
+create or replace function ragdb_internal.take_jobs(
+  corpus_id integer, space_id integer, worker text, count integer, lease interval)
+returns ragdb.embedding_jobs[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_taken ragdb.embedding_jobs[];
+begin
+  with due as materialized (
+    select j.ctid as place from ragdb.embedding_jobs j
+    where j.corpus_id = take_jobs.corpus_id and j.space_id = take_jobs.space_id
+      and not j.is_dead and j.due_at <= clock_timestamp()
+    order by j.due_at limit take_jobs.count
+    for update skip locked
+  ), taken as (
+    update ragdb.embedding_jobs j
+    set attempt = j.attempt + 1, worker = take_jobs.worker,
+        due_at = clock_timestamp() + take_jobs.lease
+    from due d
+    where j.ctid = d.place
+    returning j as job
+  )
+  select coalesce(array_agg(t.job), '{}') into v_taken from taken t;
+  return v_taken;
+end $$;
+comment on function ragdb_internal.take_jobs(integer, integer, text, integer, interval) is
+  'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
+  'their jobs.';
+
+create or replace function ragdb.claim_embeddings(
+  worker text, count integer default 256, lease interval default '60 seconds',
+  only_corpus text default null, only_embedder text default null,
+  except_embedders text[] default '{}')
+returns table (space_id integer, corpus text, embedder text, input_hash bytea, attempt integer,
+  input text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_only integer;
+  v_space record;
+  v_taken ragdb.embedding_jobs[];
+begin
+  perform ragdb_internal.check_worker(worker, lease),
+    ragdb_internal.check_claim(count, except_embedders);
+  if only_corpus is not null then
+    v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
+  end if;
+  if only_embedder is not null then
+    perform ragdb_internal.embedder(only_embedder);
+  end if;
+  for v_space in
+    select s.* from ragdb_internal.claimable_spaces(v_only, only_embedder, except_embedders) s
+  loop
+    loop
+      perform ragdb_internal.bury_jobs(v_space.corpus_id, v_space.space_id);
+      v_taken := ragdb_internal.take_jobs(
+        v_space.corpus_id, v_space.space_id, worker, count, lease);
+      return query
+        select v_space.space_id, v_space.corpus, v_space.embedder, j.input_hash, j.attempt, i.input
+        from unnest(v_taken) j
+          -- one chunk that has the input still speaks for all
+          cross join lateral (
+            select e.input from ragdb_internal.embedding_inputs(
+              v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
+            where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
+      if found then
+        return;
+      end if;
+      -- nobody wants what was taken any more: its chunks are gone or have changed
+      delete from ragdb.embedding_jobs j using unnest(v_taken) t
+        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+          and j.input_hash = t.input_hash;
+      exit when cardinality(v_taken) = 0
+        and ragdb_internal.queue_new_chunks(v_space.space_id, 10 * count) = 0;
+    end loop;
+  end loop;
+end $$;
+comment on function ragdb.claim_embeddings(text, integer, interval, text, text, text[]) is
+  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of '
+  'the lease (1 s to 1 day), of all corpora that the caller may write or of one, and of one '
+  'embedder or all but some. Commit before computing. Raises RG400, RG401, RG404, RG416.';
+
+create or replace function ragdb.renew_embeddings(
+  worker text, lease interval default '60 seconds')
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_renewed integer;
+begin
+  perform ragdb_internal.check_worker(worker, lease);
+  -- what the worker is completing at this moment is locked and needs no lease; to wait for it would
+  -- deadlock
+  with mine as materialized (
+    select j.corpus_id, j.space_id, j.input_hash
+    from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
+    where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    for update of j skip locked
+  )
+  update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease
+    from mine m
+    where j.corpus_id = m.corpus_id and j.space_id = m.space_id and j.input_hash = m.input_hash;
+  get diagnostics v_renewed = row_count;
+  return v_renewed;
+end $$;
+comment on function ragdb.renew_embeddings(text, interval) is
+  'Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and returns how '
+  'many inputs that is. Raises RG400.';
+

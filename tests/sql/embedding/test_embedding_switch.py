@@ -1,0 +1,55 @@
+"""A corpus keeps to its embedder, and moves to another without downtime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb import errors
+from tests.embedding import claim, complete, embed, make_corpus, make_embedder, one, put, status
+
+Connection = psycopg.Connection[Any]
+
+
+def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    make_embedder(db, "other")
+    with pytest.raises(errors.EmbedderMismatch) as caught, db.transaction():
+        db.execute("select ragdb.embed_corpus('docs', 'other')")
+    assert "ragdb reembed docs --model other" in str(caught.value.diag.message_hint)
+    with pytest.raises(errors.EmbedderNotFound), db.transaction():
+        db.execute("select ragdb.embed_corpus('docs', 'nobody')")
+
+
+def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta"})
+    embed(db)
+    make_embedder(db, "new")
+    db.execute("select ragdb.reembed_corpus('docs', 'new')")
+    assert status(db, "embedder") == "hash"
+    with pytest.raises(errors.AlreadyExists, match="lacks 2"), db.transaction():
+        db.execute("select ragdb.cutover_corpus('docs', 'new')")
+    complete(db, claim(db, count=1))
+    # interrupted and taken up again: what is there stays
+    db.execute("select ragdb.reembed_corpus('docs', 'new')")
+    assert complete(db, claim(db)) == 1
+    db.execute("select ragdb.cutover_corpus('docs', 'new')")
+    assert status(db, "embedder") == "new"
+    put(db, {"c": "gamma"})
+    embed(db)
+    assert one(db, "select ragdb.rollback_corpus('docs')") == "hash"
+    assert status(db, "array[embedded, backlog]") == [2, 1]
+    assert embed(db) == 1
+    db.execute("select ragdb.drop_space('docs', 'new')")
+    assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 1
+
+
+def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    embed(db)
+    table = one(db, "select 'ragdb.chunk_embeddings_' || space_id from ragdb.embedding_spaces")
+    db.execute("select ragdb.drop_corpus('docs')")
+    assert one(db, "select to_regclass(%s)", table) is None
+    assert one(db, "select count(*) from ragdb.embedding_spaces") == 0

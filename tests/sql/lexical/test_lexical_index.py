@@ -1,0 +1,85 @@
+"""The lexical index is the same however its documents came."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.lexical_twin import Collection, document, lexemes, put, search
+
+Connection = psycopg.Connection[Any]
+
+WORDS = [f"w{letter}" for letter in string.ascii_lowercase]
+
+
+@pytest.fixture
+def db(clone: str) -> Iterator[Connection]:
+    """A database of the test's own: what other tests rolled back still fills the posting lists."""
+    with psycopg.connect(clone) as connection:
+        yield connection
+
+
+def test_the_order_of_writing_changes_no_score(db: Connection) -> None:
+    stored = [
+        document(f"{n}.txt", f"alpha {WORDS[n % 7]} beta {WORDS[n % 5]} {'gamma ' * (n % 3)}")
+        for n in range(60)
+    ]
+    results = []
+    for order in (stored, stored[::-1]):
+        db.execute("select ragdb.create_corpus('any')")
+        put(db, "any", order, batch=7)
+        results.append(
+            [search(db, "any", q, 20) for q in ("gamma wa", "alpha beta", "wb wc gamma")]
+        )
+        db.execute("select ragdb.drop_corpus('any')")
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("helpers", [0, 2])
+def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
+    db: Connection, helpers: int
+) -> None:
+    stored = [
+        document(
+            f"{n}.txt", f"{WORDS[n % 26]} {WORDS[n % 5]} {'gamma ' * (n % 3)}", title=f"t{n % 4}"
+        )
+        for n in range(700)
+    ] + [document("bare.txt", "the")]
+    # enough for several processes to share the work, then more than they may take for a range
+    stored_late = [
+        {**stored[17], "title": "new title"},
+        *(document(f"late{n}.txt", f"{WORDS[n % 7]} beta") for n in range(600)),
+    ]
+    found = []
+    for batch in (1000, 90):
+        db.execute(f"set max_parallel_workers_per_gather = {helpers if batch > 90 else 0}")
+        db.execute("select ragdb.create_corpus('any')")
+        put(db, "any", stored, batch)
+        put(db, "any", stored_late, batch)
+        assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []
+        twin = Collection.read(db, "any")
+        found.append(
+            (
+                db.execute(
+                    "select lexeme, df, max_impact from ragdb.lexemes order by 1"
+                ).fetchall(),
+                db.execute(
+                    "select c.source, x.lexeme_count, array(select (l.lexeme, u.positions)::text"
+                    "   from unnest(x.lexemes) u join ragdb.lexemes l on l.corpus_id = x.corpus_id"
+                    "     and l.term_id = ragdb_internal.term_id(u.lexeme) order by 1)"
+                    " from ragdb.chunk_lexemes x join ragdb.chunks c using (corpus_id, chunk_no)"
+                    " order by 1"
+                ).fetchall(),
+            )
+        )
+        for query in ("wa gamma", "new title", "wb wc t1"):
+            assert [f[0] for f in search(db, "any", query, 20)] == [
+                e[0] for e in twin.search(lexemes(db, query), 20)
+            ]
+        db.execute("select ragdb.drop_corpus('any')")
+    assert found[0] == found[1]
+    assert ("bare.txt", 0) in {row[:2] for row in found[0][1]}

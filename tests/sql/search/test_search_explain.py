@@ -1,0 +1,62 @@
+"""Why a chunk has its score, and which of its words match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.lexical_twin import Collection, make_docs, search
+
+Connection = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def docs(db: Connection) -> Connection:
+    make_docs(db)
+    return db
+
+
+def test_explain_adds_up_to_the_score(docs: Connection) -> None:
+    twin = Collection.read(docs, "docs")
+    query = "the purchase order order zeppelin"
+    chunk, _, bm25 = search(docs, "docs", query)[0]
+    rows = docs.execute(
+        "select lexeme, df, query_frequency, idf, tf, impact, contribution, share"
+        " from ragdb.explain_search('docs', %s, %s)",
+        (query, chunk),
+    ).fetchall()
+    assert {row[0] for row in rows} == {"purchas", "order", "zeppelin"}
+    for lexeme, df, frequency, idf, tf, impact, contribution, share in rows:
+        assert df == twin.df[lexeme]
+        assert frequency == (2 if lexeme == "order" else 1)
+        assert idf == pytest.approx(twin.idf(lexeme), rel=1e-12)
+        assert tf == twin.chunks[chunk].get(lexeme, 0)
+        assert impact == pytest.approx(twin.impact(chunk, lexeme), rel=1e-12)
+        assert contribution == pytest.approx(frequency * idf * impact, rel=1e-12)
+        assert share == pytest.approx(contribution / bm25, rel=1e-9)
+    assert sum(row[6] for row in rows) == pytest.approx(bm25, rel=1e-12)
+
+
+def test_explain_and_highlight_refuse_an_unknown_chunk(docs: Connection) -> None:
+    for call in ("explain_search('docs', 'a', 'x')", "highlight('docs', 'x', 'a')"):
+        with pytest.raises(psycopg.Error, match="does not exist") as caught, docs.transaction():
+            docs.execute(f"select ragdb.{call}")
+        assert caught.value.sqlstate == "RG406"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("orders payment paid", "The purchase [order] was [paid] in full."),
+        ('"purchase order" -full', "The [purchase] [order] was paid in full."),
+        ("the", "The purchase order was paid in full."),
+    ],
+)
+def test_highlight_marks_the_words_that_match(docs: Connection, query: str, expected: str) -> None:
+    ((chunk, *_),) = search(docs, "docs", '"purchase order"')
+    (marked,) = docs.execute(
+        "select ragdb.highlight('docs', %s, %s, '[', ']')", (chunk, query)
+    ).fetchone() or ("",)
+    assert marked == expected

@@ -1,0 +1,221 @@
+"""Where a number of the design changes, below it, at it and above it, search is brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from tests.conftest import Server
+from tests.sql.made_corpus import Made
+
+Connection = psycopg.Connection[Any]
+
+# (words, k)
+QUESTIONS = [(1, 10), (2, 1), (3, 10), (4, 30), (6, 10), (9, 100), (16, 10), (33, 3)]
+WIDTHS = """
+  2000 2001 2004 2005 2048 2049 4000 4001 63488 63489 63500 63999 64000 64001 64004 64005
+  126976 126977 127500 128000 128001 190465 192000 192001
+"""
+
+
+def test_an_even_vector_has_every_size_that_a_block_can_have(db: Connection) -> None:
+    wrong = db.execute(
+        """
+        select n, vector_dims(e) from generate_series(1, 16000) n
+          cross join lateral (select ragdb_internal.even(1.5, n) as e offset 0) v
+        where vector_dims(e) <> n or l1_distance(e, ('{}/' || n)::sparsevec::vector) <> 1.5 * n
+        """
+    ).fetchall()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def wide(server18: Server) -> Iterator[Made]:
+    """2,000 chunks, to be spread over any range of numbers."""
+    with (
+        server18.database() as database,
+        psycopg.connect(server18.dsn(database.dbname), autocommit=True) as connection,
+    ):
+        made = Made(connection)
+        made.add(2_000)
+        yield made
+
+
+def spread(made: Made, last: int) -> None:
+    made.move(1 + np.arange(2_000) * (last - 1) // 1_999)
+
+
+# Around 500, 512 and 1,000 groups (bits come in pieces of 500), and around 15,872 and 16,000 groups
+# a block of one, two and three blocks
+@pytest.mark.parametrize("last", [int(last) for last in WIDTHS.split()])
+def test_blocks_of_every_width_rank_as_by_brute_force(wide: Made, last: int) -> None:
+    spread(wide, last)
+    wide.optimize()
+    for words, k in QUESTIONS:
+        wide.agrees(wide.question(words), k)
+
+
+@pytest.mark.parametrize("last", [700_000, 7_872_512, 7_872_513, 8_000_000])
+def test_many_blocks_rank_as_by_brute_force(wide: Made, last: int) -> None:
+    spread(wide, last)
+    wide.make_blocks()
+    for words, k in QUESTIONS:
+        wide.agrees(wide.question(words), k)
+
+
+def has_blocks(made: Made) -> bool:
+    return bool(made.db.execute("select from ragdb.block_states").fetchall())
+
+
+def test_the_first_blocks_come_with_2000_chunks(db: Connection) -> None:
+    made = Made(db)
+    for chunks in (1_999, 2_000, 2_001):
+        made.add(chunks - len(made.ids))
+        made.optimize()
+        assert has_blocks(made) is (chunks >= 2_000)
+        for words, k in QUESTIONS:
+            made.agrees(made.question(words), k)
+
+
+def test_a_lexeme_of_64_chunks_has_blocks_and_one_of_400_is_pruned(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    texts = made.draw(2_500)
+    counts = (63, 64, 65, 399, 400, 401, 402)
+    for count in counts:
+        for place in made.rng.permutation(len(texts))[:count].tolist():
+            texts[place] = [*texts[place], f"in{count}"]
+    made.add(texts)
+    for step in range(2):
+        for count in counts:
+            for k in (1, 10, 70):
+                made.agrees([f"in{count}"], k)
+                made.agrees([f"in{count}", *made.question(3)], k)
+        if step == 0:
+            made.optimize()
+    assert db.execute(
+        "select lexeme, block_weight is not null from ragdb.lexemes"
+        " where lexeme in ('in63', 'in64', 'in65') order by 1"
+    ).fetchall() == [("in63", False), ("in64", True), ("in65", True)]
+
+
+def test_a_thousand_stale_chunks_are_looked_at_and_one_more_ends_the_blocks(db: Connection) -> None:
+    made = Made(db)
+    made.add(2_200)
+    made.optimize()
+    for stale in (1, 999, 1_000, 1_001):
+        ((known,),) = db.execute("select cardinality(stale_chunks) from ragdb.block_states")
+        numbers = np.arange(known, stale) + 1
+        places = [made.places_of[f"made:{n:010}"] for n in numbers.tolist()]
+        made.rewrite(places, made.draw(len(places)))
+        assert has_blocks(made) is (stale <= 1_000)
+        for words, k in QUESTIONS:
+            made.agrees(made.question(words), k)
+
+
+def test_some_4095_chunks_newer_than_the_blocks_are_looked_at(db: Connection) -> None:
+    made = Made(db)
+    made.add(2_000)
+    made.optimize()
+    newer = 0
+    for chunks in (1, 4_095, 4_096, 4_097):
+        made.add(chunks - newer)
+        newer = chunks
+        for words, k in QUESTIONS:
+            made.agrees(made.question(words), k)
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+def test_questions_of_any_number_of_words_rank_as_by_brute_force(
+    db: Connection, optimized: bool
+) -> None:
+    made = Made(db, vocabulary=3_000)
+    made.add(2_100)
+    if optimized:
+        made.optimize()
+    for words in (1, 2, 15, 16, 17, 31, 32, 33, 64, 255, 256, 257, 1_000, 4_000):
+        made.agrees(made.question(words), 10)
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+def test_every_k_ranks_as_by_brute_force(db: Connection, optimized: bool) -> None:
+    made = Made(db, vocabulary=200)
+    made.add(2_100)
+    if optimized:
+        made.optimize()
+    for k in (1, 2, 3, 9, 10, 11, 399, 400, 401, 999, 1_000):
+        for words in (1, 3, 7):
+            made.agrees(made.question(words), k)
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+def test_ties_of_as_many_chunks_as_are_fetched_go_by_id(db: Connection, optimized: bool) -> None:
+    made = Made(db, longest=4)
+    texts = made.draw(2_000)
+    # 2 k + 32 chunks are fetched, and then eight times as many
+    for tied in (41, 42, 43, 335, 336, 337):
+        texts += [[f"same{tied}", "others"]] * tied
+    made.add(texts)
+    if optimized:
+        made.optimize()
+    for tied in (41, 42, 43, 335, 336, 337):
+        for question in (["others", f"same{tied}"], ["others"]):
+            made.agrees(question, 5)
+            made.agrees(question, tied)
+
+
+@pytest.fixture(scope="module")
+def filtered(server18: Server) -> Iterator[Made]:
+    """20,002 chunks, each a document with a number, of vectors of four."""
+    with (
+        server18.database() as database,
+        psycopg.connect(server18.dsn(database.dbname), autocommit=True) as connection,
+    ):
+        made = Made(connection, longest=6)
+        made.add(20_002)
+        made.embed(dims=4)
+        yield made
+
+
+@pytest.mark.parametrize("chunks", [1, 4_999, 5_000, 5_001, 19_999, 20_000, 20_001])
+def test_a_filter_that_leaves_any_number_of_chunks_ranks_as_by_brute_force(
+    filtered: Made, chunks: int
+) -> None:
+    among = {f"made:{n:010}" for n in range(1, chunks + 1)}
+    for words, k in [(1, 10), (3, 1), (4, 10), (6, 100)]:
+        question = filtered.question(words)
+        below = {"filter": f'{{"n": {{"lte": {chunks}}}}}'}
+        filtered.agrees(question, k, lambda numbers: numbers <= chunks, **below)
+        filtered.agrees(question, k, lambda numbers: numbers <= chunks, chunk_ids=list(among))
+        filtered.agrees_by_both(question, k, lambda numbers: numbers <= chunks, **below)
+
+
+@pytest.mark.parametrize("k", [1, 9, 10, 11, 399, 400, 401, 1_000])
+def test_legs_of_every_depth_rank_as_by_brute_force(filtered: Made, k: int) -> None:
+    filtered.agrees_by_both(filtered.question(3), k)
+
+
+@pytest.mark.parametrize("chunks", [19_999, 20_000, 20_002])
+def test_an_index_over_vectors_comes_with_20000_chunks(filtered: Made, chunks: int) -> None:
+    db = filtered.db
+    with db.transaction(force_rollback=True):
+        db.execute("delete from ragdb.chunks where chunk_no > %s", (chunks,))
+        db.execute("update ragdb.corpora set chunks = %s", (chunks,))
+        made = db.execute("select ragdb.index_space('made')").fetchone()
+        assert made == (chunks >= 20_000,)
+        vector = filtered.rng.normal(size=4)
+        near = filtered.similarities(vector)[:chunks]
+        # a list of 10,000 chunks is looked at whole
+        for among in (None, 9_999, 10_000, 10_001):
+            found = db.execute(
+                "select chunk_id, score, is_exact from ragdb.search('made', 'x', 10,"
+                " mode => 'semantic', query_embedding => %s, filter => %s)",
+                (vector.tolist(), among and f'{{"n": {{"lte": {among}}}}}'),
+            ).fetchall()
+            walked = chunks >= 20_000 and (among is None or among > 10_000)
+            assert {row[2] for row in found} == {not walked}
+            best = np.sort(near[:among])[::-1][:10]
+            assert [row[1] for row in found] == pytest.approx(best, abs=2e-6)

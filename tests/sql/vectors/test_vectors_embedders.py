@@ -1,0 +1,32 @@
+"""An embedder keeps its promises, and is bound to what cannot harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb import errors
+from tests.embedding import embed, make_corpus, make_embedder
+
+Connection = psycopg.Connection[Any]
+
+
+def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    with pytest.raises(errors.AlreadyExists), db.transaction():
+        db.execute("select ragdb.create_embedder('hash', 65)")
+    embed(db)
+    with pytest.raises(errors.EmbedderMismatch), db.transaction():
+        db.execute("select ragdb.bind_embedder('hash', 'openai', 'text-embedding-3-small')")
+
+
+def test_a_writer_binds_only_what_cannot_harm(db: Connection) -> None:
+    make_embedder(db)
+    db.execute("set role writer")
+    db.execute("select ragdb.create_embedder('mine', 3)")
+    db.execute("select ragdb.bind_embedder('mine', 'hash', 'hash-v1')")
+    for provider, model in (("sentence-transformers", "/tmp/x"), ("openai", "x")):
+        with pytest.raises(errors.NotAuthorized), db.transaction():
+            db.execute("select ragdb.bind_embedder('mine', %s, %s)", (provider, model))
