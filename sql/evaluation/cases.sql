@@ -89,7 +89,7 @@ comment on function ragdb_internal.lock_eval(integer, ragdb.contract_nodes, bool
   'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until '
   'the transaction ends.';
 
-create or replace function ragdb_internal.eval_setting(rag text, eval text,
+create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -110,7 +110,7 @@ begin
   v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb_internal.eval_setting(text, text, jsonb) is
+comment on function ragdb_internal.setting_of_eval(text, text, jsonb) is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
 
 create or replace function ragdb_internal.check_rerank_scores(setting ragdb_internal.eval_setting) returns void

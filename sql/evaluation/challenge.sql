@@ -16,7 +16,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb_internal.eval_setting := ragdb_internal.eval_setting(rag, eval, rerank_scores);
+  v_setting ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
   v_corpus_id integer := (v_setting.corpus).corpus_id;
   v_case record;
   v_given ragdb_internal.eval_retrieval;

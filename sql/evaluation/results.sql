@@ -91,7 +91,7 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb_internal.eval_setting := ragdb_internal.eval_setting(rag, eval);
+  v_setting ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
 begin
   if (v_setting.settings).mode not in ('semantic', 'hybrid') then
     return;
@@ -118,7 +118,7 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb_internal.eval_setting := ragdb_internal.eval_setting(rag, eval);
+  v_setting ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
   v_settings ragdb.retriever_settings := v_setting.settings;
   v_case record;
 begin
