@@ -1,4 +1,4 @@
--- Comparing runs: baselines, a paired test whose every bit is fixed by its seed, verdicts.
+-- Comparing a run with a baseline: what they differ in, each metric by a paired test, the verdict.
 
 create or replace function ragdb_internal.listed_cases(run ragdb.eval_runs) returns text
 language sql stable parallel safe

@@ -63,8 +63,8 @@ declare
 begin
   insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, start_offset,
     end_offset, grade, span_hash)
-    select insert_labels.corpus_id, declared.rag, declared.name, c.v ->> 'name', l.n, l.v ->> 'source',
-      (l.v ->> 'start')::integer, (l.v ->> 'end')::integer,
+    select insert_labels.corpus_id, declared.rag, declared.name, c.v ->> 'name', l.n,
+      l.v ->> 'source', (l.v ->> 'start')::integer, (l.v ->> 'end')::integer,
       coalesce((l.v ->> 'grade')::integer, 1),
       -- a span that cannot be found has no text, and is stale until it has
       case when l.v ->> 'start' is not null then coalesce(ragdb_internal.span_hash(

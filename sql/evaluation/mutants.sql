@@ -1,5 +1,5 @@
--- Broken retrievers: what each would have returned for a case instead of the sound one. An eval that
--- passes with them tests nothing.
+-- Broken retrievers: what each would have returned for a case instead of the sound one. An eval
+-- that passes with them tests nothing.
 
 create or replace function ragdb_internal.mutants() returns text[]
 language sql immutable parallel safe

@@ -103,8 +103,8 @@ begin
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
 end $$;
-comment on function ragdb_internal.best_in_space(ragdb.corpora, ragdb.embedding_spaces, text, real[],
-  integer, text) is
+comment on function ragdb_internal.best_in_space(ragdb.corpora, ragdb.embedding_spaces, text,
+  real[], integer, text) is
   'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, '
   'best first.';
 
@@ -125,8 +125,8 @@ end $$;
 comment on function ragdb_internal.check_comparison(text[], integer, text) is
   'Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.';
 
-create or replace function ragdb_internal.compared_space(corpus ragdb.corpora, embedder ragdb.embedders)
-  returns ragdb.embedding_spaces
+create or replace function ragdb_internal.compared_space(corpus ragdb.corpora,
+  embedder ragdb.embedders) returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$

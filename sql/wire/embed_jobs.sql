@@ -62,7 +62,8 @@ declare
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_job.embedder_id;
   perform ragdb_internal.check_embeddings(complete_embed_job.embeddings, v_embedder.dims,
-    v_embedder.metric, array(select 'text ' || n from generate_series(1, cardinality(v_job.texts)) n));
+    v_embedder.metric,
+    array(select 'text ' || n from generate_series(1, cardinality(v_job.texts)) n));
   update ragdb.embed_jobs j
     set embeddings = complete_embed_job.embeddings, texts = null, worker = null, message = null,
       due_at = clock_timestamp()

@@ -43,7 +43,8 @@ end $$;
 comment on function ragdb_internal.check_waiting_jobs() is
   'Refuses another job of a caller who has 1000 waiting. Raises RG451.';
 
-create or replace function ragdb_internal.unbound_embedder(corpus_id integer) returns ragdb.embedders
+create or replace function ragdb_internal.unbound_embedder(corpus_id integer)
+  returns ragdb.embedders
 language sql stable parallel safe
 return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current') s
   join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
