@@ -1,4 +1,7 @@
-create or replace function ragdb_internal.eval_node(rag text, eval text) returns ragdb.contract_nodes
+-- The cases of an eval, declared in its contract or imported, and what a run of it rests on.
+
+create or replace function ragdb_internal.eval_node(rag text, eval text)
+  returns ragdb.contract_nodes
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,18 +17,17 @@ begin
     raise exception 'rag % has % evals', ragdb_internal.quote(rag), cardinality(v_names)
       using errcode = 'RG441',
         detail = 'one has to be named'
-        || coalesce(': ' || nullif(array_to_string(v_names, ', '), ''), ''),
-            hint = 'pass eval, or declare a ragEval in the contract';
+          || coalesce(': ' || nullif(array_to_string(v_names, ', '), ''), ''),
+        hint = 'pass eval, or declare a ragEval in the contract';
   end if;
   select n.* into v_eval from ragdb.contract_nodes n
     where n.contract = v_rag.contract and n.version = v_rag.version and n.node = 'ragEval'
-      and n.rag = v_rag.name
-      and n.name = coalesce(eval, v_names[1]);
+      and n.rag = v_rag.name and n.name = coalesce(eval, v_names[1]);
   if not found then
     raise exception 'rag % has no eval %', ragdb_internal.quote(rag), ragdb_internal.quote(eval)
       using errcode = 'RG441',
         detail = 'its evals are ' || coalesce(nullif(array_to_string(v_names, ', '), ''), 'none'),
-            hint = coalesce('did you mean ' || ragdb_internal.nearest_name(eval, v_names) || '?',
+        hint = coalesce('did you mean ' || ragdb_internal.nearest_name(eval, v_names) || '?',
               'declare a ragEval in the contract');
   end if;
   return v_eval;
@@ -33,11 +35,10 @@ end $$;
 comment on function ragdb_internal.eval_node(text, text) is
   'Returns an eval of a rag; its only one when none is named. Raises RG441.';
 
-create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes, corpus_id integer,
-  tags text[])
+create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
+  corpus_id integer, tags text[])
 returns table (case_no integer, name text, query text, tags text[], k integer, min_score float8,
-  anchor text, policy text,
-  expected jsonb, asserts jsonb, is_imported boolean)
+  anchor text, policy text, expected jsonb, asserts jsonb, is_imported boolean)
 language sql stable parallel safe
 begin atomic
   -- once, not for each case
@@ -57,8 +58,8 @@ begin atomic
       pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('topK',
         (c.keys ->> 'topK')::integer, 'minScore', (c.keys ->> 'minScore')::float8,
         'chunkCount', (c.keys ->> 'chunkCount')::integer, 'sources',
-          case when c.keys ? 'sources' then pg_catalog.to_jsonb(ragdb_internal.list(c.keys ->> 'sources'))
-          end)) as expected,
+        case when c.keys ? 'sources'
+          then pg_catalog.to_jsonb(ragdb_internal.list(c.keys ->> 'sources')) end)) as expected,
       coalesce(a.asserts, '[]') as asserts
     from ragdb.contract_nodes c
       left join a on a.parent_no = c.node_no
@@ -89,7 +90,7 @@ comment on function ragdb_internal.lock_eval(integer, ragdb.contract_nodes, bool
   'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until '
   'the transaction ends.';
 
-create or replace function ragdb_internal.eval_setting(rag text, eval text,
+create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -99,7 +100,8 @@ declare
 begin
   v_setting.rag := ragdb_internal.contract_node('rag', rag);
   v_setting.eval := ragdb_internal.eval_node(rag, eval);
-  v_setting.retriever := ragdb_internal.contract_node('retriever', (v_setting.rag).keys ->> 'retriever');
+  v_setting.retriever :=
+    ragdb_internal.contract_node('retriever', (v_setting.rag).keys ->> 'retriever');
   v_setting.settings := ragdb_internal.open_retriever(v_setting.retriever, null);
   v_setting.corpus := ragdb_internal.open_corpus((v_setting.settings).corpus, 'read');
   v_setting.metric := ragdb_internal.eval_metric((v_setting.eval).keys ->> 'metric');
@@ -110,10 +112,11 @@ begin
   v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb_internal.eval_setting(text, text, jsonb) is
+comment on function ragdb_internal.setting_of_eval(text, text, jsonb) is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
 
-create or replace function ragdb_internal.check_rerank_scores(setting ragdb_internal.eval_setting) returns void
+create or replace function ragdb_internal.check_rerank_scores(setting ragdb_internal.eval_setting)
+  returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -121,18 +124,18 @@ declare
   v_reranker text := (setting.settings).reranker;
 begin
   if jsonb_typeof(setting.rerank_scores) <> 'object' then
-    raise exception 'rerank_scores is no object'
+    raise exception 'rerank_scores is not an object'
       using errcode = 'RG442',
         detail = 'it is what the reranker gave each chunk of ragdb.eval_candidates()',
-            hint = '{"query": {"chunk_id": score}}';
+        hint = '{"query": {"chunk_id": score}}';
   end if;
   if v_reranker is not null and setting.rerank_scores is null then
     raise exception 'retriever % is reranked by %', ragdb_internal.quote((setting.retriever).name),
       ragdb_internal.quote(v_reranker)
       using errcode = 'RG415',
         detail = 'a reranker runs in the client, and no scores of it are given',
-            hint = '`ragdb eval run` reranks; or score ragdb.eval_candidates() and pass '
-                   'rerank_scores';
+        hint = '`ragdb eval run` reranks; or score ragdb.eval_candidates() and pass '
+          'rerank_scores';
   end if;
 end $$;
 comment on function ragdb_internal.check_rerank_scores(ragdb_internal.eval_setting) is

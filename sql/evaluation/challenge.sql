@@ -1,13 +1,145 @@
-create or replace function ragdb_internal.mutants() returns text[]
-language sql immutable parallel safe
-return array['reversed order', 'random order', 'first result dropped', 'last result dropped',
-  'one more than topK', 'only the first', 'threshold ignored',
-  'off by one page', 'wrong results', 'citation stripped', 'source lost', 'text lost',
-    'stale chunk', 'scores doubled', 'scores halved', 'constant score',
-  'every chunk twice', 'ASCII only', 'empty'];
-comment on function ragdb_internal.mutants() is
-  'Lists the broken retrievers that evals are challenged with.';
+-- Challenges of an eval: whether its cases notice broken retrievers.
 
+create type ragdb_internal.challenged_case as (
+  case_no integer, name text, query text, k integer, outcome ragdb_internal.eval_case,
+  given ragdb_internal.eval_hit[], found ragdb_internal.eval_hit[]);
+comment on type ragdb_internal.challenged_case is
+  'A case, what its retriever gave, and what it would have given without its limits.';
+
+create type ragdb_internal.challenge as (
+  corpus_id integer, cases ragdb_internal.challenged_case[],
+  assertions ragdb_internal.eval_assertion[], labels ragdb_internal.eval_label[], grades jsonb);
+comment on type ragdb_internal.challenge is
+  'Cases with all that they are judged by: assertions, labels, and the grades of these.';
+
+-- Not recorded, because nobody was given it.
+create or replace function ragdb_internal.hits_without_limits(setting ragdb_internal.eval_setting,
+  outcome ragdb_internal.eval_case, k integer) returns ragdb_internal.eval_hit[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(outcome.case_no, row_number() over (order by r.rank nulls last, h.rank)::integer,
+      h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
+      h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset, h.end_offset
+      )::ragdb_internal.eval_hit
+    from ragdb.search((setting.settings).corpus, outcome.query,
+        case when (setting.settings).reranker is null then least(1000, 3 * k + 1)
+          else ragdb.rerank_depth(k) end, (setting.settings).mode, 0) h
+      join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
+        and c.chunk_id = h.chunk_id
+      left join ragdb.retrieval_reranks r on r.corpus_id = (setting.corpus).corpus_id
+        and r.trace_id = outcome.trace_id
+        and r.created_at = ragdb_internal.uuid_time(outcome.trace_id) and r.chunk_id = h.chunk_id
+    where outcome.error is null);
+end $$;
+comment on function ragdb_internal.hits_without_limits(ragdb_internal.eval_setting,
+  ragdb_internal.eval_case, integer) is
+  'Returns more hits than the retriever gives, ranked on, for a case whose retrieval did not fail.';
+
+create or replace function ragdb_internal.new_challenge(setting ragdb_internal.eval_setting,
+  tags text[]) returns ragdb_internal.challenge
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_challenge ragdb_internal.challenge := row((setting.corpus).corpus_id, '{}', '{}', '{}', null);
+  v_case record;
+  v_k integer;
+  v_retrieved ragdb_internal.eval_retrieval;
+begin
+  for v_case in
+    select c.* from ragdb_internal.eval_cases(setting.eval, v_challenge.corpus_id, tags) c
+    order by c.case_no limit 500
+  loop
+    v_k := coalesce(v_case.k, (setting.settings).k);
+    v_retrieved := ragdb_internal.retrieve_case(setting, v_case.case_no, v_case.name, v_case.query,
+      v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
+    v_challenge.cases := v_challenge.cases || row(v_case.case_no, v_case.name, v_case.query, v_k,
+      v_retrieved.outcome, v_retrieved.hits, ragdb_internal.hits_without_limits(setting,
+        v_retrieved.outcome, v_k))::ragdb_internal.challenged_case;
+    v_challenge.assertions := v_challenge.assertions || array(
+      select a from ragdb_internal.typed_assertions(v_case.case_no, v_case.expected,
+        v_case.asserts) a where a.kind <> 'latencyLte');
+    v_challenge.labels := v_challenge.labels || array(
+      select l from ragdb_internal.case_labels(setting.eval, v_challenge.corpus_id, v_case.case_no,
+        v_case.name, v_case.expected, v_case.is_imported) l);
+  end loop;
+  v_challenge.labels :=
+    ragdb_internal.resolved_labels(v_challenge.corpus_id, v_challenge.labels);
+  v_challenge.grades := ragdb_internal.label_grades(v_challenge.labels);
+  return v_challenge;
+end $$;
+comment on function ragdb_internal.new_challenge(ragdb_internal.eval_setting, text[]) is
+  'Retrieves the first 500 cases of an eval that have one of the tags (null: all), with what a '
+  'retriever without limits returns.';
+
+create or replace function ragdb_internal.failing_cases(challenge ragdb_internal.challenge,
+  hits ragdb_internal.eval_hit[]) returns integer[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select distinct r.case_no
+    from ragdb_internal.assert_results(
+      array(select c.outcome from unnest(challenge.cases) c), failing_cases.hits,
+      array(select i from ragdb_internal.label_items(challenge.corpus_id, failing_cases.hits,
+        challenge.labels) i),
+      challenge.grades, challenge.assertions) r
+    where ragdb_internal.fails_case(r));
+end $$;
+comment on function ragdb_internal.failing_cases(ragdb_internal.challenge,
+  ragdb_internal.eval_hit[]) is
+  'Returns the cases that fail with these hits.';
+
+create or replace function ragdb_internal.mutant_hits(mutant text,
+  cases ragdb_internal.challenged_case[]) returns ragdb_internal.eval_hit[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select b
+    from unnest(cases) c
+      cross join lateral unnest(
+        ragdb_internal.broken(mutant, c.found, c.given, c.k, c.query)) b
+    order by b.case_no, b.rank);
+end $$;
+comment on function ragdb_internal.mutant_hits(text, ragdb_internal.challenged_case[]) is
+  'Returns what a broken retriever returns for some cases.';
+
+create or replace function ragdb_internal.changed_cases(cases ragdb_internal.challenged_case[],
+  hits ragdb_internal.eval_hit[]) returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select c.case_no
+    from unnest(cases) c
+      left join (
+        select h.case_no, array_agg(h order by h.rank) as hits
+        from unnest(changed_cases.hits) h group by 1) m on m.case_no = c.case_no
+    where coalesce(m.hits, '{}') <> c.given);
+end $$;
+comment on function ragdb_internal.changed_cases(ragdb_internal.challenged_case[],
+  ragdb_internal.eval_hit[]) is
+  'Returns the cases whose hits are not those that the sound retriever gave.';
+
+create or replace function ragdb_internal.first_names(cases ragdb_internal.challenged_case[],
+  case_nos integer[]) returns text
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(n.name, ', ' order by n.case_no)
+  from (
+    select c.case_no, c.name from pg_catalog.unnest(cases) c
+    where c.case_no = any (case_nos) order by c.case_no limit 5) n);
+comment on function ragdb_internal.first_names(ragdb_internal.challenged_case[], integer[]) is
+  'Returns the names of the first five of these cases, separated by commas.';
+
+-- Only a case that passes can notice anything.
 create or replace function ragdb.challenge_eval(
   rag text, eval text default null, tags text[] default null, rerank_scores jsonb default null)
 returns table (subject text, name text, applies boolean, caught boolean, count integer,
@@ -16,103 +148,39 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting ragdb_internal.eval_setting := ragdb_internal.eval_setting(rag, eval, rerank_scores);
-  v_corpus_id integer := (v_setting.corpus).corpus_id;
-  v_case record;
-  v_given ragdb_internal.eval_retrieval;
-  v_cases ragdb_internal.eval_case[] := '{}';
-  v_names text[] := '{}';
-  v_given_hits ragdb_internal.eval_hit[] := '{}';
-  v_found_hits ragdb_internal.eval_hit[] := '{}';
-  v_found ragdb_internal.eval_hit[];
-  v_assertions ragdb_internal.eval_assertion[] := '{}';
-  v_labels ragdb_internal.eval_label[] := '{}';
-  v_ks integer[] := '{}';
-  v_grades jsonb;
-  v_mutant text;
+  v_setting constant ragdb_internal.eval_setting :=
+    ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
+  v_challenge ragdb_internal.challenge;
   v_hits ragdb_internal.eval_hit[];
-  v_sound integer[];
+  v_unsound integer[];
   v_failing integer[];
-  v_changed integer;
   v_catching integer[] := '{}';
 begin
   perform ragdb_internal.check_rerank_scores(v_setting);
-  perform ragdb_internal.lock_eval(v_corpus_id, v_setting.eval, false);
-  for v_case in select c.* from ragdb_internal.eval_cases(v_setting.eval, v_corpus_id, tags) c
-    order by c.case_no limit 500 loop
-    v_given := ragdb_internal.retrieve_case(v_setting, v_case.case_no, v_case.name, v_case.query, v_case.k,
-      v_case.min_score, v_case.anchor, v_case.policy);
-    v_cases := v_cases || v_given.outcome;
-    v_names := v_names || v_case.name;
-    v_ks := v_ks || coalesce(v_case.k, (v_setting.settings).k);
-    v_given_hits := v_given_hits || v_given.hits;
-    -- without limits; not recorded, because nobody was given it
-    v_found := array(
-      select row(v_case.case_no, row_number() over (order by r.rank nulls last, h.rank)::integer,
-        h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
-        h.score, h.content_hash,
-        c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb_internal.eval_hit
-      from ragdb.search((v_setting.settings).corpus, v_case.query,
-        case when (v_setting.settings).reranker is null
-          then least(1000, 3 * v_ks[v_case.case_no] + 1)
-            else ragdb.rerank_depth(v_ks[v_case.case_no]) end, (v_setting.settings).mode, 0) h
-        join ragdb.chunks c on c.corpus_id = v_corpus_id and c.chunk_id = h.chunk_id
-        left join ragdb.retrieval_reranks r on r.corpus_id = v_corpus_id
-          and r.trace_id = (v_given.outcome).trace_id
-          and r.created_at = ragdb_internal.uuid_time((v_given.outcome).trace_id)
-            and r.chunk_id = h.chunk_id
-      where (v_given.outcome).error is null);
-    v_found_hits := v_found_hits || v_found;
-    v_assertions := v_assertions
-      || array(select a from ragdb_internal.typed_assertions(v_case.case_no, v_case.expected,
-        v_case.asserts) a where a.kind <> 'latencyLte');
-    v_labels := v_labels
-      || array(select l from ragdb_internal.case_labels(v_setting.eval, v_corpus_id, v_case.case_no,
-        v_case.name, v_case.expected, v_case.is_imported) l);
-  end loop;
-  v_labels := ragdb_internal.resolved_labels(v_corpus_id, v_labels);
-  v_grades := ragdb_internal.label_grades(v_labels);
-  -- only a case that passes can notice anything
-  v_sound := array(select c.case_no from unnest(v_cases) c except
-    select r.case_no from ragdb_internal.assert_results(v_cases, v_given_hits,
-      array(select i from ragdb_internal.label_items(v_corpus_id, v_given_hits, v_labels) i), v_grades,
-      v_assertions) r
-    where ragdb_internal.fails_case(r));
-  foreach v_mutant in array ragdb_internal.mutants() loop
-    select coalesce(array_agg(b order by b.case_no, b.rank), '{}') into v_hits
-      from unnest(v_cases) c
-        cross join lateral (select array_agg(f order by f.rank) as hits from unnest(v_found_hits) f
-          where f.case_no = c.case_no) f
-        cross join lateral (select array_agg(g order by g.rank) as hits from unnest(v_given_hits) g
-          where g.case_no = c.case_no) g
-        cross join lateral unnest(ragdb_internal.broken(v_mutant, coalesce(f.hits, '{}'),
-          coalesce(g.hits, '{}'), v_ks[c.case_no], c.query)) b;
-    select count(*) into v_changed from (
-      select h.case_no, array_agg(h order by h.rank) as hits from unnest(v_hits) h group by 1) a
-      full join (select h.case_no, array_agg(h order by h.rank) as hits from unnest(v_given_hits) h
-        group by 1) b on b.case_no = a.case_no
-      where a.hits is distinct from b.hits and coalesce(a.case_no, b.case_no) = any (v_sound);
+  perform ragdb_internal.lock_eval((v_setting.corpus).corpus_id, v_setting.eval, false);
+  v_challenge := ragdb_internal.new_challenge(v_setting, tags);
+  v_unsound := ragdb_internal.failing_cases(v_challenge, array(
+    select h from unnest(v_challenge.cases) c cross join lateral unnest(c.given) h));
+  subject := 'retriever';
+  foreach name in array ragdb_internal.mutants() loop
+    v_hits := ragdb_internal.mutant_hits(name, v_challenge.cases);
     v_failing := array(
-      select distinct r.case_no
-        from ragdb_internal.assert_results(v_cases, v_hits,
-          array(select i from ragdb_internal.label_items(v_corpus_id, v_hits, v_labels) i), v_grades,
-          v_assertions) r
-      where ragdb_internal.fails_case(r) and r.case_no = any (v_sound));
+      select f from unnest(ragdb_internal.failing_cases(v_challenge, v_hits)) f
+      where f <> all (v_unsound));
     v_catching := v_catching || v_failing;
-    subject := 'retriever';
-    name := v_mutant;
-    applies := v_changed > 0;
+    applies := exists (
+      select from unnest(ragdb_internal.changed_cases(v_challenge.cases, v_hits)) c
+      where c <> all (v_unsound));
     caught := v_failing <> '{}';
     count := cardinality(v_failing);
-    caught_by := (select string_agg(v_names[n.case_no], ', ' order by n.case_no)
-      from (select f.case_no from unnest(v_failing) f (case_no) order by 1 limit 5) n);
+    caught_by := ragdb_internal.first_names(v_challenge.cases, v_failing);
     return next;
   end loop;
   return query
-    select 'case', v_names[c.case_no], c.case_no = any (v_sound), false, 0,
-      case when c.case_no = any (v_sound) then 'no broken retriever'
+    select 'case', c.name, c.case_no <> all (v_unsound), false, 0,
+      case when c.case_no <> all (v_unsound) then 'no broken retriever'
         else 'it fails with the sound one' end
-    from unnest(v_cases) c where c.case_no <> all (v_catching) order by c.case_no;
+    from unnest(v_challenge.cases) c where c.case_no <> all (v_catching) order by c.case_no;
 end $$;
 comment on function ragdb.challenge_eval(text, text, text[], jsonb) is
   'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it '

@@ -1,39 +1,176 @@
--- Comparing runs: baselines, a paired test whose every bit is fixed by its seed, verdicts.
+-- Comparing a run with a baseline: what they differ in, each metric by a paired test, the verdict.
 
-create or replace function ragdb_internal.incomparable(a ragdb.eval_runs, b ragdb.eval_runs) returns text[]
+create or replace function ragdb_internal.listed_cases(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(pg_catalog.length(c.name) || ':' || c.name || c.query, E'\n'
+    order by c.name, c.query)
+  from ragdb.eval_case_results c
+  where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case');
+comment on function ragdb_internal.listed_cases(ragdb.eval_runs) is
+  'Returns the names and queries of the cases of a run as one text.';
+
+create or replace function ragdb_internal.incomparable(a ragdb.eval_runs, b ragdb.eval_runs)
+  returns text[]
 language sql stable parallel safe
 return array(
   select k.what from (values
     (1, 'corpus', (a).corpus_id::text, (b).corpus_id::text),
-      (2, 'documents', (a).documents_hash, (b).documents_hash),
+    (2, 'documents', (a).documents_hash, (b).documents_hash),
     (3, 'embedding model', (a).embedding_model, (b).embedding_model),
     (4, 'semantics', (a).semantics_version::text, (b).semantics_version::text),
-      (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
-    (6, 'cases', (select pg_catalog.string_agg(pg_catalog.length(c.name) || ':' || c.name
-      || c.query, E'\n' order by c.name, c.query) from ragdb.eval_case_results c
-      where c.corpus_id = (a).corpus_id and c.run_id = (a).run_id and c.kind = 'case'),
-      (select pg_catalog.string_agg(pg_catalog.length(c.name) || ':' || c.name || c.query,
-        E'\n' order by c.name, c.query) from ragdb.eval_case_results c
-        where c.corpus_id = (b).corpus_id and c.run_id = (b).run_id and c.kind = 'case'))
+    (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
+    (6, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b))
   ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
 comment on function ragdb_internal.incomparable(ragdb.eval_runs, ragdb.eval_runs) is
   'Returns what two runs differ in that makes their figures of different things: corpus, '
   'documents, embedding model, semantics, eval, cases.';
 
+-- An assertion is the same when its case, kind and expectation are.
+create or replace function ragdb_internal.broken_assertions(baseline ragdb.eval_runs,
+  run ragdb.eval_runs) returns text[]
+language sql stable parallel safe
+return array(
+  select pg_catalog.format('%s: %s', c.name, x.message)
+  from ragdb.eval_case_results c
+    join ragdb.eval_assert_results x on x.corpus_id = c.corpus_id and x.run_id = c.run_id
+      and x.case_no = c.case_no and x.required and not x.passed
+    join ragdb.eval_case_results o on o.corpus_id = (baseline).corpus_id
+      and o.run_id = (baseline).run_id and o.kind = c.kind and o.name = c.name
+  where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
+    and case when x.code in ('RETRIEVER_ERROR', 'STALE_LABEL') or c.kind = 'answer'
+      then o.status = 'passed'
+      else exists (
+        select from ragdb.eval_assert_results y
+        where y.corpus_id = o.corpus_id and y.run_id = o.run_id and y.case_no = o.case_no
+          and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
+  order by c.case_no, x.assert_no);
+comment on function ragdb_internal.broken_assertions(ragdb.eval_runs, ragdb.eval_runs) is
+  'Returns the required assertions that passed in a baseline and fail in a run, as case: message.';
+
+-- In whole billionths: sums of whole numbers do not depend on their order.
+create or replace function ragdb_internal.metric_differences(baseline ragdb.eval_runs,
+  run ragdb.eval_runs)
+returns table (metric text, n integer, differences bigint[], a float8, b float8, mean float8,
+  sd float8)
+language sql stable parallel safe
+begin atomic
+  with pairs as materialized (
+    select m.metric, c.name, pg_catalog.round(o.value * 1e9)::bigint as a,
+      pg_catalog.round(m.value * 1e9)::bigint as b
+    from ragdb.eval_metrics m
+      join ragdb.eval_case_results c on c.corpus_id = m.corpus_id and c.run_id = m.run_id
+        and c.case_no = m.case_no
+      join ragdb.eval_case_results d on d.corpus_id = (baseline).corpus_id
+        and d.run_id = (baseline).run_id and d.kind = c.kind and d.name = c.name
+      join ragdb.eval_metrics o on o.corpus_id = d.corpus_id and o.run_id = d.run_id
+        and o.case_no = d.case_no and o.metric = m.metric
+    where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no > 0
+  )
+  select x.metric, pg_catalog.count(*)::integer,
+    pg_catalog.array_agg(x.b - x.a order by x.name collate "C"),
+    (pg_catalog.sum(x.a) / (1e9 * pg_catalog.count(*)))::float8,
+    (pg_catalog.sum(x.b) / (1e9 * pg_catalog.count(*)))::float8,
+    (pg_catalog.sum(x.b - x.a) / (1e9 * pg_catalog.count(*)))::float8,
+    coalesce(pg_catalog.sqrt(greatest(0, (
+      pg_catalog.sum(((x.b - x.a) / 1e9)::numeric ^ 2) - pg_catalog.count(*)
+        * (pg_catalog.sum(x.b - x.a) / (1e9 * pg_catalog.count(*))) ^ 2)
+      / nullif(pg_catalog.count(*) - 1, 0)))::float8, 0)
+  from pairs x group by x.metric;
+end;
+comment on function ragdb_internal.metric_differences(ragdb.eval_runs, ragdb.eval_runs) is
+  'Returns for each metric the differences of the cases that a baseline (a) and a run (b) both '
+  'have, in billionths, and their means and standard deviation.';
+
+create type ragdb_internal.compared_metric as (
+  metric text, verdict text, a float8, b float8, mean float8, low float8, high float8, p float8,
+  p_holm float8, mde float8, n integer);
+comment on type ragdb_internal.compared_metric is
+  'A metric of two runs: its verdict, both means, their difference with its interval, the p of the '
+  'difference, alone and among all metrics, the smallest effect that so many cases show.';
+
+create or replace function ragdb_internal.compared_metrics(baseline ragdb.eval_runs,
+  run ragdb.eval_runs, seed text, resamples integer, tolerance float8, unfit text)
+returns setof ragdb_internal.compared_metric
+language sql stable parallel safe
+begin atomic
+  with tested as materialized (
+    select m.*, greatest(compared_metrics.tolerance, 0.02 * pg_catalog.abs(m.a)) as bound,
+      2.8 * m.sd / pg_catalog.sqrt(m.n::float8) as mde,
+      m.sd = 0 and m.mean = 0 as is_same,
+      case when m.sd = 0 and m.mean = 0 then 1
+        else ragdb_internal.sign_flip_p(m.differences, compared_metrics.seed || ':' || m.metric,
+          compared_metrics.resamples) end as p
+    from ragdb_internal.metric_differences(baseline, run) m
+  ), holm as (
+    select t.*, least(1, pg_catalog.max(t.p * (t.k - t.i + 1)) over (order by t.i)) as p_holm
+    from (
+      select t.*, pg_catalog.row_number() over (order by t.p, t.metric collate "C") as i,
+        pg_catalog.count(*) over () as k
+      from tested t) t
+  )
+  select h.metric, case
+      when compared_metrics.unfit is not null then compared_metrics.unfit
+      when h.is_same then 'within_noise'
+      when h.p_holm <= 0.05 and h.mean > h.bound then 'improved'
+      when h.p_holm <= 0.05 and h.mean < -h.bound then 'regressed'
+      when h.p_holm <= 0.05 or (pg_catalog.abs(h.mean) <= h.bound and h.mde <= h.bound)
+        then 'within_noise'
+      else 'inconclusive' end,
+    h.a, h.b, h.mean, s.low, s.high, h.p, h.p_holm, h.mde, h.n
+  from holm h
+    cross join lateral ragdb_internal.bootstrap(h.differences,
+      compared_metrics.seed || ':' || h.metric,
+      case when h.sd = 0 then 1 else compared_metrics.resamples end) s;
+end;
+comment on function ragdb_internal.compared_metrics(ragdb.eval_runs, ragdb.eval_runs, text, integer,
+  float8, text) is
+  'Compares two runs metric by metric; unfit is the verdict where they cannot be compared (null: '
+  'they can).';
+
+create or replace function ragdb_internal.compared_verdict(unfit text, broken text[],
+  metrics ragdb_internal.compared_metric[]) returns text
+language sql immutable parallel safe
+return (
+  select case
+    when compared_verdict.unfit is not null then compared_verdict.unfit
+    when broken <> '{}' or 'regressed' = any (v.verdicts) then 'regressed'
+    when 'improved' = any (v.verdicts) then 'improved'
+    when 'inconclusive' = any (v.verdicts) then 'inconclusive'
+    else 'within_noise' end
+  from (select array(select m.verdict from pg_catalog.unnest(metrics) m) as verdicts) v);
+comment on function ragdb_internal.compared_verdict(text, text[], ragdb_internal.compared_metric[])
+  is
+  'Returns the verdict of a comparison of two runs by that of its metrics and by the assertions '
+  'that broke.';
+
+create or replace function ragdb_internal.compared_detail(differ text[], broken text[])
+  returns text
+language sql immutable parallel safe
+return nullif(pg_catalog.concat_ws('; ',
+  'differ in: ' || nullif(pg_catalog.array_to_string(differ, ', '), ''),
+  'passed before and fails now: ' || nullif(pg_catalog.array_to_string(broken[:5], ' | '), ''),
+  case when pg_catalog.cardinality(broken) > 5
+    then pg_catalog.format('and %s more', pg_catalog.cardinality(broken) - 5) end), '');
+comment on function ragdb_internal.compared_detail(text[], text[]) is
+  'Returns in words what two runs differ in and which assertions broke; null for neither.';
+
 create or replace function ragdb.compare_runs(
   baseline uuid, run_id uuid, seed text default 'ragdb', resamples integer default 10000,
-    tolerance float8 default 0.01)
+  tolerance float8 default 0.01)
 returns table (metric text, verdict text, baseline_mean float8, run_mean float8, difference float8,
-  low float8, high float8,
-  p float8, p_holm float8, smallest_effect float8, cases integer, detail text)
+  low float8, high float8, p float8, p_holm float8, smallest_effect float8, cases integer,
+  detail text)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+  v_run constant ragdb.eval_runs := ragdb.get_eval_run(run_id);
   v_baseline ragdb.eval_runs;
   v_differ text[];
   v_broken text[];
+  v_unfit text;
+  v_metrics ragdb_internal.compared_metric[];
 begin
   if seed is null or resamples is null or resamples not between 100 and 100000 or tolerance is null
     or not tolerance between 0 and 1 then
@@ -41,94 +178,27 @@ begin
       using errcode = 'RG400', detail = format('resamples %s, tolerance %s', resamples, tolerance),
         hint = 'resamples 100 to 100000, tolerance 0 to 1';
   end if;
-  if baseline is null then
-    return query select null::text, 'no_baseline', null::float8, null::float8, null::float8,
-      null::float8, null::float8, null::float8, null::float8, null::float8,
-      v_run.cases, 'bless a run with ragdb.bless_run()';
-    return;
+  verdict := 'no_baseline';
+  cases := v_run.cases;
+  detail := 'bless a run with ragdb.bless_run()';
+  if baseline is not null then
+    v_baseline := ragdb.get_eval_run(baseline);
+    v_differ := ragdb_internal.incomparable(v_baseline, v_run);
+    v_broken := ragdb_internal.broken_assertions(v_baseline, v_run);
+    v_unfit := case when v_differ <> '{}' then 'incomparable'
+      when v_run.stale_labels > 0 or v_baseline.stale_labels > 0 then 'stale_labels' end;
+    v_metrics := array(select m from ragdb_internal.compared_metrics(v_baseline, v_run, seed,
+      resamples, tolerance, v_unfit) m);
+    verdict := ragdb_internal.compared_verdict(v_unfit, v_broken, v_metrics);
+    detail := ragdb_internal.compared_detail(v_differ, v_broken);
   end if;
-  v_baseline := ragdb.get_eval_run(baseline);
-  v_differ := ragdb_internal.incomparable(v_baseline, v_run);
-  -- an assertion is the same when its case, kind and expectation are
-  v_broken := array(
-    select format('%s: %s', c.name, x.message)
-    from ragdb.eval_case_results c
-      join ragdb.eval_assert_results x on x.corpus_id = c.corpus_id and x.run_id = c.run_id
-        and x.case_no = c.case_no and x.required and not x.passed
-      join ragdb.eval_case_results o on o.corpus_id = v_baseline.corpus_id
-        and o.run_id = v_baseline.run_id and o.kind = c.kind and o.name = c.name
-    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id
-      and case when x.code in ('RETRIEVER_ERROR', 'STALE_LABEL')
-        or c.kind = 'answer' then o.status = 'passed'
-        else exists (select from ragdb.eval_assert_results y where y.corpus_id = o.corpus_id
-          and y.run_id = o.run_id and y.case_no = o.case_no
-          and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
-    order by c.case_no, x.assert_no);
+  return next;
   return query
-    with pairs as materialized (
-      select m.metric, c.name, round(o.value * 1e9)::bigint as a, round(m.value * 1e9)::bigint as b
-      from ragdb.eval_metrics m
-        join ragdb.eval_case_results c on c.corpus_id = m.corpus_id and c.run_id = m.run_id
-          and c.case_no = m.case_no
-        join ragdb.eval_case_results d on d.corpus_id = v_baseline.corpus_id
-          and d.run_id = v_baseline.run_id and d.kind = c.kind and d.name = c.name
-        join ragdb.eval_metrics o on o.corpus_id = d.corpus_id and o.run_id = d.run_id
-          and o.case_no = d.case_no and o.metric = m.metric
-      where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id and m.case_no > 0
-    ), metrics as materialized (
-      select x.metric, count(*)::integer as n,
-        array_agg(x.b - x.a order by x.name collate "C") as differences,
-        (sum(x.a) / (1e9 * count(*)))::float8 as a, (sum(x.b) / (1e9 * count(*)))::float8 as b,
-          (sum(x.b - x.a) / (1e9 * count(*)))::float8 as mean,
-        coalesce(sqrt(greatest(0,
-          (sum(((x.b - x.a) / 1e9)::numeric ^ 2) - count(*) * (sum(x.b - x.a) / (1e9 * count(*)))
-            ^ 2) / nullif(count(*) - 1, 0)))::float8, 0) as sd
-      from pairs x group by x.metric
-    ), tested as materialized (
-      select m.*, greatest(compare_runs.tolerance, 0.02 * abs(m.a)) as bound,
-        2.8 * m.sd / sqrt(m.n::float8) as mde,
-        case when m.sd = 0 and m.mean = 0 then 1
-          else ragdb_internal.sign_flip_p(m.differences, compare_runs.seed || ':' || m.metric,
-            compare_runs.resamples) end as p
-      from metrics m
-    ), holm as (
-      select t.*, least(1, max(t.p * (t.k - t.i + 1)) over (order by t.i)) as p_holm from (
-        select t.*, row_number() over (order by t.p, t.metric collate "C") as i,
-          count(*) over () as k from tested t) t
-    ), judged as (
-      select h.metric, case
-          when v_differ <> '{}' then 'incomparable' when v_run.stale_labels > 0
-            or v_baseline.stale_labels > 0 then 'stale_labels'
-          when h.sd = 0 and h.mean = 0 then 'within_noise'
-          when h.p_holm <= 0.05 and h.mean > h.bound then 'improved' when h.p_holm <= 0.05
-            and h.mean < -h.bound then 'regressed'
-          when h.p_holm <= 0.05 or (abs(h.mean) <= h.bound and h.mde <= h.bound) then 'within_noise'
-          else 'inconclusive' end as verdict,
-        h.a, h.b, h.mean, s.low, h.p, h.p_holm, h.mde, h.n, s.high, h.bound
-      from holm h cross join lateral ragdb_internal.bootstrap(h.differences,
-        compare_runs.seed || ':' || h.metric,
-        case when h.sd = 0 then 1 else compare_runs.resamples end) s
-    )
-    select null::text, case
-        when v_differ <> '{}' then 'incomparable' when v_run.stale_labels > 0
-          or v_baseline.stale_labels > 0 then 'stale_labels'
-        when v_broken <> '{}' or exists (select from judged j where j.verdict = 'regressed')
-          then 'regressed'
-        when exists (select from judged j where j.verdict = 'improved') then 'improved'
-        when exists (select from judged j where j.verdict = 'inconclusive') then 'inconclusive'
-          else 'within_noise' end,
-      null::float8, null::float8, null::float8, null::float8, null::float8, null::float8,
-        null::float8, null::float8, v_run.cases,
-      nullif(concat_ws('; ', 'differ in: ' || nullif(array_to_string(v_differ, ', '), ''),
-        'passed before and fails now: ' || nullif(array_to_string(v_broken[:5], ' | '), ''),
-        case when cardinality(v_broken) > 5 then format('and %s more', cardinality(v_broken) - 5)
-          end), '')
-    union all
-    (select j.metric, j.verdict, j.a, j.b, j.mean, j.low, j.high, j.p, j.p_holm, j.mde, j.n,
-      case j.verdict when 'inconclusive'
+    select m.metric, m.verdict, m.a, m.b, m.mean, m.low, m.high, m.p, m.p_holm, m.mde, m.n,
+      case m.verdict when 'inconclusive'
         then format('effects below %s cannot be told from noise by %s cases',
-          to_char(j.mde, 'FM0.0000'), j.n) end
-    from judged j order by j.metric collate "C");
+          to_char(m.mde, 'FM0.0000'), m.n) end
+    from unnest(v_metrics) m order by m.metric collate "C";
 end $$;
 comment on function ragdb.compare_runs(uuid, uuid, text, integer, float8) is
   'Compares a run with a baseline: the verdict of all (metric null) and of each metric, improved, '

@@ -1,16 +1,19 @@
+-- Labels of cases: what documents and spans they are of now, and a ranking as they see it.
+
 -- Chunks overlap, and leave white space between them out: neither may matter.
-create or replace function ragdb_internal.span_hash(corpus_id integer, doc_no integer, start_offset integer,
-  end_offset integer) returns bytea
+create or replace function ragdb_internal.span_hash(corpus_id integer, doc_no integer,
+  start_offset integer, end_offset integer) returns bytea
 language sql stable parallel safe
 return (
   select pg_catalog.sha256(ragdb_internal.utf8(ragdb_internal.without_space(pg_catalog.string_agg(
     pg_catalog.substr(c.text,
       greatest(c.start_offset, span_hash.start_offset, c.covered) - c.start_offset + 1,
-      greatest(0, least(c.end_offset, span_hash.end_offset) - greatest(c.start_offset,
-        span_hash.start_offset, c.covered))), '' order by c.start_offset, c.end_offset))))
+      greatest(0, least(c.end_offset, span_hash.end_offset)
+        - greatest(c.start_offset, span_hash.start_offset, c.covered))),
+    '' order by c.start_offset, c.end_offset))))
   from (
-    select k.*, coalesce(pg_catalog.max(k.end_offset) over (order by k.start_offset, k.end_offset,
-      k.ordinal
+    select k.*, coalesce(pg_catalog.max(k.end_offset) over (
+      order by k.start_offset, k.end_offset, k.ordinal
       rows between unbounded preceding and 1 preceding), 0) as covered
     from ragdb.chunks k where k.corpus_id = span_hash.corpus_id and k.doc_no = span_hash.doc_no
       and k.start_offset < span_hash.end_offset and k.end_offset > span_hash.start_offset) c);
@@ -18,7 +21,8 @@ comment on function ragdb_internal.span_hash(integer, integer, integer, integer)
   'Returns the sha256 of the characters, white space left out, that the chunks of a document have '
   'in a span; null when they have none.';
 
-create or replace function ragdb_internal.document_of(corpus_id integer, source text) returns integer
+create or replace function ragdb_internal.document_of(corpus_id integer, source text)
+  returns integer
 language sql stable parallel safe
 return coalesce(
   (select s.doc_no from ragdb.document_sources s where s.corpus_id = document_of.corpus_id
@@ -28,29 +32,31 @@ return coalesce(
 comment on function ragdb_internal.document_of(integer, text) is
   'Returns the document of a uri or external id; null when there is none.';
 
-create or replace function ragdb_internal.resolved_labels(corpus_id integer, labels ragdb_internal.eval_label[])
-  returns ragdb_internal.eval_label[]
+create or replace function ragdb_internal.resolved_labels(corpus_id integer,
+  labels ragdb_internal.eval_label[]) returns ragdb_internal.eval_label[]
 language sql stable parallel safe
 return array(
   select row(l.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash,
-    l.doc_no,
-    l.doc_no is null or l.span_hash is distinct from case when l.start_offset is not null
-      then ragdb_internal.span_hash(resolved_labels.corpus_id, l.doc_no, l.start_offset, l.end_offset)
-        end)::ragdb_internal.eval_label
-  from (select u.case_no, u.label_no, u.source, u.start_offset, u.end_offset, u.grade, u.span_hash,
-    d.doc_no
+    l.doc_no, l.doc_no is null or l.span_hash is distinct from case
+      when l.start_offset is not null then ragdb_internal.span_hash(resolved_labels.corpus_id,
+        l.doc_no, l.start_offset, l.end_offset) end)::ragdb_internal.eval_label
+  from (
+    select u.case_no, u.label_no, u.source, u.start_offset, u.end_offset, u.grade, u.span_hash,
+      d.doc_no
     from pg_catalog.unnest(resolved_labels.labels) u
-      left join (select n.source, ragdb_internal.document_of(resolved_labels.corpus_id, n.source) as doc_no
+      left join (
+        select n.source,
+          ragdb_internal.document_of(resolved_labels.corpus_id, n.source) as doc_no
         from (select distinct x.source from pg_catalog.unnest(resolved_labels.labels) x) n) d
-          on d.source = u.source) l);
+        on d.source = u.source) l);
 comment on function ragdb_internal.resolved_labels(integer, ragdb_internal.eval_label[]) is
   'Returns labels with their documents; is_stale where that is gone or the text of the span is '
   'another.';
 
 -- A document counts once, and so does a labelled span; what nobody judged is a document too, or a
 -- chunk where the case labels spans.
-create or replace function ragdb_internal.label_items(corpus_id integer, hits ragdb_internal.eval_hit[],
-  labels ragdb_internal.eval_label[])
+create or replace function ragdb_internal.label_items(corpus_id integer,
+  hits ragdb_internal.eval_hit[], labels ragdb_internal.eval_label[])
 returns setof ragdb_internal.eval_item
 language sql stable parallel safe
 begin atomic
@@ -61,7 +67,8 @@ begin atomic
       left join ragdb.documents d on d.corpus_id = label_items.corpus_id and d.doc_cid = u.doc_cid
   ), l as materialized (
     select u.* from pg_catalog.unnest(labels) u where not u.is_stale
-  ), spans as materialized (select distinct l.case_no from l where l.start_offset is not null
+  ), spans as materialized (
+    select distinct l.case_no from l where l.start_offset is not null
   ), pairs as materialized (
     select h.case_no, h.rank, h.chunk_id, l.label_no, l.grade, l.source
       || case when l.start_offset is null then ''
@@ -70,13 +77,13 @@ begin atomic
     where l.start_offset is null
       or (l.start_offset < h.end_offset and h.start_offset < l.end_offset)
   ), found as (
-    select p.case_no, pg_catalog.min(p.rank) as rank, p.label_no, p.item, p.grade from pairs p
-      group by p.case_no, p.label_no, p.item, p.grade
+    select p.case_no, pg_catalog.min(p.rank) as rank, p.label_no, p.item, p.grade
+    from pairs p group by p.case_no, p.label_no, p.item, p.grade
     union all
     select x.case_no, pg_catalog.min(x.rank), 0, x.item, null
-    from (select h.case_no, h.rank,
-      case when s.case_no is not null then h.chunk_id
-      else coalesce(h.external_id, h.source) end as item
+    from (
+      select h.case_no, h.rank, case when s.case_no is not null then h.chunk_id
+        else coalesce(h.external_id, h.source) end as item
       from h left join spans s on s.case_no = h.case_no
       where not exists (select from pairs p where p.case_no = h.case_no and p.rank = h.rank)) x
     group by x.case_no, x.item
@@ -85,10 +92,12 @@ begin atomic
     f.label_no))::integer, f.item, f.grade, array[f.label_no]
   from found f;
 end;
-comment on function ragdb_internal.label_items(integer, ragdb_internal.eval_hit[], ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.label_items(integer, ragdb_internal.eval_hit[],
+  ragdb_internal.eval_label[]) is
   'Returns the ranking of some cases as their labels see it.';
 
-create or replace function ragdb_internal.label_grades(labels ragdb_internal.eval_label[]) returns jsonb
+create or replace function ragdb_internal.label_grades(labels ragdb_internal.eval_label[])
+  returns jsonb
 language sql immutable parallel safe
 return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') from (
   select l.case_no, pg_catalog.jsonb_agg(l.grade order by l.grade desc) as grades
@@ -96,8 +105,8 @@ return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') 
 comment on function ragdb_internal.label_grades(ragdb_internal.eval_label[]) is
   'Returns the grades of the labels of each case that are not stale, best first, under its number.';
 
-create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes, corpus_id integer,
-  case_no integer, name text, expected jsonb, is_imported boolean)
+create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes,
+  corpus_id integer, case_no integer, name text, expected jsonb, is_imported boolean)
 returns setof ragdb_internal.eval_label
 language sql stable parallel safe
 begin atomic
@@ -111,8 +120,8 @@ begin atomic
   from ragdb.eval_labels l where case_labels.is_imported and l.corpus_id = case_labels.corpus_id
     and l.rag = (declared).rag and l.eval = (declared).name and l.name = case_labels.name;
 end;
-comment on function ragdb_internal.case_labels(ragdb.contract_nodes, integer, integer, text, jsonb, boolean)
-  is
+comment on function ragdb_internal.case_labels(ragdb.contract_nodes, integer, integer, text, jsonb,
+  boolean) is
   'Returns the labels of a case: its sources, or those that were imported.';
 
 create or replace function ragdb_internal.label_results(labels ragdb_internal.eval_label[])

@@ -1,12 +1,14 @@
+-- The formats of reports, each a text made of the same rows.
+
 create or replace function ragdb_internal.report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
   E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s '
   'version %s\n',
-    ragdb_internal.run_title(run), (run).status, (run).passed_cases, (run).cases, (run).passed_assertions,
-      (run).assertions, (run).corpus, (run).corpus_version,
+    ragdb_internal.run_title(run), (run).status, (run).passed_cases, (run).cases,
+    (run).passed_assertions, (run).assertions, (run).corpus, (run).corpus_version,
     (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract,
-      (run).contract_version)
+    (run).contract_version)
   || coalesce((
     select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(case when r.passed then 'ok'
       when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
@@ -29,8 +31,8 @@ language sql stable parallel safe
 return (
   select E'TAP version 13\n1..' || pg_catalog.count(*) || E'\n' || pg_catalog.string_agg(
     case when r.passed then 'ok ' else 'not ok ' end || r.n || ' - '
-    || pg_catalog.replace(pg_catalog.replace(ragdb_internal.one_line(r.name || ': ' || r.message), '\',
-      '\\'), '#', '\#')
+    || pg_catalog.replace(pg_catalog.replace(
+      ragdb_internal.one_line(r.name || ': ' || r.message), '\', '\\'), '#', '\#')
     || case when not r.passed and not r.required and r.code = 'ASSERTION_FAIL'
       then ' # TODO advisory' else '' end
     || case when r.passed then ''
@@ -82,7 +84,8 @@ return (
           ragdb_internal.xml(r.message))
         else pg_catalog.format('><%1$s message="%2$s" type="%3$s">was %4$s</%1$s></testcase>',
           r.outcome, ragdb_internal.xml(r.message), r.code,
-          ragdb_internal.xml(coalesce(r.actual::text, 'nothing'))) end, E'\n' order by r.n) || E'\n', '')
+          ragdb_internal.xml(coalesce(r.actual::text, 'nothing'))) end, E'\n' order by r.n)
+      || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
   from r);
 comment on function ragdb_internal.report_junit(ragdb.eval_runs) is
@@ -91,8 +94,10 @@ comment on function ragdb_internal.report_junit(ragdb.eval_runs) is
 
 create or replace function ragdb_internal.md(text text) returns text
 language sql immutable parallel safe
-return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text), '([\\`*_<>|\[\]#])', '\\\1', 'g');
-comment on function ragdb_internal.md(text) is 'Returns a text as it is written in a table of Markdown.';
+return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text),
+  '([\\`*_<>|\[\]#])', '\\\1', 'g');
+comment on function ragdb_internal.md(text) is
+  'Returns a text as it is written in a table of Markdown.';
 
 create or replace function ragdb_internal.report_md(run ragdb.eval_runs) returns text
 language sql stable parallel safe
@@ -109,8 +114,8 @@ return pg_catalog.format(
       case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed'
         else 'advisory' end,
       ragdb_internal.md(r.name), ragdb_internal.md(r.message),
-        ragdb_internal.md(coalesce(pg_catalog.left(r.actual::text, 200), 'nothing'))), E'\n' order by r.n)
-        || E'\n'
+      ragdb_internal.md(coalesce(pg_catalog.left(r.actual::text, 200), 'nothing'))), E'\n'
+        order by r.n) || E'\n'
     from ragdb_internal.report_rows(run) r where not r.passed), '')
   || coalesce((
     select E'\n| metric | value |\n|---|---:|\n'
@@ -134,8 +139,9 @@ create or replace function ragdb_internal.report_csv(run ragdb.eval_runs) return
 language sql stable parallel safe
 return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce((
   select pg_catalog.string_agg(pg_catalog.concat_ws(',', r.n, ragdb_internal.csv(r.name),
-    ragdb_internal.csv(r.kind), r.required::text, r.passed::text, r.code, ragdb_internal.csv(r.message),
-    ragdb_internal.csv(r.expected #>> '{}'), ragdb_internal.csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
+    ragdb_internal.csv(r.kind), r.required::text, r.passed::text, r.code,
+    ragdb_internal.csv(r.message), ragdb_internal.csv(r.expected #>> '{}'),
+    ragdb_internal.csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r), '');
 comment on function ragdb_internal.report_csv(ragdb.eval_runs) is
   'Returns everything that a run tested as CSV.';

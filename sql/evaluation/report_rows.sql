@@ -1,8 +1,9 @@
+-- What a report of a run is made of, in any format.
+
 -- One row a thing that was tested: every assertion, a case without any, the gate.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
-  code text, message text,
-  expected jsonb, actual jsonb, elapsed_ms float8)
+  code text, message text, expected jsonb, actual jsonb, elapsed_ms float8)
 language sql stable parallel safe
 begin atomic
   select pg_catalog.row_number() over (order by x.section, x.case_no, x.assert_no), x.case_no,
@@ -12,9 +13,8 @@ begin atomic
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name,
       coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
       coalesce(a.passed, true) as passed, coalesce(a.code, 'PASS') as code,
-        coalesce(a.message, 'nothing is asserted') as message,
-      a.expected, a.actual,
-        case when coalesce(a.assert_no, 1) = 1 then coalesce(c.elapsed_ms, 0)
+      coalesce(a.message, 'nothing is asserted') as message, a.expected, a.actual,
+      case when coalesce(a.assert_no, 1) = 1 then coalesce(c.elapsed_ms, 0)
         else 0 end as elapsed_ms
     from ragdb.eval_case_results c
       left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
@@ -24,8 +24,8 @@ begin atomic
       and (run).threshold > 0,
       case when (run).metric_value >= (run).threshold and (run).threshold > 0 then 'PASS'
         else 'ASSERTION_FAIL' end,
-      (run).metric || ' >= ' || ragdb_internal.shown((run).threshold), pg_catalog.to_jsonb((run).threshold),
-        pg_catalog.to_jsonb((run).metric_value), 0
+      (run).metric || ' >= ' || ragdb_internal.shown((run).threshold),
+      pg_catalog.to_jsonb((run).threshold), pg_catalog.to_jsonb((run).metric_value), 0
     where (run).threshold is not null and (run).status <> 'empty' and (run).metric_value is not null
     union all
     select 3, 0, r.n::integer, (run).eval, 'run', true, false, 'ASSERTION_FAIL', r.reason, null,
@@ -41,7 +41,8 @@ comment on function ragdb_internal.report_rows(ragdb.eval_runs) is
 create or replace function ragdb_internal.run_title(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (run).rag || ' / ' || (run).eval || coalesce(' (' || (run).label || ')', '');
-comment on function ragdb_internal.run_title(ragdb.eval_runs) is 'Returns the name of a run for people.';
+comment on function ragdb_internal.run_title(ragdb.eval_runs) is
+  'Returns the name of a run for people.';
 
 create or replace function ragdb_internal.one_line(text text) returns text
 language sql immutable parallel safe

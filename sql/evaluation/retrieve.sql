@@ -1,6 +1,8 @@
+-- Retrieves for a case as the contract's retriever does, each retrieval recorded, and reranks.
+
 -- A score for each hit, or an error; then the k best.
-create or replace function ragdb_internal.rerank_case(setting ragdb_internal.eval_setting, trace_id uuid, query text,
-  hits ragdb_internal.eval_hit[], k integer)
+create or replace function ragdb_internal.rerank_case(setting ragdb_internal.eval_setting,
+  trace_id uuid, query text, hits ragdb_internal.eval_hit[], k integer)
 returns ragdb_internal.eval_hit[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -8,65 +10,91 @@ as $$
 declare
   v_scores jsonb := setting.rerank_scores -> query;
   v_ids text[] := array(select h.chunk_id from unnest(hits) h order by h.rank);
-  v_reranks ragdb.retrieval_reranks[] := ragdb_internal.insert_rerank(ragdb_internal.open_trace(trace_id),
-    (setting.settings).reranker, v_ids,
+  v_reranks ragdb.retrieval_reranks[] := ragdb_internal.insert_rerank(
+    ragdb_internal.open_trace(trace_id), (setting.settings).reranker, v_ids,
     ragdb_internal.scores(coalesce(v_scores, '{}'), v_ids), k);
 begin
   return array(
     select row(h.case_no, r.rank, h.chunk_id, h.source, h.text, h.citation, h.score, h.content_hash,
-      h.token_count, h.doc_cid,
-      h.start_offset, h.end_offset)::ragdb_internal.eval_hit
-    from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id where r.is_returned
-      order by r.rank);
+      h.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb_internal.eval_hit
+    from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id
+    where r.is_returned order by r.rank);
 end $$;
-comment on function ragdb_internal.rerank_case(ragdb_internal.eval_setting, uuid, text, ragdb_internal.eval_hit[], integer) is
+comment on function ragdb_internal.rerank_case(ragdb_internal.eval_setting, uuid, text,
+  ragdb_internal.eval_hit[], integer) is
   'Records the reranking of a case''s retrieval and returns the k best hits. Raises RG423.';
 
--- Named conditions only: a deadlock or a full disk is no verdict on a retriever.
+create or replace function ragdb_internal.global_hits(setting ragdb_internal.eval_setting,
+  case_no integer, query text, k integer, min_score float8) returns ragdb_internal.eval_hit[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(global_hits.case_no, h.rank, h.chunk_id, h.source, h.text,
+      coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
+      c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb_internal.eval_hit
+    from ragdb_internal.retrieve_traced((setting.settings).corpus, query, k,
+        (setting.settings).mode, min_score,
+        context => ragdb_internal.call_context('ragdb eval',
+          retriever => (setting.retriever).name, rag => (setting.rag).name)) h
+      left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
+        and c.chunk_id = h.chunk_id
+    order by h.rank);
+end $$;
+comment on function ragdb_internal.global_hits(ragdb_internal.eval_setting, integer, text, integer,
+  float8) is
+  'Retrieves for a case from the whole corpus, best first, leaving a trace.';
+
+create or replace function ragdb_internal.slice_hits(setting ragdb_internal.eval_setting,
+  case_no integer, query text, k integer, min_score float8, anchor text, policy text)
+  returns ragdb_internal.eval_hit[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(slice_hits.case_no, h.rank, h.chunk_id, h.source, h.text,
+      coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
+      c.token_count, d.doc_cid, c.start_offset, c.end_offset)::ragdb_internal.eval_hit
+    from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => slice_hits.anchor,
+        policy => ragdb_internal.policy_reference(slice_hits.policy), k => slice_hits.k,
+        mode => (setting.settings).mode, min_score => slice_hits.min_score,
+        client => 'ragdb eval') h
+      left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
+        and c.chunk_id = h.chunk_id
+      left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+    order by h.rank);
+end $$;
+comment on function ragdb_internal.slice_hits(ragdb_internal.eval_setting, integer, text, integer,
+  float8, text, text) is
+  'Retrieves for a case from the slice around its anchor, best first, leaving a trace.';
+
+-- Named conditions only: a deadlock or a full disk is not a verdict on a retriever.
 create or replace function ragdb_internal.retrieve_case(
-  setting ragdb_internal.eval_setting, case_no integer, name text, query text, k integer, min_score float8,
-    anchor text, policy text)
+  setting ragdb_internal.eval_setting, case_no integer, name text, query text, k integer,
+  min_score float8, anchor text, policy text)
 returns ragdb_internal.eval_retrieval
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_outcome ragdb_internal.eval_case;
-  v_hits ragdb_internal.eval_hit[] := '{}';
-  v_k integer := coalesce(k, (setting.settings).k);
-  v_depth integer := case when (setting.settings).reranker is null then v_k
+  v_hits ragdb_internal.eval_hit[];
+  v_k constant integer := coalesce(k, (setting.settings).k);
+  v_depth constant integer := case when (setting.settings).reranker is null then v_k
     else ragdb.rerank_depth(v_k) end;
+  v_min_score constant float8 := coalesce(min_score, (setting.settings).min_score);
 begin
   v_outcome.case_no := case_no;
   v_outcome.query := query;
   v_outcome.fact_id := concat_ws(':', (setting.rag).name, (setting.eval).name, name);
   begin
     if anchor is null then
-      select coalesce(array_agg(row(retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text,
-        coalesce(h.citation, jsonb_build_object('uri', h.source)),
-          h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset,
-            h.end_offset)::ragdb_internal.eval_hit order by h.rank), '{}')
-        into v_hits
-        from ragdb_internal.retrieve_traced((setting.settings).corpus, query, v_depth, (setting.settings).mode,
-            coalesce(min_score, (setting.settings).min_score),
-            context => ragdb_internal.call_context('ragdb eval',
-              retriever => (setting.retriever).name, rag => (setting.rag).name)) h
-          left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
-            and c.chunk_id = h.chunk_id;
+      v_hits := ragdb_internal.global_hits(setting, case_no, query, v_depth, v_min_score);
     else
-      select coalesce(array_agg(row(retrieve_case.case_no, h.rank, h.chunk_id, h.source, h.text,
-        coalesce(h.citation, jsonb_build_object('uri', h.source)),
-          h.score, h.content_hash, c.token_count, d.doc_cid, c.start_offset,
-            c.end_offset)::ragdb_internal.eval_hit order by h.rank), '{}')
-        into v_hits
-        from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => anchor,
-            policy => ragdb_internal.policy_reference(policy),
-            k => v_depth, mode => (setting.settings).mode,
-            min_score => coalesce(min_score, (setting.settings).min_score),
-              client => 'ragdb eval') h
-          left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
-            and c.chunk_id = h.chunk_id
-          left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+      v_hits := ragdb_internal.slice_hits(setting, case_no, query, v_depth, v_min_score, anchor,
+        policy);
     end if;
     v_outcome.trace_id := ragdb.last_trace_id();
     v_outcome.elapsed_ms := (ragdb_internal.open_trace(v_outcome.trace_id)).elapsed_ms;
@@ -81,7 +109,7 @@ begin
   end;
   return row(v_outcome, v_hits)::ragdb_internal.eval_retrieval;
 end $$;
-comment on function ragdb_internal.retrieve_case(ragdb_internal.eval_setting, integer, text, text, integer, float8,
-  text, text) is
+comment on function ragdb_internal.retrieve_case(ragdb_internal.eval_setting, integer, text, text,
+  integer, float8, text, text) is
   'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever '
   'that raises is noted, not raised.';

@@ -1,7 +1,11 @@
+-- The rows that evaluations hand on between their steps: labels, what a run rests on, a case with
+-- its hits, measures, what an assertion came to.
+
 create type ragdb_internal.eval_label as (
   case_no integer, label_no integer, source text, start_offset integer, end_offset integer,
   grade integer, span_hash bytea, doc_no integer, is_stale boolean);
-comment on type ragdb_internal.eval_label is 'A label of a case, and the document that it is of now.';
+comment on type ragdb_internal.eval_label is
+  'A label of a case, and the document that it is of now.';
 
 create type ragdb_internal.eval_setting as (
   rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes,
@@ -15,6 +19,15 @@ create type ragdb_internal.eval_retrieval as (
   outcome ragdb_internal.eval_case, hits ragdb_internal.eval_hit[]);
 comment on type ragdb_internal.eval_retrieval is 'A case with what was retrieved for it.';
 
-create type ragdb_internal.eval_measure as (
-  case_no integer, metric text, value float8);
+create type ragdb_internal.eval_measure as (case_no integer, metric text, value float8);
 comment on type ragdb_internal.eval_measure is 'A metric of a case; case 0 is the run.';
+
+create type ragdb_internal.run_case as (
+  case_no integer, name text, tags text[], expected jsonb, asserts jsonb, is_imported boolean,
+  retrieved ragdb_internal.eval_retrieval);
+comment on type ragdb_internal.run_case is
+  'A case of a run with its number there, what it expects, and what was retrieved for it.';
+
+create type ragdb_internal.assertion_outcome as (holds boolean, actual jsonb);
+comment on type ragdb_internal.assertion_outcome is
+  'Whether an assertion holds, before it is negated, and what was there.';

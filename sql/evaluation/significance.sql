@@ -1,3 +1,5 @@
+-- A paired test whose every bit is fixed by its seed, and the interval of a mean.
+
 -- Values are whole billionths: sums of whole numbers do not depend on their order. The table has,
 -- for every eight differences and every byte, the sum with the signs that the bits of the byte say.
 create or replace function ragdb_internal.sign_table(differences bigint[]) returns bigint[]
@@ -14,7 +16,8 @@ return array(
 comment on function ragdb_internal.sign_table(bigint[]) is
   'Returns, for each eight differences and each byte, their sum with the signs of its bits.';
 
-create or replace function ragdb_internal.random_blocks(seed text, resamples integer, blocks integer)
+create or replace function ragdb_internal.random_blocks(seed text, resamples integer,
+  blocks integer)
 returns table (replicate integer, block integer, bytes bytea)
 language sql immutable parallel safe
 begin atomic
@@ -30,8 +33,8 @@ comment on function ragdb_internal.random_blocks(text, integer, integer) is
   'sha256 and the two numbers.';
 
 -- Exact for up to 16 pairs, where all signs are tried.
-create or replace function ragdb_internal.sign_flip_p(differences bigint[], seed text, resamples integer)
-  returns float8
+create or replace function ragdb_internal.sign_flip_p(differences bigint[], seed text,
+  resamples integer) returns float8
 language sql immutable parallel safe
 return (
   with t as materialized (
@@ -43,7 +46,8 @@ return (
       pg_catalog.min(t.observed) as observed
     from t cross join lateral (
       select x.replicate, x.block, x.bytes
-      from ragdb_internal.random_blocks(sign_flip_p.seed, sign_flip_p.resamples, (t.groups + 63) / 64) x
+      from ragdb_internal.random_blocks(sign_flip_p.seed, sign_flip_p.resamples,
+        (t.groups + 63) / 64) x
       where pg_catalog.cardinality(sign_flip_p.differences) > 16
       union all
       select i, 0, pg_catalog.substr(pg_catalog.int4send(i), 4, 1)
@@ -64,8 +68,8 @@ comment on function ragdb_internal.sign_flip_p(bigint[], text, integer) is
   'Returns the two-sided p of a paired sign-flip randomisation test of differences, in billionths; '
   'the same everywhere for the same seed.';
 
-create or replace function ragdb_internal.bootstrap(differences bigint[], seed text, resamples integer,
-  out low float8, out high float8)
+create or replace function ragdb_internal.bootstrap(differences bigint[], seed text,
+  resamples integer, out low float8, out high float8)
 language sql immutable parallel safe
 begin atomic
   select pg_catalog.percentile_disc(0.025) within

@@ -28,8 +28,7 @@ language sql stable parallel safe
 return array(
   select i from ragdb_internal.label_items(judged_items.corpus_id, array(
     select row((judged_items.labels)[1].case_no, n.rank::integer, c.chunk_id, c.source, null, null,
-      null, null, null, d.doc_cid,
-      c.start_offset, c.end_offset)::ragdb_internal.eval_hit
+      null, null, null, d.doc_cid, c.start_offset, c.end_offset)::ragdb_internal.eval_hit
     from pg_catalog.unnest(judged_items.chunk_nos) with ordinality n (chunk_no, rank)
       join ragdb.chunks c on c.corpus_id = judged_items.corpus_id and c.chunk_no = n.chunk_no
       join ragdb.documents d on d.corpus_id = judged_items.corpus_id and d.doc_no = c.doc_no
@@ -53,7 +52,8 @@ begin
         hint = 'pass count from 1 to 10000';
   end if;
   return query
-    select 'eval', q.query from (select distinct c.query from ragdb_internal.corpus_cases(v_corpus) c) q
+    select 'eval', q.query
+    from (select distinct c.query from ragdb_internal.corpus_cases(v_corpus) c) q
     order by q.query collate "C" limit space_questions.count;
   if not found then
     return query
@@ -66,12 +66,13 @@ begin
       select 'chunk', h.query from (
         select distinct coalesce(nullif(c.heading[cardinality(c.heading)], ''), nullif(d.title, ''),
           left(c.text, 200)) as query
-        from (select (n * v_corpus.next_chunk_no::bigint / space_questions.count)::integer
-          as chunk_no
-            from generate_series(0, space_questions.count - 1) n) n
-          cross join lateral (select k.heading, k.text, k.doc_no from ragdb.chunks k
-            where k.corpus_id = v_corpus.corpus_id and k.chunk_no >= n.chunk_no order by k.chunk_no
-              limit 1) c
+        from (
+          select (n * v_corpus.next_chunk_no::bigint / space_questions.count)::integer as chunk_no
+          from generate_series(0, space_questions.count - 1) n) n
+          cross join lateral (
+            select k.heading, k.text, k.doc_no from ragdb.chunks k
+            where k.corpus_id = v_corpus.corpus_id and k.chunk_no >= n.chunk_no
+            order by k.chunk_no limit 1) c
           join ragdb.documents d on d.corpus_id = v_corpus.corpus_id and d.doc_no = c.doc_no) h
       where h.query ~ '\S' order by h.query collate "C";
   end if;
@@ -83,7 +84,7 @@ comment on function ragdb.space_questions(text, integer) is
 
 create or replace function ragdb_internal.best_in_space(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query text, embedding real[], k integer,
-    mode text)
+  mode text)
 returns integer[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -91,19 +92,94 @@ as $$
 begin
   return array(
     select r.chunk_no from (
-      select s.* from ragdb_internal.rank_semantic(corpus, space, ragdb_internal.pgvector(embedding), k) s
-        where mode = 'semantic'
+      select s.*
+      from ragdb_internal.rank_semantic(corpus, space, ragdb_internal.pgvector(embedding), k) s
+      where mode = 'semantic'
       union all
-      select h.* from ragdb_internal.rank_hybrid(corpus, corpus, query, space, ragdb_internal.pgvector(embedding), k,
-        null,
-        null, 'convex', 0.5) h where mode = 'hybrid') r
+      select h.*
+      from ragdb_internal.rank_hybrid(corpus, corpus, query, space,
+        ragdb_internal.pgvector(embedding), k, null, null, 'convex', 0.5) h
+      where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
 end $$;
-comment on function ragdb_internal.best_in_space(ragdb.corpora, ragdb.embedding_spaces, text, real[],
-  integer, text) is
+comment on function ragdb_internal.best_in_space(ragdb.corpora, ragdb.embedding_spaces, text,
+  real[], integer, text) is
   'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, '
   'best first.';
+
+create or replace function ragdb_internal.check_comparison(queries text[], k integer, mode text)
+  returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if k is null or k not between 1 and 100 or not coalesce(ragdb_internal.uses_embeddings(mode), false)
+    or queries is null or not ragdb_internal.is_list(queries) or cardinality(queries) > 10000
+  then
+    raise exception 'k, mode or queries is out of range'
+      using errcode = 'RG400', detail = 'two spaces are compared by the k best of each query',
+        hint = 'pass k from 1 to 100, mode semantic or hybrid, and at most 10000 queries';
+  end if;
+end $$;
+comment on function ragdb_internal.check_comparison(text[], integer, text) is
+  'Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.';
+
+create or replace function ragdb_internal.compared_space(corpus ragdb.corpora,
+  embedder ragdb.embedders) returns ragdb.embedding_spaces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.corpus_id = corpus.corpus_id and s.embedder_id = embedder.embedder_id;
+  if not found then
+    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus.name),
+      ragdb_internal.quote(embedder.name)
+      using errcode = 'RG416', detail = 'there is nothing to compare the current one with',
+        hint = 'ragdb.reembed_corpus() starts one';
+  end if;
+  return v_space;
+end $$;
+comment on function ragdb_internal.compared_space(ragdb.corpora, ragdb.embedders) is
+  'Returns the space of a corpus that an embedder fills. Raises RG416.';
+
+create or replace function ragdb_internal.check_query_embeddings(embeddings real[],
+  embedder ragdb.embedders, count integer) returns void
+language sql immutable parallel safe
+return ragdb_internal.check_embeddings(check_query_embeddings.embeddings, (embedder).dims,
+  (embedder).metric, array(
+    select 'query ' || n from pg_catalog.generate_series(1, check_query_embeddings.count) n));
+comment on function ragdb_internal.check_query_embeddings(real[], ragdb.embedders, integer) is
+  'Refuses what is not so many embeddings of an embedder, one behind the other. Raises RG418.';
+
+create or replace function ragdb_internal.nth_embedding(embeddings real[], dims integer, n integer)
+  returns real[]
+language sql immutable parallel safe
+return embeddings[(nth_embedding.n - 1) * nth_embedding.dims + 1
+  : nth_embedding.n * nth_embedding.dims];
+comment on function ragdb_internal.nth_embedding(real[], integer, integer) is
+  'Returns the n-th (from 1) of embeddings that come one behind the other.';
+
+create or replace function ragdb_internal.share_in_both(a integer[], b integer[]) returns float8
+language sql immutable parallel safe
+return (select pg_catalog.count(*) from pg_catalog.unnest(a) n where n = any (b))::float8
+  / nullif(greatest(pg_catalog.cardinality(a), pg_catalog.cardinality(b)), 0);
+comment on function ragdb_internal.share_in_both(integer[], integer[]) is
+  'Returns the share (0 to 1) of the longer of two lists that is in both; null for empty ones.';
+
+create or replace function ragdb_internal.ndcg_of(corpus_id integer, chunk_nos integer[],
+  labels ragdb_internal.eval_label[], k integer) returns float8
+language sql stable parallel safe
+return ragdb_internal.rank_metric('ndcg', ndcg_of.k,
+  ragdb_internal.judged_items(ndcg_of.corpus_id, chunk_nos, labels),
+  array(select l.grade from pg_catalog.unnest(labels) l where not l.is_stale
+    order by l.grade desc));
+comment on function ragdb_internal.ndcg_of(integer, integer[], ragdb_internal.eval_label[], integer)
+  is
+  'Returns the nDCG of a ranking of chunks by the labels of one case; null without a label.';
 
 create or replace function ragdb.compare_spaces(
   corpus text, embedder text, queries text[], current_embeddings real[], embeddings real[],
@@ -113,63 +189,42 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(compare_spaces.corpus, 'admin');
-  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
-  v_current ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(compare_spaces.corpus, 'admin');
+  v_embedder constant ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_current constant ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
+  v_current_embedder ragdb.embedders;
   v_space ragdb.embedding_spaces;
-  v_dims integer;
-  v_metric text;
   v_asked record;
   v_before integer[];
   v_after integer[];
-  v_grades integer[];
 begin
-  if k is null or k not between 1 and 100 or not coalesce(ragdb_internal.uses_embeddings(mode), false)
-    or queries is null or not ragdb_internal.is_list(queries) or cardinality(queries) > 10000
-  then
-    raise exception 'k, mode or queries is out of range'
-      using errcode = 'RG400', detail = 'two spaces are compared by the k best of each query',
-            hint = 'pass k from 1 to 100, mode semantic or hybrid, and at most 10000 queries';
-  end if;
-  select s.* into v_space from ragdb.embedding_spaces s
-    where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
-  if not found then
-    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus),
-      ragdb_internal.quote(embedder)
-      using errcode = 'RG416', detail = 'there is nothing to compare the current one with',
-            hint = 'ragdb.reembed_corpus() starts one';
-  end if;
-  if cardinality(queries) = 0 then
-    return;
-  end if;
-  select e.dims, e.metric into strict v_dims, v_metric from ragdb.embedders e
+  perform ragdb_internal.check_comparison(queries, k, mode);
+  v_space := ragdb_internal.compared_space(v_corpus, v_embedder);
+  select e.* into strict v_current_embedder from ragdb.embedders e
     where e.embedder_id = v_current.embedder_id;
-  perform ragdb_internal.check_embeddings(current_embeddings, v_dims, v_metric,
-    array(select 'query ' || n from generate_series(1, cardinality(queries)) n));
-  perform ragdb_internal.check_embeddings(embeddings, v_embedder.dims, v_embedder.metric,
-    array(select 'query ' || n from generate_series(1, cardinality(queries)) n));
-  -- of two cases that ask the same, the first
+  if queries <> '{}' then
+    perform ragdb_internal.check_query_embeddings(current_embeddings, v_current_embedder,
+      cardinality(queries));
+    perform ragdb_internal.check_query_embeddings(embeddings, v_embedder, cardinality(queries));
+  end if;
   for v_asked in
+    -- of two cases that ask the same, the first
     select q.query, q.n::integer as n, c.labels
     from unnest(queries) with ordinality q (query, n)
-      left join (select distinct on (c.query) c.query, c.labels from ragdb_internal.corpus_cases(v_corpus) c
-        order by c.query) c
-        on c.query = q.query
+      left join (
+        select distinct on (c.query) c.query, c.labels
+        from ragdb_internal.corpus_cases(v_corpus) c order by c.query) c on c.query = q.query
     order by q.n
   loop
     query := v_asked.query;
     v_before := ragdb_internal.best_in_space(v_corpus, v_current, query,
-      current_embeddings[(v_asked.n - 1) * v_dims + 1 : v_asked.n * v_dims], k, mode);
+      ragdb_internal.nth_embedding(current_embeddings, v_current_embedder.dims, v_asked.n), k,
+      mode);
     v_after := ragdb_internal.best_in_space(v_corpus, v_space, query,
-      embeddings[(v_asked.n - 1) * v_embedder.dims + 1 : v_asked.n * v_embedder.dims], k, mode);
-    overlap := (select count(*) from unnest(v_before) n where n = any (v_after))::float8
-      / nullif(greatest(cardinality(v_before), cardinality(v_after)), 0);
-    v_grades := array(select l.grade from unnest(v_asked.labels) l where not l.is_stale
-      order by l.grade desc);
-    current_ndcg := ragdb_internal.rank_metric('ndcg', k,
-      ragdb_internal.judged_items(v_corpus.corpus_id, v_before, v_asked.labels), v_grades);
-    ndcg := ragdb_internal.rank_metric('ndcg', k,
-      ragdb_internal.judged_items(v_corpus.corpus_id, v_after, v_asked.labels), v_grades);
+      ragdb_internal.nth_embedding(embeddings, v_embedder.dims, v_asked.n), k, mode);
+    overlap := ragdb_internal.share_in_both(v_before, v_after);
+    current_ndcg := ragdb_internal.ndcg_of(v_corpus.corpus_id, v_before, v_asked.labels, k);
+    ndcg := ragdb_internal.ndcg_of(v_corpus.corpus_id, v_after, v_asked.labels, k);
     return next;
   end loop;
 end $$;

@@ -1,51 +1,61 @@
+-- The kinds of assertion that need a trace.
+
+create or replace function ragdb_internal.has_valid_token(trace ragdb.retrieval_traces)
+  returns boolean
+language sql stable parallel restricted
+return (trace).admissibility_token is not null and (
+  select v.valid
+  from ragdb.verify_token((trace).corpus, (trace).admissibility_token, (trace).slice_id,
+    (trace).anchor_chunk_id, (trace).policy_id, (trace).policy_params_hash,
+    (trace).graph_snapshot_hash, (trace).schema_version) v);
+comment on function ragdb_internal.has_valid_token(ragdb.retrieval_traces) is
+  'Whether a trace has an admissibility token that verifies.';
+
+create or replace function ragdb_internal.are_in_slice(trace ragdb.retrieval_traces, slice_id text,
+  chunk_ids text[]) returns boolean
+language sql stable parallel safe
+return are_in_slice.chunk_ids <> '{}' and exists (
+  select from ragdb.slices s
+  where s.corpus_id = (trace).corpus_id and s.slice_id = are_in_slice.slice_id
+    and are_in_slice.chunk_ids <@ s.chunk_ids);
+comment on function ragdb_internal.are_in_slice(ragdb.retrieval_traces, text, text[]) is
+  'Whether there are chunks, and all are in that stored slice of the corpus of a trace.';
+
 create or replace function ragdb_internal.assert_trace(kind text, value text, trace_id uuid,
-  chunk_ids text[], out passed boolean, out actual jsonb)
+  chunk_ids text[]) returns ragdb_internal.assertion_outcome
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces;
+  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_holds boolean;
+  v_actual text;
 begin
-  if trace_id is null then
-    return;
-  end if;
-  v_trace := ragdb_internal.open_trace(trace_id);
   case kind
     when 'withinSlice' then
-      passed := chunk_ids <> '{}' and exists (select from ragdb.slices s
-        where s.corpus_id = v_trace.corpus_id and s.slice_id = assert_trace.value
-          and assert_trace.chunk_ids <@ s.chunk_ids);
-      actual := to_jsonb(v_trace.slice_id);
+      v_holds := ragdb_internal.are_in_slice(v_trace, value, chunk_ids);
+      v_actual := v_trace.slice_id;
     when 'admissible' then
-      passed := v_trace.is_admissible;
-      actual := to_jsonb(v_trace.is_admissible);
+      return row(coalesce(v_trace.is_admissible, false), to_jsonb(v_trace.is_admissible));
     when 'tokenValid' then
-      passed := v_trace.admissibility_token is not null
-        and (select v.valid
-          from ragdb.verify_token(v_trace.corpus, v_trace.admissibility_token, v_trace.slice_id,
-          v_trace.anchor_chunk_id, v_trace.policy_id, v_trace.policy_params_hash,
-            v_trace.graph_snapshot_hash,
-          v_trace.schema_version) v);
-      actual := to_jsonb(case when v_trace.admissibility_token is null then 'no token'
-        else 'a token' end);
+      v_holds := ragdb_internal.has_valid_token(v_trace);
+      v_actual := case when v_trace.admissibility_token is null then 'no token' else 'a token' end;
     when 'policyEq' then
-      passed := v_trace.policy_id = value;
-      actual := to_jsonb(v_trace.policy_id);
+      v_holds := v_trace.policy_id = value;
+      v_actual := v_trace.policy_id;
     when 'noShortfall' then
-      passed := not v_trace.admissibility_shortfall;
-      actual := to_jsonb(coalesce(v_trace.shortfall_reason, 'none'));
+      v_holds := not v_trace.admissibility_shortfall;
+      v_actual := coalesce(v_trace.shortfall_reason, 'none');
     when 'embeddingModelEq' then
-      passed := v_trace.embedding_model = value;
-      actual := to_jsonb(v_trace.embedding_model);
+      v_holds := v_trace.embedding_model = value;
+      v_actual := v_trace.embedding_model;
     when 'resultHashEq' then
-      passed := v_trace.result_hash = value;
-      actual := to_jsonb(v_trace.result_hash);
+      v_holds := v_trace.result_hash = value;
+      v_actual := v_trace.result_hash;
     when 'replayMatches' then
-      select r.verdict = 'exact', to_jsonb(r.verdict) into passed,
-        actual from ragdb.replay(trace_id) r;
+      select r.verdict = 'exact', r.verdict into v_holds, v_actual from ragdb.replay(trace_id) r;
   end case;
-  passed := coalesce(passed, false);
+  return row(coalesce(v_holds, false), to_jsonb(v_actual));
 end $$;
 comment on function ragdb_internal.assert_trace(text, text, uuid, text[]) is
-  'Whether a trace has what an assertion that needs one asks for, and what it has; null without a '
-  'trace.';
+  'Tests an assertion that needs a trace.';

@@ -1,3 +1,5 @@
+-- Jobs of embed.text: a worker claims them, embeds the texts, and answers with embeddings.
+
 create or replace function ragdb.claim_embed_jobs(
   worker text, count integer default 1, lease interval default '120 seconds',
   only_embedder text default null)
@@ -59,7 +61,8 @@ declare
   v_embedder ragdb.embedders;
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = v_job.embedder_id;
-  perform ragdb_internal.check_embeddings(complete_embed_job.embeddings, v_embedder.dims, v_embedder.metric,
+  perform ragdb_internal.check_embeddings(complete_embed_job.embeddings, v_embedder.dims,
+    v_embedder.metric,
     array(select 'text ' || n from generate_series(1, cardinality(v_job.texts)) n));
   update ragdb.embed_jobs j
     set embeddings = complete_embed_job.embeddings, texts = null, worker = null, message = null,

@@ -3,8 +3,10 @@
 --
 -- They answer from what is stored. What a model or a reader of files must do first becomes a job,
 -- and the answer is {"error": "partition", "retry_after_ms", "job_id"}: the caller commits, waits
--- and asks the same again. Errors are answers too, with the word of ragdb.error_codes(): nothing is
--- raised but what is no error of the request (a read-only server, a full disk).
+-- and asks the same again. Errors are answers too, with the word of ragdb.error_codes(): each
+-- capability catches the class RG, whose name as a condition is RG000, and answers with
+-- ragdb_internal.wire_error_of. What is not an error of the request (a read-only server, a full
+-- disk) is raised.
 
 create or replace function ragdb_internal.trust() returns text
 language sql stable parallel safe
@@ -18,74 +20,104 @@ comment on function ragdb_internal.trust() is
   'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member '
   '(ragdb_reader) or unknown.';
 
--- Trust, then shape, then capacity. A slot is an advisory lock of the transaction, of the caller's
--- own: no caller can take the slots of others, and none outlives its transaction.
-create or replace function ragdb_internal.enter_capability(capability text, request jsonb) returns void
-language plpgsql
+create or replace function ragdb_internal.check_trust(capability text, required text)
+  returns void
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_levels constant text[] := array['unknown', 'member', 'trusted', 'anchor'];
-  v_limits record;
-  v_part record;
+begin
+  if array_position(v_levels, ragdb_internal.trust()) < array_position(v_levels, required) then
+    raise exception '% takes trust level %', capability, required
+      using errcode = 'RG401',
+        detail = format('role %s is %s', ragdb_internal.quote(ragdb_internal.caller()),
+          ragdb_internal.trust()),
+        hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor (ragdb_admin)';
+  end if;
+end $$;
+comment on function ragdb_internal.check_trust(text, text) is
+  'Refuses a caller without the trust that a capability takes. Raises RG401.';
+
+create or replace function ragdb_internal.check_fields(part text, fields jsonb, needs text[],
+  takes text[]) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
   v_field text;
 begin
-  select l.* into strict v_limits from ragdb_internal.capability_limits() l where l.name = capability;
-  if array_position(v_levels, ragdb_internal.trust())
-    < array_position(v_levels, v_limits.trust_required)
-  then
-    raise exception '% takes trust level %', capability, v_limits.trust_required
-      using errcode = 'RG401',
-            detail = format('role %s is %s', ragdb_internal.quote(ragdb_internal.caller()), ragdb_internal.trust()),
-            hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor '
-                   '(ragdb_admin)';
+  if jsonb_typeof(fields) <> 'object' then
+    raise exception '% is not an object', part
+      using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(fields),
+        hint = 'ragdb.capabilities() has the schema of each request';
   end if;
-  if request is null or jsonb_typeof(request) <> 'object' then
-    raise exception 'a request is a JSON object, not %', coalesce(jsonb_typeof(request), 'null')
-      using errcode = 'RG400', detail = 'its fields are params and input',
-            hint = 'ragdb.capabilities() has the schema of each request';
+  select n into v_field from unnest(needs) n where not coalesce(fields, '{}') ? n limit 1;
+  if found then
+    raise exception '% lacks %', part, v_field
+      using errcode = 'RG400', detail = 'it must have ' || array_to_string(needs, ', '),
+        hint = 'ragdb.capabilities() has the schema of each request';
   end if;
-  for v_part in
-    select * from (values
-      ('the request', request, '{}'::text[], array['params', 'input']),
-      ('params', request -> 'params', v_limits.needs_params, v_limits.takes_params),
-      ('input', request -> 'input', v_limits.needs_input, v_limits.takes_input)
-    ) as p (part, fields, needs, takes)
-  loop
-    if jsonb_typeof(v_part.fields) <> 'object' then
-      raise exception '% is no object', v_part.part
-        using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(v_part.fields),
-              hint = 'ragdb.capabilities() has the schema of each request';
-    end if;
-    select n into v_field from unnest(v_part.needs) n
-      where not coalesce(v_part.fields, '{}') ? n limit 1;
-    if found then
-      raise exception '% lacks %', v_part.part, v_field
-        using errcode = 'RG400', detail = 'it must have ' || array_to_string(v_part.needs, ', '),
-              hint = 'ragdb.capabilities() has the schema of each request';
-    end if;
-    select k into v_field from jsonb_object_keys(coalesce(v_part.fields, '{}')) k
-      where k <> all (v_part.takes) limit 1;
-    if found then
-      raise exception '% has no field %', v_part.part, ragdb_internal.quote(v_field)
-        using errcode = 'RG400',
-          detail = 'a field that nothing obeys would promise what does not happen',
-              hint = case when v_part.takes = '{}' then v_part.part || ' has no fields'
-                else 'fields are ' || array_to_string(v_part.takes, ', ') end;
-    end if;
-  end loop;
-  for i in 1..v_limits.max_concurrent loop
+  select k into v_field from jsonb_object_keys(coalesce(fields, '{}')) k
+    where k <> all (takes) limit 1;
+  if found then
+    raise exception '% has no field %', part, ragdb_internal.quote(v_field)
+      using errcode = 'RG400',
+        detail = 'a field that nothing obeys would promise what does not happen',
+        hint = case when takes = '{}' then part || ' has no fields'
+          else 'fields are ' || array_to_string(takes, ', ') end;
+  end if;
+end $$;
+comment on function ragdb_internal.check_fields(text, jsonb, text[], text[]) is
+  'Refuses a part of a request that is not an object with the fields it needs and no others. '
+  'Raises RG400.';
+
+-- A slot is an advisory lock of the transaction, of the caller's own: no caller can take the slots
+-- of others, and none outlives its transaction.
+create or replace function ragdb_internal.take_slot(capability text, slots integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  for v_slot in 1 .. slots loop
     if pg_try_advisory_xact_lock(hashtextextended(
-      format('ragdb %s %s %s', capability, i, ragdb_internal.caller()), 0))
+      format('ragdb %s %s %s', capability, v_slot, ragdb_internal.caller()), 0))
     then
       return;
     end if;
   end loop;
-  raise exception 'all % slots of % are in use', v_limits.max_concurrent, capability
+  raise exception 'all % slots of % are in use', slots, capability
     using errcode = 'RG450',
-          detail = format('role %s has that many calls in transactions that are open',
-            ragdb_internal.quote(ragdb_internal.caller())),
-          hint = 'try again in a moment';
+      detail = format('role %s has that many calls in transactions that are open',
+        ragdb_internal.quote(ragdb_internal.caller())),
+      hint = 'try again in a moment';
+end $$;
+comment on function ragdb_internal.take_slot(text, integer) is
+  'Takes one of the caller''s slots of a capability until the transaction ends. Raises RG450.';
+
+-- Trust, then shape, then capacity.
+create or replace function ragdb_internal.enter_capability(capability text, request jsonb)
+  returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limits record;
+begin
+  select l.* into strict v_limits from ragdb_internal.capability_limits() l
+    where l.name = capability;
+  perform ragdb_internal.check_trust(capability, v_limits.trust_required);
+  if request is null or jsonb_typeof(request) <> 'object' then
+    raise exception 'a request is a JSON object, not %', coalesce(jsonb_typeof(request), 'null')
+      using errcode = 'RG400', detail = 'its fields are params and input',
+        hint = 'ragdb.capabilities() has the schema of each request';
+  end if;
+  perform ragdb_internal.check_fields('the request', request, '{}', array['params', 'input']);
+  perform ragdb_internal.check_fields('params', request -> 'params', v_limits.needs_params,
+    v_limits.takes_params);
+  perform ragdb_internal.check_fields('input', request -> 'input', v_limits.needs_input,
+    v_limits.takes_input);
+  perform ragdb_internal.take_slot(capability, v_limits.max_concurrent);
 end $$;
 comment on function ragdb_internal.enter_capability(text, jsonb) is
   'Refuses a caller without the trust that a capability takes, a request of another shape, and one '
@@ -102,8 +134,8 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
 comment on function ragdb_internal.wire_error(text, text, text, integer, uuid, text) is
   'Returns an error as a capability answers it.';
 
-create or replace function ragdb_internal.wire_error_of(sqlstate text, message text, detail text, hint text)
-returns jsonb
+create or replace function ragdb_internal.wire_error_of(sqlstate text, message text, detail text,
+  hint text) returns jsonb
 language sql stable parallel safe
 return (
   select ragdb_internal.wire_error(c.wire_word, wire_error_of.message || coalesce(': '
@@ -122,10 +154,10 @@ return case when (embedder).name is not null and (embedder).provider is null
     pg_catalog.format('embedder %s is bound to no provider', ragdb_internal.quote((embedder).name)),
     'ragdb embedder bind names what runs it; then ask again', 30000, wait_for_worker.job_id)
   else ragdb_internal.wire_error('partition',
-    wait_for_worker.waits || coalesce('; the last attempt failed: ' || wait_for_worker.last_error,
-      ''),
+    wait_for_worker.waits
+      || coalesce('; the last attempt failed: ' || wait_for_worker.last_error, ''),
     'ask again after retry_after_ms; ragdb worker must run', wait_for_worker.retry_after_ms,
-      wait_for_worker.job_id) end;
+    wait_for_worker.job_id) end;
 comment on function ragdb_internal.wait_for_worker(ragdb.embedders, text, text, integer, uuid) is
   'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
   'embedder (null: none is needed) were bound.';
@@ -143,9 +175,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(fields -> field) not in ('string', 'null') then
-    raise exception '% is no text', field
+    raise exception '% is not a text', field
       using errcode = 'RG400', detail = 'it is of type ' || jsonb_typeof(fields -> field),
-            hint = 'ragdb.capabilities() has the schema of each request';
+        hint = 'ragdb.capabilities() has the schema of each request';
   end if;
   return fields ->> field;
 end $$;
@@ -162,12 +194,13 @@ begin
   if corpus = 'personal' then
     raise exception 'corpus "personal" does not exist'
       using errcode = 'RG404', detail = 'a personal corpus is served by no capability',
-            hint = 'its owner searches it with ragdb.search()';
+        hint = 'its owner searches it with ragdb.search()';
   end if;
   return ragdb_internal.open_corpus(corpus, privilege);
 end $$;
 comment on function ragdb_internal.routable_corpus(text, text) is
-  'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, RG404.';
+  'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, '
+  'RG404.';
 
 create or replace function ragdb_internal.wire_filter(filter jsonb) returns jsonb
 language plpgsql immutable parallel safe
@@ -199,7 +232,7 @@ begin
       raise exception 'filter bounds % twice', ragdb_internal.quote(v_field)
         using errcode = 'RG410',
           detail = format('by %s and by %s', ragdb_internal.quote(v_bound), v_operator),
-              hint = 'leave one of them out';
+          hint = 'leave one of them out';
     end if;
     v_filter := v_filter || jsonb_build_object(v_field,
       v_beside || jsonb_build_object(v_operator, filter -> v_bound));
@@ -209,38 +242,6 @@ end $$;
 comment on function ragdb_internal.wire_filter(jsonb) is
   'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, '
   'bound the field year, beside what it says of year itself. Raises RG410.';
-
-create or replace function ragdb.event_envelopes(after uuid default null, count integer default 100)
-returns setof jsonb
-language plpgsql stable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of events to read',
-        hint = 'the default is 100';
-  end if;
-  return query
-    with routable as materialized (
-      select c.corpus_id from ragdb.corpora c
-      where c.personal_of is null and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
-    )
-    select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
-      'wall_clock', ragdb_internal.wire_time(e.created_at), 'community_id', current_database(),
-      'author', e.author, 'event_type', e.kind, 'data', jsonb_build_object('corpus', e.corpus,
-        'doc_cid', e.doc_cid, 'title', e.title, 'language', e.language, 'chunks', e.chunks))
-    from ragdb.events e
-    where e.corpus_id in (select r.corpus_id from routable r)
-      and e.event_id > coalesce(event_envelopes.after, '00000000-0000-0000-0000-000000000000')
-    order by e.event_id limit event_envelopes.count;
-end $$;
-comment on function ragdb.event_envelopes(uuid, integer) is
-  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
-  'to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", '
-  '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '
-  '{"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises '
-  'RG400.';
 
 create or replace function ragdb_internal.wire_time(at timestamptz) returns text
 language sql stable parallel safe

@@ -1,3 +1,53 @@
+-- Bearer tokens of the HTTP server: each stands for a database role, and only its hash is kept.
+
+create or replace function ragdb_internal.check_token(name text, expires_in interval) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if name is null or length(name) not between 1 and 200 or name ~ '[[:cntrl:]]' then
+    raise exception 'token name % is not 1 to 200 characters', ragdb_internal.quote(name)
+      using errcode = 'RG400', detail = 'it names the token where it is listed and revoked',
+        hint = 'such as the program that uses it';
+  end if;
+  if expires_in <= interval '0' or expires_in > interval '100 years' then
+    raise exception 'expires_in is %', expires_in
+      using errcode = 'RG400', detail = 'it is the time from now on that the token is good for',
+        hint = 'leave it out for a token that is good until it is revoked';
+  end if;
+end $$;
+comment on function ragdb_internal.check_token(text, interval) is
+  'Refuses the name and the life of a token when they are out of range. Raises RG400.';
+
+create or replace function ragdb_internal.role_of_token(role text) returns name
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_role pg_roles;
+begin
+  select r.* into v_role from pg_roles r where r.rolname = role_of_token.role;
+  if not found then
+    raise exception 'role % does not exist', ragdb_internal.quote(role_of_token.role)
+      using errcode = 'RG400', detail = 'a token stands for a database role',
+        hint = 'create role makes one';
+  end if;
+  if v_role.rolsuper or pg_has_role(v_role.oid, 'ragdb_owner', 'usage') then
+    raise exception 'role % is too mighty for a token', ragdb_internal.quote(role_of_token.role)
+      using errcode = 'RG401', detail = 'it is a superuser or a member of ragdb_owner',
+        hint = 'make a role in ragdb_reader, ragdb_writer or ragdb_admin for the program';
+  end if;
+  if not pg_has_role(ragdb_internal.caller(), v_role.oid, 'set') then
+    raise exception 'role % may not act as role %', ragdb_internal.quote(ragdb_internal.caller()),
+      ragdb_internal.quote(role_of_token.role)
+      using errcode = 'RG401', detail = 'nobody hands out rights that are not theirs',
+        hint = format('grant %I to %I', v_role.rolname, ragdb_internal.caller());
+  end if;
+  return v_role.rolname;
+end $$;
+comment on function ragdb_internal.role_of_token(text) is
+  'Returns a role that the caller may make a token for. Raises RG400, RG401.';
+
 create or replace function ragdb.create_http_token(role text, name text,
   expires_in interval default null)
 returns text
@@ -5,42 +55,16 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_role pg_roles;
   -- four random uuids carry 488 random bits from the server's strong generator
   v_token constant text := 'rgh_'
     || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
     || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
 begin
-  if name is null or length(name) not between 1 and 200 or name ~ '[[:cntrl:]]' then
-    raise exception 'token name % is not 1 to 200 characters', ragdb_internal.quote(create_http_token.name)
-      using errcode = 'RG400', detail = 'it names the token where it is listed and revoked',
-            hint = 'such as the program that uses it';
-  end if;
-  if expires_in <= interval '0' or expires_in > interval '100 years' then
-    raise exception 'expires_in is %', expires_in
-      using errcode = 'RG400', detail = 'it is the time from now on that the token is good for',
-            hint = 'leave it out for a token that is good until it is revoked';
-  end if;
-  select r.* into v_role from pg_roles r where r.rolname = create_http_token.role;
-  if not found then
-    raise exception 'role % does not exist', ragdb_internal.quote(create_http_token.role)
-      using errcode = 'RG400', detail = 'a token stands for a database role',
-        hint = 'create role makes one';
-  end if;
-  if v_role.rolsuper or pg_has_role(v_role.oid, 'ragdb_owner', 'usage') then
-    raise exception 'role % is too mighty for a token', ragdb_internal.quote(create_http_token.role)
-      using errcode = 'RG401', detail = 'it is a superuser or a member of ragdb_owner',
-            hint = 'make a role in ragdb_reader, ragdb_writer or ragdb_admin for the program';
-  end if;
-  if not pg_has_role(ragdb_internal.caller(), v_role.oid, 'set') then
-    raise exception 'role % may not act as role %', ragdb_internal.quote(ragdb_internal.caller()),
-      ragdb_internal.quote(create_http_token.role)
-      using errcode = 'RG401', detail = 'nobody hands out rights that are not theirs',
-            hint = format('grant %I to %I', v_role.rolname, ragdb_internal.caller());
-  end if;
+  perform ragdb_internal.check_token(create_http_token.name, expires_in);
   insert into ragdb.http_tokens (name, token_hash, role, created_by, created_at, expires_at)
-    values (create_http_token.name, sha256(convert_to(v_token, 'UTF8')), v_role.rolname,
-      ragdb_internal.caller(), ragdb_internal.now(), ragdb_internal.now() + expires_in)
+    values (create_http_token.name, sha256(convert_to(v_token, 'UTF8')),
+      ragdb_internal.role_of_token(create_http_token.role), ragdb_internal.caller(),
+      ragdb_internal.now(), ragdb_internal.now() + expires_in)
     on conflict on constraint http_tokens_name_is_unique do nothing;
   if not found then
     raise exception 'token % exists already', ragdb_internal.quote(create_http_token.name)

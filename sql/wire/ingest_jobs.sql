@@ -1,3 +1,31 @@
+-- Jobs of rag.ingest: a worker claims them, reads the blobs, and answers with documents.
+
+create or replace function ragdb_internal.drop_hopeless_ingests() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.ingest_jobs j where j.failed_at < clock_timestamp() - interval '1 day';
+  -- a blob that kills five workers is to blame, and one that is gone comes no more
+  with hopeless as materialized (
+    select j.job_id, b.cid is null as is_gone
+    from ragdb.ingest_jobs j left join ragdb.blobs b on b.cid = j.doc_cid
+    where j.failed_at is null and j.due_at <= clock_timestamp()
+      and (b.cid is null or j.attempt >= j.failures + 5)
+    for update of j skip locked
+  )
+  update ragdb.ingest_jobs j
+    set failed_at = clock_timestamp(), worker = null,
+      error = case when h.is_gone then 'not_found' else 'internal_error' end,
+      message = case when h.is_gone then 'the blob is gone'
+        else 'five workers died or lost their lease on it' end,
+      hint = case when h.is_gone then 'put the bytes again: ragdb.put_blob()' end
+    from hopeless h where j.job_id = h.job_id;
+end $$;
+comment on function ragdb_internal.drop_hopeless_ingests() is
+  'Fails the jobs whose blob is gone or has killed five workers, and forgets what failed a day '
+  'ago.';
+
 create or replace function ragdb.claim_ingest_jobs(
   worker text, count integer default 1, lease interval default '600 seconds',
   only_corpus text default null)
@@ -20,22 +48,7 @@ begin
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
-  delete from ragdb.ingest_jobs j where j.failed_at < clock_timestamp() - interval '1 day';
-  -- a blob that kills five workers is to blame, and one that is gone comes no more
-  with hopeless as materialized (
-    select j.job_id, b.cid is null as is_gone
-    from ragdb.ingest_jobs j left join ragdb.blobs b on b.cid = j.doc_cid
-    where j.failed_at is null and j.due_at <= clock_timestamp()
-      and (b.cid is null or j.attempt >= j.failures + 5)
-    for update of j skip locked
-  )
-  update ragdb.ingest_jobs j
-    set failed_at = clock_timestamp(), worker = null,
-      error = case when h.is_gone then 'not_found' else 'internal_error' end,
-      message = case when h.is_gone then 'the blob is gone'
-        else 'five workers died or lost their lease on it' end,
-      hint = case when h.is_gone then 'put the bytes again: ragdb.put_blob()' end
-    from hopeless h where j.job_id = h.job_id;
+  perform ragdb_internal.drop_hopeless_ingests();
   return query
     with due as materialized (
       select j.job_id, c.name as corpus, ragdb_internal.space(j.corpus_id, 'current') as space
@@ -73,8 +86,9 @@ declare
 begin
   if document ->> 'doc_cid' is distinct from v_job.doc_cid then
     raise exception 'the document is not the one that was claimed'
-      using errcode = 'RG412', detail = 'its doc_cid is ' || ragdb_internal.quote(document ->> 'doc_cid'),
-            hint = 'the doc_cid of a document is that of its bytes';
+      using errcode = 'RG412',
+        detail = 'its doc_cid is ' || ragdb_internal.quote(document ->> 'doc_cid'),
+        hint = 'the doc_cid of a document is that of its bytes';
   end if;
   select p.* into strict v_result from ragdb.corpora c,
       ragdb.put_documents(c.name, jsonb_build_array(document)) p
@@ -102,7 +116,7 @@ begin
     raise exception 'message is null, or error is %', ragdb_internal.quote(error)
       using errcode = 'RG400',
         detail = 'a final failure has its wire word, one that may pass has none',
-            hint = 'error is bad_request, not_found, conflict or internal_error, or null';
+        hint = 'error is bad_request, not_found, conflict or internal_error, or null';
   end if;
   update ragdb.ingest_jobs j
     set worker = null, failures = j.failures + 1, message = left(fail_ingest_job.message, 1000),

@@ -1,4 +1,7 @@
-create or replace function ragdb_internal.ingest_job(job_id uuid, attempt integer) returns ragdb.ingest_jobs
+-- The jobs of workers: one under the number of its last claim, and what has become of any.
+
+create or replace function ragdb_internal.ingest_job(job_id uuid, attempt integer)
+  returns ragdb.ingest_jobs
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -12,14 +15,15 @@ begin
   if not found then
     raise exception 'job % is not this worker''s', coalesce(ingest_job.job_id::text, 'null')
       using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
-            hint = 'nothing is lost: whoever has it now answers';
+        hint = 'nothing is lost: whoever has it now answers';
   end if;
   return v_job;
 end $$;
 comment on function ragdb_internal.ingest_job(uuid, integer) is
   'Locks and returns an ingest job under the number of its last claim. Raises RG453.';
 
-create or replace function ragdb_internal.embed_job(job_id uuid, attempt integer) returns ragdb.embed_jobs
+create or replace function ragdb_internal.embed_job(job_id uuid, attempt integer)
+  returns ragdb.embed_jobs
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -33,7 +37,7 @@ begin
   if not found then
     raise exception 'job % is not this worker''s', coalesce(embed_job.job_id::text, 'null')
       using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
-            hint = 'nothing is lost: whoever has it now answers';
+        hint = 'nothing is lost: whoever has it now answers';
   end if;
   return v_job;
 end $$;
@@ -52,31 +56,34 @@ begin
   return query
     select 'rag.ingest@1.0', c.name, case when j.failed_at is not null then 'failed'
         when j.worker is not null and j.due_at > clock_timestamp() then 'in_work'
-          else 'waiting' end,
+        else 'waiting' end,
       j.error, j.message, j.hint, j.created_at
     from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
-    where j.job_id = job_state.job_id and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    where j.job_id = job_state.job_id
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
     union all
     select 'embed.text@1.0', null, case when j.failed_at is not null then 'failed'
         when j.embeddings is not null then 'done'
         when j.worker is not null and j.due_at > clock_timestamp() then 'in_work'
-          else 'waiting' end,
+        else 'waiting' end,
       case when j.failed_at is not null then 'bad_request' end, j.message, null, j.created_at
     from ragdb.embed_jobs j
     where j.job_id = job_state.job_id
-      and (j.requested_by = ragdb_internal.caller() or ragdb_internal.trust() in ('trusted', 'anchor'))
+      and (j.requested_by = ragdb_internal.caller()
+        or ragdb_internal.trust() in ('trusted', 'anchor'))
     union all
     select 'rag.query@1.0', c.name,
       case when q.attempt > 0 and q.last_error is null then 'in_work' else 'waiting' end,
       null, q.last_error, null, null::timestamptz
     from ragdb.embedded_queries q join ragdb.corpora c on c.corpus_id = q.corpus_id
-    where q.embedding_hash is null and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    where q.embedding_hash is null
+      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
       and ragdb_internal.query_job(q.corpus_id, q.embedder_id, q.query_hash) = job_state.job_id
     limit 1;
   if not found then
     raise exception 'no job %', coalesce(job_state.job_id::text, 'null')
       using errcode = 'RG453', detail = 'it is done, or was never the caller''s to see',
-            hint = 'repeat the request: it answers with the result';
+        hint = 'repeat the request: it answers with the result';
   end if;
 end $$;
 comment on function ragdb.job_state(uuid) is

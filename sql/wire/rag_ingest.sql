@@ -1,11 +1,19 @@
--- Contents decide, so what is declared refuses only what begins like no packed file
+-- Capability rag.ingest: a blob becomes a document, once a worker has read it.
+
+create or replace function ragdb_internal.readable_types() returns text[]
+language sql immutable parallel safe
+return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
+  'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document'];
+comment on function ragdb_internal.readable_types() is
+  'Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes '
+  'say.';
+
+-- Contents decide, so what is declared refuses only what begins like no packed file.
 create or replace function ragdb_internal.is_readable(media_type text, head bytea) returns boolean
 language sql immutable parallel safe
 return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(is_readable.media_type, ';', 1)))
-  = any (array[
-    'text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
-    'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
-    'application/vnd.openxmlformats-officedocument.wordprocessingml.document'])
+    = any (ragdb_internal.readable_types())
   or pg_catalog.substr(is_readable.head, 1, 5) = '%PDF-'::bytea
   or pg_catalog.substr(is_readable.head, 1, 4) = '\x504b0304'::bytea;
 comment on function ragdb_internal.is_readable(text, bytea) is
@@ -20,18 +28,152 @@ declare
   v_waiting bigint;
 begin
   select count(*) into v_waiting from (
-    select from ragdb.ingest_jobs j where j.requested_by = ragdb_internal.caller() and j.failed_at is null
+    select from ragdb.ingest_jobs j
+    where j.requested_by = ragdb_internal.caller() and j.failed_at is null
     union all
-    select from ragdb.embed_jobs j where j.requested_by = ragdb_internal.caller()
-      and j.texts is not null) w;
+    select from ragdb.embed_jobs j
+    where j.requested_by = ragdb_internal.caller() and j.texts is not null) w;
   if v_waiting >= 1000 then
-    raise exception 'role % has % jobs waiting', ragdb_internal.quote(ragdb_internal.caller()), v_waiting
+    raise exception 'role % has % jobs waiting', ragdb_internal.quote(ragdb_internal.caller()),
+      v_waiting
       using errcode = 'RG451', detail = 'a role may have 1000 jobs waiting for workers',
-            hint = 'wait until workers have done some, or start more of them: ragdb worker';
+        hint = 'wait until workers have done some, or start more of them: ragdb worker';
   end if;
 end $$;
 comment on function ragdb_internal.check_waiting_jobs() is
   'Refuses another job of a caller who has 1000 waiting. Raises RG451.';
+
+create or replace function ragdb_internal.unbound_embedder(corpus_id integer)
+  returns ragdb.embedders
+language sql stable parallel safe
+return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current') s
+  join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
+comment on function ragdb_internal.unbound_embedder(integer) is
+  'Returns the embedder of a corpus when nothing is bound to run it, else null.';
+
+create or replace function ragdb_internal.check_ingest(doc_cid text, title text, language text,
+  metadata jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(doc_cid !~ '^sha256:[0-9a-f]{64}$', true) then
+    raise exception 'doc_cid is %', ragdb_internal.quote(doc_cid)
+      using errcode = 'RG400', detail = 'it is sha256: and 64 hex digits in lower case',
+        hint = 'ragdb.put_blob() returns it';
+  end if;
+  if length(title) > 2500 or language !~ '^[A-Za-z0-9-]{1,64}$'
+    or coalesce(jsonb_typeof(metadata), 'null') not in ('object', 'null')
+  then
+    raise exception 'title, language or metadata is not what it must be'
+      using errcode = 'RG400',
+        detail = 'a title has at most 2500 characters, a language is a code such as en, metadata '
+          'is an object',
+        hint = 'leave out what is not known';
+  end if;
+end $$;
+comment on function ragdb_internal.check_ingest(text, text, text, jsonb) is
+  'Refuses the input of rag.ingest when it is not what the schema says. Raises RG400.';
+
+create or replace function ragdb_internal.check_blob(cid text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_blob record;
+begin
+  select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
+    where b.cid = check_blob.cid and (
+      exists (
+        select from ragdb.blob_uploads u where u.cid = b.cid and u.role = ragdb_internal.caller())
+      or exists (
+        select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
+        where d.doc_cid = b.cid
+          and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0));
+  if not found then
+    raise exception 'no blob %', ragdb_internal.quote(check_blob.cid)
+      using errcode = 'RG408',
+        detail = 'a blob is ingested by who has put it, or may read a document of it',
+        hint = 'put the bytes first: ragdb.put_blob()';
+  end if;
+  if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
+    raise exception 'blobs of type % are not read', ragdb_internal.quote(v_blob.media_type)
+      using errcode = 'RG452', detail = 'one document is one blob',
+        hint = 'text, Markdown, RST, HTML, PDF and DOCX are read; ragdb ingest reads JSONL';
+  end if;
+end $$;
+comment on function ragdb_internal.check_blob(text) is
+  'Refuses a blob that is not the caller''s to ingest, or that no reader knows. Raises RG408, '
+  'RG452.';
+
+create or replace function ragdb_internal.queue_ingest(corpus_id integer, doc_cid text, title text,
+  language text, metadata jsonb) returns ragdb.ingest_jobs
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job ragdb.ingest_jobs;
+begin
+  perform ragdb_internal.check_waiting_jobs();
+  insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
+      requested_by, due_at, created_at)
+    values (queue_ingest.corpus_id, queue_ingest.doc_cid,
+      ragdb_internal.uuid7(ragdb_internal.now()), queue_ingest.title, queue_ingest.language,
+      coalesce(nullif(queue_ingest.metadata, 'null'), '{}'), ragdb_internal.caller(),
+      clock_timestamp(), ragdb_internal.now())
+    on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
+      set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
+        requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1,
+        worker = null, due_at = excluded.due_at, error = null, message = null, hint = null,
+        failed_at = null
+      where j.failed_at is not null;
+  select j.* into strict v_job from ragdb.ingest_jobs j
+    where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
+  perform pg_notify('ragdb_embeddings', 'ingest');
+  return v_job;
+end $$;
+comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is
+  'Has a worker read a blob, again where that failed, and returns the job. Raises RG451.';
+
+-- What failed a moment ago would fail again; later it may have been put right.
+create or replace function ragdb_internal.answer_ingest(corpus ragdb.corpora, doc_cid text,
+  input jsonb, began timestamptz) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_title constant text := ragdb_internal.wire_text(input, 'title');
+  v_language constant text := ragdb_internal.wire_text(input, 'language');
+  v_document ragdb.documents;
+  v_job ragdb.ingest_jobs;
+begin
+  perform ragdb_internal.check_ingest(doc_cid, v_title, v_language, input -> 'metadata');
+  select d.* into v_document from ragdb.documents d
+    where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid;
+  if found then
+    return jsonb_build_object(
+      'output', jsonb_build_object('doc_cid', v_document.doc_cid,
+        'chunks_indexed', v_document.chunks, 'tokens_indexed', v_document.tokens),
+      'meta', jsonb_build_object('corpus', corpus.name, 'ms', ragdb_internal.ms_since(began),
+        'ingest_event_id', v_document.event_id));
+  end if;
+  perform ragdb_internal.check_blob(doc_cid);
+  select j.* into v_job from ragdb.ingest_jobs j
+    where j.corpus_id = corpus.corpus_id and j.doc_cid = answer_ingest.doc_cid;
+  if v_job.failed_at > clock_timestamp() - interval '1 minute' then
+    return ragdb_internal.wire_error(v_job.error, v_job.message, v_job.hint,
+      job_id => v_job.job_id);
+  end if;
+  if v_job.job_id is null or v_job.failed_at is not null then
+    v_job := ragdb_internal.queue_ingest(corpus.corpus_id, doc_cid, v_title, v_language,
+      input -> 'metadata');
+  end if;
+  return ragdb_internal.wait_for_worker(ragdb_internal.unbound_embedder(corpus.corpus_id),
+    'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
+end $$;
+comment on function ragdb_internal.answer_ingest(ragdb.corpora, text, jsonb, timestamptz) is
+  'Returns the answer of rag.ingest: the document, or what a worker is doing about it. Raises '
+  'RG400, RG408, RG451, RG452.';
 
 create or replace function ragdb.rag_ingest(request jsonb) returns jsonb
 language plpgsql security definer
@@ -41,89 +183,15 @@ declare
   v_began constant timestamptz := clock_timestamp();
   v_input constant jsonb := request -> 'input';
   v_corpus ragdb.corpora;
-  v_cid text;
-  v_title text;
-  v_language text;
-  v_document ragdb.documents;
-  v_blob record;
-  v_job ragdb.ingest_jobs;
   v_detail text;
   v_hint text;
 begin
   perform ragdb_internal.enter_capability('rag.ingest', request);
-  v_corpus := ragdb_internal.routable_corpus(ragdb_internal.wire_text(request -> 'params', 'corpus'), 'write');
-  v_cid := ragdb_internal.wire_text(v_input, 'doc_cid');
-  v_title := ragdb_internal.wire_text(v_input, 'title');
-  v_language := ragdb_internal.wire_text(v_input, 'language');
-  if coalesce(v_cid !~ '^sha256:[0-9a-f]{64}$', true) then
-    raise exception 'doc_cid is %', ragdb_internal.quote(v_cid)
-      using errcode = 'RG400', detail = 'it is sha256: and 64 hex digits in lower case',
-            hint = 'ragdb.put_blob() returns it';
-  end if;
-  if length(v_title) > 2500 or v_language !~ '^[A-Za-z0-9-]{1,64}$'
-    or coalesce(jsonb_typeof(v_input -> 'metadata'), 'null') not in ('object', 'null')
-  then
-    raise exception 'title, language or metadata is not what it must be'
-      using errcode = 'RG400',
-            detail = 'a title has at most 2500 characters, a language is a code such as en, '
-                     'metadata is an object',
-            hint = 'leave out what is not known';
-  end if;
-  select d.* into v_document from ragdb.documents d
-    where d.corpus_id = v_corpus.corpus_id and d.doc_cid = v_cid;
-  if found then
-    return jsonb_build_object(
-      'output', jsonb_build_object('doc_cid', v_document.doc_cid, 'chunks_indexed',
-        v_document.chunks,
-        'tokens_indexed', v_document.tokens),
-      'meta', jsonb_build_object('corpus', v_corpus.name, 'ms', ragdb_internal.ms_since(v_began),
-        'ingest_event_id', v_document.event_id));
-  end if;
-  select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
-    where b.cid = v_cid and (
-      exists (select from ragdb.blob_uploads u where u.cid = b.cid and u.role = ragdb_internal.caller())
-      or exists (select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-        where d.doc_cid = b.cid and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0));
-  if not found then
-    raise exception 'no blob %', ragdb_internal.quote(v_cid)
-      using errcode = 'RG408',
-        detail = 'a blob is ingested by who has put it, or may read a document of it',
-            hint = 'put the bytes first: ragdb.put_blob()';
-  end if;
-  if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
-    raise exception 'blobs of type % are not read', ragdb_internal.quote(v_blob.media_type)
-      using errcode = 'RG452', detail = 'one document is one blob',
-            hint = 'text, Markdown, RST, HTML, PDF and DOCX are read; ragdb ingest reads JSONL';
-  end if;
-  select j.* into v_job from ragdb.ingest_jobs j
-    where j.corpus_id = v_corpus.corpus_id and j.doc_cid = v_cid;
-  -- what failed a moment ago would fail again; later it may have been put right
-  if v_job.failed_at > clock_timestamp() - interval '1 minute' then
-    return ragdb_internal.wire_error(v_job.error, v_job.message, v_job.hint, job_id => v_job.job_id);
-  end if;
-  if v_job.job_id is null or v_job.failed_at is not null then
-    perform ragdb_internal.check_waiting_jobs();
-    insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
-        requested_by, due_at, created_at)
-      values (v_corpus.corpus_id, v_cid, ragdb_internal.uuid7(ragdb_internal.now()), v_title, v_language,
-        coalesce(nullif(v_input -> 'metadata', 'null'), '{}'), ragdb_internal.caller(), clock_timestamp(),
-          ragdb_internal.now())
-      on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
-        set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
-          requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1,
-            worker = null,
-          due_at = excluded.due_at, error = null, message = null, hint = null, failed_at = null
-        where j.failed_at is not null;
-    select j.* into strict v_job from ragdb.ingest_jobs j
-      where j.corpus_id = v_corpus.corpus_id and j.doc_cid = v_cid;
-    perform pg_notify('ragdb_embeddings', 'ingest');
-  end if;
-  return ragdb_internal.wait_for_worker(ragdb_internal.unbound_embedder(v_corpus.corpus_id),
-    'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
-exception when others then
-  if sqlstate !~ '^RG' then
-    raise;
-  end if;
+  v_corpus := ragdb_internal.routable_corpus(
+    ragdb_internal.wire_text(request -> 'params', 'corpus'), 'write');
+  return ragdb_internal.answer_ingest(v_corpus, ragdb_internal.wire_text(v_input, 'doc_cid'),
+    v_input, v_began);
+exception when sqlstate 'RG000' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
@@ -133,10 +201,3 @@ comment on function ragdb.rag_ingest(jsonb) is
   '"meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing '
   'result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, '
   'capacity_exceeded, or partition while a worker reads the blob.';
-
-create or replace function ragdb_internal.unbound_embedder(corpus_id integer) returns ragdb.embedders
-language sql stable parallel safe
-return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current') s
-  join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
-comment on function ragdb_internal.unbound_embedder(integer) is
-  'Returns the embedder of a corpus when nothing is bound to run it, else null.';

@@ -1,3 +1,6 @@
+-- The capabilities that there are: their limits, and the JSON schemas of their requests and
+-- answers. A new one is a row of both lists, and the function that answers it.
+
 create or replace function ragdb_internal.capability_limits()
 returns table (
   name text, version text, trust_required text, timeout_seconds integer, max_concurrent integer,
@@ -126,7 +129,8 @@ language sql immutable parallel safe security definer
 begin atomic
   select l.name, l.version, l.trust_required, l.timeout_seconds, l.max_concurrent,
     s.request_schema, s.response_schema
-  from ragdb_internal.capability_limits() l join ragdb_internal.all_capability_schemas() s on s.name = l.name
+  from ragdb_internal.capability_limits() l
+    join ragdb_internal.all_capability_schemas() s on s.name = l.name
   order by l.name;
 end;
 comment on function ragdb.capability_schemas() is

@@ -506,7 +506,7 @@ def test_a_run_without_scores_is_refused_and_a_missing_one_fails_its_case(docs: 
         with raises(docs, "RG415", "is reranked by"):
             docs.execute(f"select ragdb.{function}('A')")
         for none in ("[]", "3"):
-            with raises(docs, "RG442", "rerank_scores is no object"):
+            with raises(docs, "RG442", "rerank_scores is not an object"):
                 docs.execute(f"select ragdb.{function}('A', rerank_scores => %s::jsonb)", (none,))
     scores = scores_of(docs, lambda query, passage: 1.0)
     short = dict(list(scores["refund"].items())[1:])

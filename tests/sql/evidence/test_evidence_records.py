@@ -310,3 +310,13 @@ def test_spans_and_checks_read_markers_alike(server18: Any, answer: str) -> None
     else:
         assert {code for code, _ in found} <= {None}
         assert {c for span in spans for c in span["chunkIds"]} == {c for _, c in found}
+
+
+def test_an_answer_without_the_citations_it_needs_is_recorded_as_unproved(
+    asked: Connection,
+) -> None:
+    pack = retrieved(asked)
+    rows = record(asked, {"answer": "Refunds.", "citations": []}, pack, require_citations=True)
+    assert [(r["code"], r["is_advisory"]) for r in rows] == [("CITATION_REQUIRED", False)]
+    (answer,) = stored(asked, "evidence_answers")
+    assert (answer["problems"], answer["is_verified"]) == (1, False)

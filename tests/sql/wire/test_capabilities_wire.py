@@ -711,3 +711,25 @@ def test_corpora_with_chunks_are_those_that_the_caller_may_read(docs: Connection
     docs.execute("select ragdb.grant_corpus('docs', 'writer', 'read')")
     docs.execute("set role reader")
     assert docs.execute(found, ([chunk],)).fetchall() == []
+
+
+def test_the_database_takes_the_types_that_the_readers_read(db: Connection) -> None:
+    read = {t for t, kind in readers._BY_MEDIA_TYPE.items() if kind != "jsonl"}
+    taken = one(db, "select ragdb_internal.readable_types()")
+    assert set(taken) == read | {"application/octet-stream"}
+
+
+def test_a_request_takes_the_fields_that_its_schema_has(db: Connection) -> None:
+    rows = db.execute(
+        "select l.needs_params, l.takes_params, l.needs_input, l.takes_input, l.k_max,"
+        " s.request_schema from ragdb_internal.capability_limits() l"
+        " join ragdb_internal.all_capability_schemas() s using (name)"
+    ).fetchall()
+    assert rows
+    for needs_params, takes_params, needs_input, takes_input, k_max, schema in rows:
+        params, fields = schema["properties"]["params"], schema["properties"]["input"]
+        assert set(needs_params) == set(params.get("required", []))
+        assert set(takes_params) == set(params.get("properties", {}))
+        assert set(needs_input) == set(fields.get("required", []))
+        assert set(takes_input) == set(fields.get("properties", {}))
+        assert k_max == fields.get("properties", {}).get("k", {}).get("maximum")
