@@ -31,6 +31,8 @@ comment on function ragdb_internal.conversation_documents(
   jsonb, ragdb_internal.parsed_turn[]) is
   'Returns conversations as ragdb.put_documents takes documents.';
 
+-- Every chunk and edge is looked up by its key (lateral, offset 0): of a corpus that is new the
+-- planner believes that it has a row or two, and would scan it for each message.
 create or replace function ragdb_internal.store_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns void
@@ -40,8 +42,10 @@ begin atomic
     select store_turns.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0,
         0.5, 0, 1, t.given, t.created_at
       from pg_catalog.unnest(turns) t
-      join ragdb.chunks c
-        on c.corpus_id = store_turns.corpus_id and c.chunk_id = t.chunk_id
+      cross join lateral (
+        select c.chunk_no from ragdb.chunks c
+          where c.corpus_id = store_turns.corpus_id and c.chunk_id = t.chunk_id
+          offset 0) c
     on conflict (corpus_id, chunk_no) do update
       set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
           created_at = excluded.created_at;
@@ -49,29 +53,65 @@ end;
 comment on function ragdb_internal.store_turns(integer, ragdb_internal.parsed_turn[]) is
   'Stores turns whose chunks are stored; what is derived of new ones is yet to come.';
 
--- Edges from turns that the conversation has no more go; a document may link to the conversation.
+create or replace function ragdb_internal.numbered_edges(
+  corpus_id integer, edges ragdb_internal.parsed_edge[])
+returns table (parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+begin atomic
+  select p.chunk_no, k.chunk_no, g.edge_type
+    from pg_catalog.unnest(numbered_edges.edges) g
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.parent_id
+        offset 0) p
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.child_id
+        offset 0) k;
+end;
+comment on function ragdb_internal.numbered_edges(integer, ragdb_internal.parsed_edge[]) is
+  'Returns edges by the numbers of their chunks.';
+
+create or replace function ragdb_internal.edges_between_turns(
+  corpus_id integer, turns ragdb_internal.parsed_turn[])
+returns table (at tid, parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+begin atomic
+  select e.at, e.parent_no, e.child_no, e.edge_type
+    from pg_catalog.unnest(edges_between_turns.turns) t
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = edges_between_turns.corpus_id and c.chunk_id = t.chunk_id
+        offset 0) c
+    cross join lateral (
+      select e.ctid as at, e.parent_no, e.child_no, e.edge_type from ragdb.edges e
+        where e.corpus_id = edges_between_turns.corpus_id and e.child_no = c.chunk_no
+        offset 0) e
+    cross join lateral (
+      select from ragdb.turns p
+        where p.corpus_id = edges_between_turns.corpus_id and p.chunk_no = e.parent_no
+        offset 0) p;
+end;
+comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
+  'Returns the stored edges that lead from a turn to one of these, with their places in the table.';
+
+-- Edges that the conversation no longer has go. A document may link to the conversation: such an
+-- edge stays.
 create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
 language sql
 begin atomic
-  delete from ragdb.edges e
-    using pg_catalog.unnest(turns) t
-    join ragdb.chunks c on c.corpus_id = store_edges.corpus_id and c.chunk_id = t.chunk_id
-    where e.corpus_id = store_edges.corpus_id and e.child_no = c.chunk_no
-      and exists (select from ragdb.turns p
-        where p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no)
-      and not exists (select
-        from pg_catalog.unnest(edges) g
-        join ragdb.chunks p on p.corpus_id = store_edges.corpus_id and p.chunk_id = g.parent_id
-        where g.child_id = t.chunk_id and p.chunk_no = e.parent_no
-          and g.edge_type = e.edge_type);
+  delete from ragdb.edges e where e.ctid = any (array(
+    select o.at
+      from ragdb_internal.edges_between_turns(store_edges.corpus_id, turns) o
+      where (o.parent_no, o.child_no, o.edge_type) not in (
+        select n.parent_no, n.child_no, n.edge_type
+          from ragdb_internal.numbered_edges(store_edges.corpus_id, edges) n)));
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select store_edges.corpus_id, p.chunk_no, k.chunk_no, g.edge_type
-      from pg_catalog.unnest(edges) g
-      join ragdb.chunks p on p.corpus_id = store_edges.corpus_id and p.chunk_id = g.parent_id
-      join ragdb.chunks k on k.corpus_id = store_edges.corpus_id and k.chunk_id = g.child_id
-      order by p.chunk_no, k.chunk_no, g.edge_type
+    select store_edges.corpus_id, n.parent_no, n.child_no, n.edge_type
+      from ragdb_internal.numbered_edges(store_edges.corpus_id, edges) n
+      order by n.parent_no, n.child_no, n.edge_type
     on conflict do nothing;
 end;
 comment on function ragdb_internal.store_edges(

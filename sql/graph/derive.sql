@@ -52,32 +52,56 @@ begin atomic
         partition by t.session_id order by t.created_at, c.ordinal, c.chunk_id),
       coalesce(t.given ->> 'phase', ragdb_internal.turn_phase(t.role, c.text))
     from ragdb.turns t
-    join ragdb.chunks c using (corpus_id, chunk_no)
+    cross join lateral (
+      select c.chunk_id, c.ordinal, c.text from ragdb.chunks c
+        where c.corpus_id = session_turns.corpus_id and c.chunk_no = t.chunk_no
+        offset 0) c
     cross join ragdb_internal.space(session_turns.corpus_id, 'current') s
-    left join ragdb.chunk_embeddings v on v.space_id = s.space_id
-      and v.corpus_id = t.corpus_id and v.chunk_no = t.chunk_no
+    left join lateral (
+      select v.embedding from ragdb.chunk_embeddings v
+        where v.space_id = s.space_id and v.corpus_id = session_turns.corpus_id
+          and v.chunk_no = t.chunk_no
+        offset 0) v on true
     where t.corpus_id = session_turns.corpus_id and t.session_id = any (session_turns.sessions);
 end;
 comment on function ragdb_internal.session_turns(integer, text[]) is
   'Returns the turns of some sessions with their text, their embedding in the current space (null '
   'without one), their place in the session from 1, and their phase.';
 
+create or replace function ragdb_internal.session_answers(corpus_id integer, sessions text[])
+returns table (parent_no integer, child_no integer)
+language sql stable parallel safe
+begin atomic
+  select e.parent_no, t.chunk_no
+    from ragdb.turns t
+    cross join lateral (
+      select distinct e.parent_no from ragdb.edges e
+        where e.corpus_id = session_answers.corpus_id and e.child_no = t.chunk_no
+          and e.edge_type in ('reply', 'branch')
+        offset 0) e
+    cross join lateral (
+      select from ragdb.turns p
+        where p.corpus_id = session_answers.corpus_id and p.chunk_no = e.parent_no
+          and p.session_id = any (session_answers.sessions)
+        offset 0) p
+    where t.corpus_id = session_answers.corpus_id
+      and t.session_id = any (session_answers.sessions);
+end;
+comment on function ragdb_internal.session_answers(integer, text[]) is
+  'Returns the replies and branches between turns of some sessions.';
+
 create or replace function ragdb_internal.session_depths(corpus_id integer, sessions text[])
 returns table (chunk_no integer, depth integer)
 language sql stable parallel safe
 begin atomic
-  with recursive members as materialized (
-    select t.chunk_no from ragdb.turns t
+  with recursive answers as materialized (
+    select a.parent_no, a.child_no
+      from ragdb_internal.session_answers(session_depths.corpus_id, session_depths.sessions) a
+  ), paths as (
+    select t.chunk_no, 0 as depth from ragdb.turns t
       where t.corpus_id = session_depths.corpus_id
         and t.session_id = any (session_depths.sessions)
-  ), answers as materialized (
-    select e.parent_no, e.child_no from ragdb.edges e
-      join members m on m.chunk_no = e.child_no
-      join members p on p.chunk_no = e.parent_no
-      where e.corpus_id = session_depths.corpus_id and e.edge_type in ('reply', 'branch')
-  ), paths as (
-    select m.chunk_no, 0 as depth from members m
-      where not exists (select from answers a where a.child_no = m.chunk_no)
+        and t.chunk_no not in (select a.child_no from answers a)
     union
     select a.child_no, p.depth + 1 from paths p join answers a on a.parent_no = p.chunk_no
   )
@@ -98,12 +122,10 @@ begin atomic
     select m.* from ragdb_internal.session_turns(
       placed_turns.corpus_id, placed_turns.sessions) m
   ), parents as (
-    select distinct on (e.child_no) e.child_no, e.parent_no, p.embedding
-      from ragdb.edges e
-      join members m on m.chunk_no = e.child_no
-      join members p on p.chunk_no = e.parent_no
-      where e.corpus_id = placed_turns.corpus_id and e.edge_type in ('reply', 'branch')
-      order by e.child_no, p.chunk_id collate "C"
+    select distinct on (a.child_no) a.child_no, a.parent_no, p.embedding
+      from ragdb_internal.session_answers(placed_turns.corpus_id, placed_turns.sessions) a
+      join members p on p.chunk_no = a.parent_no
+      order by a.child_no, p.chunk_id collate "C"
   )
   select m.chunk_no, m.given, m.text, m.place, m.phase,
       m.phase <> pg_catalog.lag(m.phase) over o, m.embedding, p.embedding,
@@ -152,11 +174,29 @@ comment on function ragdb_internal.turn_salience(jsonb, boolean, bigint, float8)
   'Returns the salience that a turn was given, else 0 to 1 by its feedback, a new phase, the '
   'references to it and its novelty.';
 
+create or replace function ragdb_internal.spread_salience(corpus_id integer, sessions text[])
+returns void
+language sql
+set enable_nestloop = on
+begin atomic
+  update ragdb.edges e set child_salience = t.salience
+    from ragdb.turns t
+    where t.corpus_id = spread_salience.corpus_id
+      and t.session_id = any (spread_salience.sessions)
+      and e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
+      and e.child_salience <> t.salience;
+end;
+comment on function ragdb_internal.spread_salience(integer, text[]) is
+  'Copies the salience of the turns of some sessions to the edges that lead to them.';
+
 -- Everything about turns that follows from their texts, order, edges and embeddings; run again
--- whenever a session changes, and when it has all its embeddings.
+-- whenever a session changes, and when it has all its embeddings. What is read of each turn is
+-- looked up by its key; what is joined here is as large as the sessions, and is hashed whatever the
+-- planner believes of their size.
 create or replace function ragdb_internal.derive_turns(corpus_id integer, sessions text[])
 returns void
 language sql
+set enable_nestloop = off
 begin atomic
   update ragdb.turns t
     set phase = p.phase, depth = d.depth, sibling_order = p.sibling_order,
@@ -174,18 +214,19 @@ begin atomic
       on d.chunk_no = p.chunk_no
     left join (
       select e.child_no, pg_catalog.count(*) as referrals
-        from ragdb.edges e join ragdb.turns m
-          on m.corpus_id = e.corpus_id and m.chunk_no = e.child_no
-        where e.corpus_id = derive_turns.corpus_id and e.edge_type = 'reference'
+        from ragdb.turns m
+        cross join lateral (
+          select e.child_no from ragdb.edges e
+            where e.corpus_id = derive_turns.corpus_id and e.child_no = m.chunk_no
+              and e.edge_type = 'reference'
+            offset 0) e
+        where m.corpus_id = derive_turns.corpus_id
           and m.session_id = any (derive_turns.sessions)
         group by e.child_no) r on r.child_no = p.chunk_no
     cross join lateral ragdb_internal.turn_novelty(p.embedding, p.place, p.earlier) n
-    where t.corpus_id = derive_turns.corpus_id and t.chunk_no = p.chunk_no;
-  update ragdb.edges e set child_salience = t.salience
-    from ragdb.turns t
     where t.corpus_id = derive_turns.corpus_id and t.session_id = any (derive_turns.sessions)
-      and e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
-      and e.child_salience <> t.salience;
+      and t.chunk_no = p.chunk_no;
+  select ragdb_internal.spread_salience(derive_turns.corpus_id, derive_turns.sessions);
 end;
 comment on function ragdb_internal.derive_turns(integer, text[]) is
   'Sets phase, salience, depth, sibling order, homogeneity, temporal and complexity of the turns '
