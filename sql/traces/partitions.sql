@@ -103,8 +103,8 @@ end $$;
 comment on function ragdb_internal.index_partition(text) is
   'Makes the indexes of a partition besides its key, where they are missing.';
 
--- An upgrade drops every function, and with refuse_change these triggers; older partitions lack newer
--- indexes.
+-- An upgrade drops every function, and with refuse_change these triggers; older partitions lack
+-- newer indexes.
 do $$ begin
   perform ragdb_internal.index_partition(c.relname), ragdb_internal.protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
