@@ -13,13 +13,13 @@ begin
     from pg_catalog.pg_class c
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0
       left join (values
-        ('answer_hash', 'Sha256 (hex) of the answer; null where the corpus keeps nothing of '
-                        'queries.'),
+        ('answer_hash',
+          'Sha256 (hex) of the answer; null where the corpus keeps nothing of queries.'),
         ('answer_id', 'The answer: joins fact_answer.'),
         ('attempt', 'Which attempt at the answer it is, from 1.'),
         ('best_score', 'Best score of a chunk of the evidence, 0 to 1.'),
-        ('citation_no', 'Which citation, from 0; null for what is wrong with the answer as a '
-                        'whole.'),
+        ('citation_no',
+          'Which citation, from 0; null for what is wrong with the answer as a whole.'),
         ('citations', 'Citations of the answer.'),
         ('end_offset', 'Where the quote ends in the chunk, behind its last character.'),
         ('fact_citation.code',
@@ -33,10 +33,10 @@ begin
         ('is_enough', 'Whether chunks, best score and coverage all reach their thresholds.'),
         ('is_insufficient', 'Whether the answer is that the evidence is not enough.'),
         ('is_sound', 'Whether nothing is wrong with the citation.'),
-        ('is_verified', 'Whether nothing was found wrong with the citations; advice is nothing '
-                        'wrong.'),
-        ('method', 'How the quote was found: exact, normalised or approximate; null without a '
-                   'quote.'),
+        ('is_verified',
+          'Whether nothing was found wrong with the citations; advice is nothing wrong.'),
+        ('method',
+          'How the quote was found: exact, normalised or approximate; null without a quote.'),
         ('min_chunks', 'Threshold of pack_chunks.'),
         ('fact_gate.min_score', 'Threshold of best_score, 0 to 1.'),
         ('min_term_coverage_ratio', 'Threshold of term_coverage_ratio.'),
@@ -47,8 +47,8 @@ begin
         ('pack_hash', 'Sha256 (hex) of the evidence.'),
         ('problems', 'What was found wrong, advice left out.'),
         ('row_no', 'Place among the rows of the answer, from 1.'),
-        ('similarity', 'Share of the quote''s letters that the chunk has, 0.85 to 1; null without '
-                       'a quote.'),
+        ('similarity',
+          'Share of the quote''s letters that the chunk has, 0.85 to 1; null without a quote.'),
         ('start_offset', 'Where the quote begins in the chunk, from 0.'),
         ('task', 'Task that was run, as it named itself; null for none.'),
         ('term_coverage_ratio', 'Share of the terms of the question that the evidence has.'),
@@ -83,8 +83,8 @@ begin
         ('day_of_month', '1 to 31.'),
         ('definition', 'What the metric says.'),
         ('dims', 'Width of a vector.'),
-        ('distance_decay', 'How fast the weight of a chunk falls with its distance from the '
-                           'anchor.'),
+        ('distance_decay',
+          'How fast the weight of a chunk falls with its distance from the anchor.'),
         ('doc_cid', 'Sha256 of the document''s bytes.'),
         ('documents', 'Documents now.'),
         ('elapsed_ms', 'How long it took.'),
@@ -96,8 +96,8 @@ begin
         ('exact_results', 'Retrievals in which no approximate index skipped a chunk.'),
         ('expected', 'What the assertion demands.'),
         ('expression', 'SQL expression over the relation.'),
-        ('fill_ratio', 'Hits returned of the hits asked for; null where a failed call asked for '
-                       'none.'),
+        ('fill_ratio',
+          'Hits returned of the hits asked for; null where a failed call asked for none.'),
         ('first_run_at', 'When the case was run first.'),
         ('grain', 'How long the bucket is: hour or day.'),
         ('hour_at', 'Start of the hour.'),
@@ -109,8 +109,8 @@ begin
         ('is_filtered', 'Whether a metadata filter was given.'),
         ('is_latest', 'Whether it is the latest run of its evaluation.'),
         ('is_passed', 'Whether it passed.'),
-        ('is_returned', 'Whether the caller was given it: false for what a reranker put behind the '
-                        'first k.'),
+        ('is_returned',
+          'Whether the caller was given it: false for what a reranker put behind the first k.'),
         ('is_required', 'Whether its failure fails the case.'),
         ('is_run', 'Whether the metric is of the run as a whole.'),
         ('is_shortfall', 'Whether the search could not look at every admitted chunk.'),
@@ -165,8 +165,8 @@ begin
         ('relation', 'View of schema bi that the expression is over.'),
         ('requested_hits', 'Hits asked for.'),
         ('rerank_rank', 'Place after reranking, from 1; null where no reranker took part.'),
-        ('rerank_score', 'What the reranker gave it, of no common scale; null where none took '
-                         'part.'),
+        ('rerank_score',
+          'What the reranker gave it, of no common scale; null where none took part.'),
         ('reranker', 'Name of the reranker; null without one.'),
         ('retrieval_mode', 'slice (only the chunks of a slice could be hits) or global.'),
         ('retrievals', 'Retrievals, failed ones included.'),

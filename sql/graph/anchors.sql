@@ -1,3 +1,5 @@
+-- Anchors: the chunk that a slice begins at, found by its id, its session or its time.
+
 create or replace function ragdb.resolve_explicit(corpus text, chunk_id text) returns text
 language sql stable parallel safe security definer -- chunks is granted to nobody
 set search_path = pg_catalog, pg_temp
@@ -22,8 +24,8 @@ end;
 comment on function ragdb.resolve_from_session(text, text) is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
 
-create or replace function ragdb.resolve_temporal(corpus text, count integer default 1,
-  project text default null)
+create or replace function ragdb.resolve_temporal(
+  corpus text, count integer default 1, project text default null)
 returns table (chunk_id text, session_id text, created_at timestamptz)
 language plpgsql stable parallel safe security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
@@ -35,14 +37,15 @@ begin
   v_corpus := ragdb_internal.open_corpus(resolve_temporal.corpus, 'read');
   if coalesce(resolve_temporal.count not between 1 and 1000, true) then
     raise exception 'count is not 1 to 1000'
-      using errcode = 'RG400', detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
-            hint = 'ask for fewer turns';
+      using errcode = 'RG400',
+        detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
+        hint = 'ask for fewer turns';
   end if;
   return query
     select c.chunk_id, t.session_id, t.created_at
       from ragdb.turns t
-        join ragdb.chunks c using (corpus_id, chunk_no)
-        join ragdb.documents d using (corpus_id, doc_no)
+      join ragdb.chunks c using (corpus_id, chunk_no)
+      join ragdb.documents d using (corpus_id, doc_no)
       where t.corpus_id = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)

@@ -1,8 +1,125 @@
 -- The graph of conversations: turns are chunks that know their session, role and place; edges are
 -- what was said to what.
 
-create or replace function ragdb.put_conversations(corpus text, conversations jsonb,
-  force boolean default false)
+-- A conversation is a document whose chunks are its messages; its text is the messages with a blank
+-- line between.
+create or replace function ragdb_internal.conversation_documents(
+  conversations jsonb, turns ragdb_internal.parsed_turn[])
+returns jsonb
+language sql stable parallel safe
+return coalesce((
+  select pg_catalog.jsonb_agg((c.v - 'messages' - 'session') || pg_catalog.jsonb_build_object(
+        'media_type', coalesce(c.v ->> 'media_type', 'application/x-conversation+json'),
+        'size_bytes', coalesce(c.v -> 'size_bytes',
+          pg_catalog.to_jsonb(pg_catalog.octet_length(c.v::text))),
+        'chunking', pg_catalog.jsonb_build_object('chunker', 'turns/1'),
+        'chunks', coalesce(t.chunks, '[]')) order by c.n)
+    from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
+    left join (
+      select z.nth, pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+            'id', z.chunk_id, 'text', z.text,
+            'start', z.ending - pg_catalog.length(z.text), 'end', z.ending,
+            'heading', '[]'::jsonb,
+            'tokens', (pg_catalog.length(z.text) + 3) / 4) order by z.place) as chunks
+        from (
+          select t.*,
+              pg_catalog.sum(pg_catalog.length(t.text) + 2)
+                over (partition by t.nth order by t.place) - 2 as ending
+            from pg_catalog.unnest(turns) t) z
+        group by z.nth) t on t.nth = c.n - 1), '[]');
+comment on function ragdb_internal.conversation_documents(
+  jsonb, ragdb_internal.parsed_turn[]) is
+  'Returns conversations as ragdb.put_documents takes documents.';
+
+-- Every chunk and edge is looked up by its key (lateral, offset 0): of a corpus that is new the
+-- planner believes that it has a row or two, and would scan it for each message.
+create or replace function ragdb_internal.store_turns(
+  corpus_id integer, turns ragdb_internal.parsed_turn[])
+returns void
+language sql
+begin atomic
+  insert into ragdb.turns
+    select store_turns.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0,
+        0.5, 0, 1, t.given, t.created_at
+      from pg_catalog.unnest(turns) t
+      cross join lateral (
+        select c.chunk_no from ragdb.chunks c
+          where c.corpus_id = store_turns.corpus_id and c.chunk_id = t.chunk_id
+          offset 0) c
+    on conflict (corpus_id, chunk_no) do update
+      set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
+          created_at = excluded.created_at;
+end;
+comment on function ragdb_internal.store_turns(integer, ragdb_internal.parsed_turn[]) is
+  'Stores turns whose chunks are stored; what is derived of new ones is yet to come.';
+
+create or replace function ragdb_internal.numbered_edges(
+  corpus_id integer, edges ragdb_internal.parsed_edge[])
+returns table (parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+begin atomic
+  select p.chunk_no, k.chunk_no, g.edge_type
+    from pg_catalog.unnest(numbered_edges.edges) g
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.parent_id
+        offset 0) p
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.child_id
+        offset 0) k;
+end;
+comment on function ragdb_internal.numbered_edges(integer, ragdb_internal.parsed_edge[]) is
+  'Returns edges by the numbers of their chunks.';
+
+create or replace function ragdb_internal.edges_between_turns(
+  corpus_id integer, turns ragdb_internal.parsed_turn[])
+returns table (at tid, parent_no integer, child_no integer, edge_type text)
+language sql stable parallel safe
+begin atomic
+  select e.at, e.parent_no, e.child_no, e.edge_type
+    from pg_catalog.unnest(edges_between_turns.turns) t
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = edges_between_turns.corpus_id and c.chunk_id = t.chunk_id
+        offset 0) c
+    cross join lateral (
+      select e.ctid as at, e.parent_no, e.child_no, e.edge_type from ragdb.edges e
+        where e.corpus_id = edges_between_turns.corpus_id and e.child_no = c.chunk_no
+        offset 0) e
+    cross join lateral (
+      select from ragdb.turns p
+        where p.corpus_id = edges_between_turns.corpus_id and p.chunk_no = e.parent_no
+        offset 0) p;
+end;
+comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
+  'Returns the stored edges that lead from a turn to one of these, with their places in the table.';
+
+-- Edges that the conversation no longer has go. A document may link to the conversation: such an
+-- edge stays.
+create or replace function ragdb_internal.store_edges(
+  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
+returns void
+language sql
+begin atomic
+  delete from ragdb.edges e where e.ctid = any (array(
+    select o.at
+      from ragdb_internal.edges_between_turns(store_edges.corpus_id, turns) o
+      where (o.parent_no, o.child_no, o.edge_type) not in (
+        select n.parent_no, n.child_no, n.edge_type
+          from ragdb_internal.numbered_edges(store_edges.corpus_id, edges) n)));
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
+    select store_edges.corpus_id, n.parent_no, n.child_no, n.edge_type
+      from ragdb_internal.numbered_edges(store_edges.corpus_id, edges) n
+      order by n.parent_no, n.child_no, n.edge_type
+    on conflict do nothing;
+end;
+comment on function ragdb_internal.store_edges(
+  integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+  'Makes the edges between turns those of their conversations.';
+
+create or replace function ragdb.put_conversations(
+  corpus text, conversations jsonb, force boolean default false)
 returns setof ragdb.put_result
 language plpgsql security definer -- turns and edges are granted to nobody
 set search_path = pg_catalog, pg_temp
@@ -10,76 +127,37 @@ set timezone = 'UTC' -- a time without a zone means the same everywhere
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora;
-  v_conversations constant jsonb := put_conversations.conversations;
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(put_conversations.corpus, 'write');
   v_turns ragdb_internal.parsed_turn[];
   v_edges ragdb_internal.parsed_edge[];
-  v_documents jsonb;
   v_result ragdb.put_result;
   v_written integer[] := '{}';
 begin
-  v_corpus := ragdb_internal.open_corpus(put_conversations.corpus, 'write');
-  perform ragdb_internal.check_conversations(v_conversations);
-  v_turns := array(select t from ragdb_internal.parsed_turns(v_corpus.name, v_conversations) t);
-  v_edges := array(select e from ragdb_internal.parsed_edges(v_corpus.name, v_conversations) e);
+  perform ragdb_internal.check_conversations(put_conversations.conversations);
+  perform ragdb_internal.check_messages(put_conversations.conversations);
+  v_turns := array(select t from ragdb_internal.parsed_turns(
+    v_corpus.name, put_conversations.conversations) t);
+  v_edges := array(select e from ragdb_internal.parsed_edges(
+    v_corpus.name, put_conversations.conversations) e);
   perform ragdb_internal.check_turns(v_turns, v_edges);
-  -- a conversation is a document whose chunks are its messages; its text is the messages with a
-  -- blank line between
-  select coalesce(jsonb_agg((c.v - 'messages' - 'session') || jsonb_build_object(
-      'media_type', coalesce(c.v ->> 'media_type', 'application/x-conversation+json'),
-      'size_bytes', coalesce(c.v -> 'size_bytes', to_jsonb(octet_length(c.v::text))),
-      'chunking', jsonb_build_object('chunker', 'turns/1'),
-      'chunks', coalesce(t.chunks, '[]')) order by c.n), '[]')
-    into v_documents
-    from jsonb_array_elements(v_conversations) with ordinality c (v, n)
-    left join (
-      select z.nth, jsonb_agg(jsonb_build_object('id', z.chunk_id, 'text', z.text,
-          'start', z.ending - length(z.text), 'end', z.ending, 'heading', '[]'::jsonb,
-          'tokens', (length(z.text) + 3) / 4) order by z.place) as chunks
-        from (
-          select t.*,
-              sum(length(t.text) + 2) over (partition by t.nth order by t.place) - 2 as ending
-            from unnest(v_turns) t) z
-        group by z.nth) t on t.nth = c.n - 1;
+  perform ragdb_internal.check_replies(v_turns, v_edges);
   for v_result in
-    select p.* from ragdb.put_documents(put_conversations.corpus, v_documents,
+    select p.* from ragdb.put_documents(put_conversations.corpus,
+      ragdb_internal.conversation_documents(put_conversations.conversations, v_turns),
       put_conversations.force) p
   loop
-    if not v_result.was_duplicate then v_written := v_written || v_result."position"; end if;
+    if not v_result.was_duplicate then
+      v_written := v_written || v_result."position";
+    end if;
     return next v_result;
   end loop;
-
-  insert into ragdb.turns
-    select v_corpus.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0, 0.5, 0,
-      1, t.given, t.created_at
-      from unnest(v_turns) t
-      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
-      where t.nth = any(v_written)
-    on conflict (corpus_id, chunk_no) do update
-      set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
-        created_at = excluded.created_at;
-  delete from ragdb.edges e
-    using unnest(v_turns) t
-    join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_id = t.chunk_id
-    where t.nth = any(v_written) and e.corpus_id = v_corpus.corpus_id and e.child_no = c.chunk_no
-      -- a document may link to the conversation
-      and exists (select from ragdb.turns p
-        where p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no)
-      and not exists (select
-        from unnest(v_edges) g
-        join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
-        where g.child_id = t.chunk_id and p.chunk_no = e.parent_no and g.edge_type = e.edge_type);
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select v_corpus.corpus_id, p.chunk_no, k.chunk_no, g.edge_type
-      from unnest(v_edges) g
-      join ragdb.chunks p on p.corpus_id = v_corpus.corpus_id and p.chunk_id = g.parent_id
-      join ragdb.chunks k on k.corpus_id = v_corpus.corpus_id and k.chunk_id = g.child_id
-      where g.nth = any(v_written)
-      order by p.chunk_no, k.chunk_no, g.edge_type
-    on conflict do nothing;
+  v_turns := array(select t from unnest(v_turns) t where t.nth = any (v_written));
+  v_edges := array(select e from unnest(v_edges) e where e.nth = any (v_written));
+  perform ragdb_internal.store_turns(v_corpus.corpus_id, v_turns);
+  perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges);
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from unnest(v_turns) t
-      where t.nth = any(v_written)));
+    select distinct t.session_id from unnest(v_turns) t));
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '
@@ -89,9 +167,10 @@ comment on function ragdb.put_conversations(text, jsonb, boolean) is
   'put_documents raises.';
 
 create or replace function ragdb.get_turn(corpus text, chunk_id text)
-returns table (turn_id text, session_id text, role text, phase text, salience real, depth integer,
-  sibling_order integer, homogeneity real, temporal real, complexity real, created_at timestamptz,
-  content_hash text, text text)
+returns table (
+  turn_id text, session_id text, role text, phase text, salience real, depth integer,
+  sibling_order integer, homogeneity real, temporal real, complexity real,
+  created_at timestamptz, content_hash text, text text)
 -- turns and chunks are granted to nobody
 language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -109,8 +188,9 @@ begin
   if not found then
     raise exception 'turn % is not in corpus %', ragdb_internal.quote(get_turn.chunk_id),
         ragdb_internal.quote(v_corpus.name)
-      using errcode = 'RG406', detail = 'a turn is a chunk that came with a conversation',
-            hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
+      using errcode = 'RG406',
+        detail = 'a turn is a chunk that came with a conversation',
+        hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
 end $$;
 comment on function ragdb.get_turn(text, text) is

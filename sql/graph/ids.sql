@@ -1,5 +1,7 @@
--- SHA-1 serves nothing here but UUIDs of version 5 (RFC 9562), which are defined by it; the server
--- has no other.
+-- Ids of messages: UUIDs, given or made.
+
+-- SHA-1 is here only for UUIDs of version 5 (RFC 9562), which are defined by it; the server has no
+-- other. The letters are those of FIPS 180-4.
 create or replace function ragdb_internal.sha1(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -60,13 +62,13 @@ return id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-
 comment on function ragdb_internal.is_uuid(text) is 'Tells whether a text is a UUID with hyphens.';
 
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
--- every database.
--- Definer: what it calls is private.
+-- every database. Definer: what it calls is private.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
 language sql stable parallel safe security definer
 return case when ragdb_internal.is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb_internal.uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
-    ragdb_internal.packed(corpus) || ragdb_internal.packed(session) || ragdb_internal.packed(id))::text end;
+    ragdb_internal.packed(corpus) || ragdb_internal.packed(session)
+      || ragdb_internal.packed(id))::text end;
 comment on function ragdb.turn_id(text, text, text) is
   'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of '
   '(corpus, session, id).';

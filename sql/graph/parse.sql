@@ -1,4 +1,6 @@
--- What is put is parsed once: the ids of turns are costly where they are no UUIDs.
+-- Conversations as they are put, read into turns and edges. That is done once: an id that is not a
+-- UUID costs a SHA-1.
+
 create type ragdb_internal.parsed_turn as (
   nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text, given jsonb,
   created_at timestamptz, text text);
@@ -17,13 +19,11 @@ language sql stable parallel safe
 begin atomic
   select c.n - 1, c.v ->> 'session', m.n,
       m.v ->> 'id', ragdb.turn_id(parsed_turns.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case r.role when 'prompter' then 'user'
-        when 'assistant' then r.role when 'system' then r.role when 'tool' then r.role
-          else 'user' end,
+      case when r.role in ('assistant', 'system', 'tool') then r.role else 'user' end,
       pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-        'phase', case when pg_catalog.lower(m.v ->> 'phase') in
-            ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis')
-              then pg_catalog.lower(m.v ->> 'phase')
+        'phase', case
+          when pg_catalog.lower(m.v ->> 'phase') = any (ragdb_internal.phases())
+            then pg_catalog.lower(m.v ->> 'phase')
           when m.v ->> 'phase' is not null then 'exploration' end,
         'salience', m.v -> 'salience', 'feedback', m.v -> 'feedback')),
       coalesce((m.v ->> 'created_at')::timestamptz, pg_catalog.to_timestamp(m.n)),
@@ -62,120 +62,3 @@ end;
 comment on function ragdb_internal.parsed_edges(text, jsonb) is
   'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", '
   '"edge_type"} say their type.';
-
--- A conversation that contradicts itself is refused whole, with the ids that do.
-create or replace function ragdb_internal.check_conversations(conversations jsonb) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_bad record;
-begin
-  if conversations is null or jsonb_typeof(conversations) <> 'array'
-    or jsonb_array_length(conversations) > 1000 then
-    raise exception 'conversations is not an array of at most 1000'
-      using errcode = 'RG412', detail = 'put_conversations takes a JSON array',
-        hint = 'one conversation goes in an array of one';
-  end if;
-  select c.n - 1 as n, f.message into v_bad
-    from jsonb_array_elements(conversations) with ordinality c (v, n)
-    cross join lateral (values
-      (1, jsonb_typeof(c.v) = 'object', 'it is not an object'),
-      (2, coalesce(octet_length(c.v ->> 'session') between 1 and 500, false),
-        'session is not a text of 1 to 500 bytes'),
-      (3, coalesce(jsonb_typeof(c.v -> 'messages') = 'array', false),
-        'messages is not an array')) f (i, is_fine, message)
-    where not f.is_fine order by c.n, f.i limit 1;
-  if v_bad.n is not null then
-    raise exception 'conversation at position %: %', v_bad.n, v_bad.message
-      using errcode = 'RG412', detail = 'positions count from 0; nothing was written',
-            hint = 'a conversation is {"doc_cid", "uri", "session", "messages": [{"id", '
-                   '"parent_id", "role", "text"}]}';
-  end if;
-  select c.n - 1 as n, m.n as place, f.message into v_bad
-    from jsonb_array_elements(conversations) with ordinality c (v, n)
-    cross join lateral jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n)
-    cross join lateral (values
-      (1, jsonb_typeof(m.v) = 'object', 'it is not an object'),
-      (2, coalesce(octet_length(m.v ->> 'id') between 1 and 500, false),
-        'id is not a text of 1 to 500 bytes'),
-      (3, coalesce(jsonb_typeof(m.v -> 'text') = 'string'
-        and btrim(m.v ->> 'text', E' \t\n\r\f\v') <> '', false), 'text is missing or blank'),
-      (4, coalesce(jsonb_typeof(m.v -> 'salience'), 'null') = 'null'
-        or jsonb_typeof(m.v -> 'salience') = 'number'
-        and (m.v ->> 'salience')::numeric between 0 and 1, 'salience is not a number of 0 to 1'),
-      (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'),
-        'feedback is not a number'),
-      (6, coalesce(jsonb_typeof(m.v -> 'created_at'), 'null') = 'null'
-        or m.v ->> 'created_at' ~ '^\d{4}-'
-          and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
-        'created_at is not a time'),
-      (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),
-        'parents is not an array')) f (i, is_fine, message)
-    where not f.is_fine order by c.n, m.n, f.i limit 1;
-  if v_bad.n is not null then
-    raise exception 'conversation at position %, message %: %', v_bad.n, v_bad.place, v_bad.message
-      using errcode = 'RG412', detail = 'messages count from 1; nothing was written',
-            hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", '
-                   '"phase", "salience"}';
-  end if;
-end $$;
-comment on function ragdb_internal.check_conversations(jsonb) is
-  'Raises RG412 for conversations with a field that is missing or bad.';
-
-create or replace function ragdb_internal.check_turns(
-  turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[]) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_bad record;
-begin
-  select min(t.raw_id) as id into v_bad
-    from unnest(check_turns.turns) t group by t.chunk_id having count(*) > 1
-      order by 1 limit 1;
-  if v_bad.id is not null then
-    raise exception 'two turns have the id %', ragdb_internal.quote(v_bad.id)
-      using errcode = 'RG412', detail = 'a turn is known by its id',
-        hint = 'give every message an id of its own';
-  end if;
-  select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
-    from unnest(check_turns.edges) e
-    left join unnest(check_turns.turns) t on t.chunk_id = e.parent_id and t.nth = e.nth
-    where e.parent_id = e.child_id or t.chunk_id is null
-    order by e.nth, e.raw_child, e.raw_parent limit 1;
-  if v_bad.raw_child is not null then
-    raise exception 'turn % has the parent %, which is %', ragdb_internal.quote(v_bad.raw_child),
-        ragdb_internal.quote(v_bad.raw_parent),
-        case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
-      using errcode = 'RG412', detail = 'an edge joins two turns of one conversation',
-            hint = 'put the whole conversation, or leave the parent out for a root';
-  end if;
-  with recursive edges as materialized (
-    select e.parent_id, e.child_id from unnest(check_turns.edges) e
-      where e.edge_type in ('reply', 'branch')
-  ), turns as materialized (
-    select t.chunk_id, t.raw_id from unnest(check_turns.turns) t
-  ), reached as (
-    select t.chunk_id from turns t
-      where not exists (select from edges e where e.child_id = t.chunk_id)
-    union
-    select e.child_id from reached r join edges e on e.parent_id = r.chunk_id
-  )
-  -- what no root leads to is on a cycle or behind one
-  select string_agg(ragdb_internal.quote(z.raw_id), ', ') as ids into v_bad
-    from (select t.raw_id from turns t
-      where not exists (select from reached r where r.chunk_id = t.chunk_id)
-      order by t.raw_id limit 5) z;
-  if v_bad.ids is not null then
-    raise exception 'replies form a cycle'
-      using errcode = 'RG412', detail = 'turns on it or behind it: ' || v_bad.ids,
-            hint = 'a reply or branch leads from an earlier turn to a later one; use a reference '
-                   'for anything else';
-  end if;
-end $$;
-comment on function ragdb_internal.check_turns(ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
-  'Raises RG412 for two turns of one id, a parent that is missing or the turn itself, or a cycle '
-  'of replies.';

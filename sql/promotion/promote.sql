@@ -101,10 +101,10 @@ begin
   if not trace.is_admissible then
     return row('NOT_ADMISSIBLE',
       'the retrieval was not admissible (mode ' || trace.retrieval_mode || ')',
-      'unverified_evidence_usage', 'critical');
+      'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
   elsif exists (select from ragdb.verify_trace(trace.id) v where not v.is_intact) then
     return row('TRACE_TAMPERED', 'the rows of the trace are not what was recorded',
-      'unverified_evidence_usage', 'critical');
+      'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
   end if;
   v_foreign := (
     select p.id from unnest(chunk_ids) p (id)
@@ -113,7 +113,7 @@ begin
   if v_foreign is not null then
     return row('CHUNK_NOT_RETRIEVED',
       'chunk ' || ragdb_internal.quote(v_foreign) || ' is not among the hits of the trace',
-      'slice_boundary_violation', 'critical');
+      'slice_boundary_violation', 'critical')::ragdb_internal.refusal;
   end if;
   select * into strict v_token from ragdb.verify_token(
     trace.corpus, trace.admissibility_token, trace.slice_id, trace.anchor_chunk_id,
@@ -121,11 +121,12 @@ begin
   if not v_token.valid then
     return row('TOKEN_INVALID', v_token.reason, case
       when v_token.reason like 'evidence:%' then 'content_hash_mismatch'
-      else 'token_verification_failure' end, 'critical');
+      else 'token_verification_failure' end, 'critical')::ragdb_internal.refusal;
   end if;
   v_lacks := ragdb_internal.insufficiency(trace.corpus_id, chunk_ids, sufficiency);
   if v_lacks is not null then
-    return row('INSUFFICIENT_EVIDENCE', v_lacks, 'insufficient_evidence', 'low');
+    return row('INSUFFICIENT_EVIDENCE', v_lacks, 'insufficient_evidence',
+      'low')::ragdb_internal.refusal;
   end if;
   return null;
 end $$;

@@ -116,7 +116,7 @@ begin
       detail := ragdb_internal.slice_changes(v_slice);
       perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, null, row(
         code, format('proposal %s: %s', v_proposal.proposal_id, detail),
-        'content_hash_mismatch', 'high'));
+        'content_hash_mismatch', 'high')::ragdb_internal.refusal);
     end if;
   end if;
   if code is null then

@@ -24,8 +24,7 @@ begin
       from members p
       cross join lateral (
         select e.child_no, e.edge_type from ragdb.edges e
-          where e.corpus_id = corpus and e.parent_no = p.chunk_no
-          order by e.child_no limit 257) e
+          where e.corpus_id = corpus and e.parent_no = p.chunk_no order by e.child_no limit 257) e
   ), inward as (
     select o.parent_no, o.child_no, o.edge_type from outward o where not o.is_cut
     union all

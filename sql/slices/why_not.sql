@@ -74,7 +74,6 @@ create or replace function ragdb_internal.why_not_ranked(
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_limits constant ragdb_internal.search_arguments := ragdb_internal.recorded_arguments(trace);
   v_asked ragdb_internal.search_arguments := v_limits;

@@ -174,6 +174,17 @@ comment on function ragdb.maintain() is
   'nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at '
   'least monthly, and every few minutes for dashboards.';
 
+create or replace function ragdb_internal.traced_months() returns setof date
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.to_date(pg_catalog.right(c.relname, 7), 'YYYY_MM')
+    from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'ragdb.retrieval_traces'::regclass
+      and c.relname ~ '^retrieval_traces_\d{4}_\d\d$';
+end;
+comment on function ragdb_internal.traced_months() is
+  'Returns the months (their first days) that have a partition of traces.';
+
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)
 language plpgsql security definer -- it drops tables of the owner
@@ -194,12 +205,8 @@ begin
   -- counts outlive what is counted
   perform ragdb_internal.recount_rollups(true);
   for month in
-    select to_date(right(c.relname, 7), 'YYYY_MM')
-    from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'ragdb.retrieval_traces'::regclass
-      and c.relname ~ '^retrieval_traces_\d{4}_\d\d$'
-      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
-    order by 1
+    select m.first from ragdb_internal.traced_months() m (first)
+      where m.first + interval '1 month' <= before order by 1
   loop
     -- the traces last: no hit is ever without its trace
     foreach v_parent in array ragdb_internal.partitioned() loop

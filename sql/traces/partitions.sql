@@ -1,3 +1,5 @@
+-- One partition: its name, its triggers and its indexes. The parents have none of these.
+
 create or replace function ragdb_internal.partition_name(parent text, month date) returns text
 language sql stable parallel safe
 return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default');
@@ -25,16 +27,17 @@ begin
             and s.anchor_chunk_id = new.anchor_chunk_id
             and s.policy_id = new.policy_id and s.params_hash = new.policy_params_hash
             and s.schema_version = new.schema_version
-              and s.graph_snapshot_hash = new.graph_snapshot_hash
-            and sha256(decode(v_parts[5], 'hex')) = sha256(ragdb_internal.hmac_sha256(v_secret,
-              ragdb_internal.token_message(
-              v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256,
-                s.graph_snapshot_hash,
-              s.schema_version, v_parts[3]::bigint, v_parts[4]::bigint)))) then
+            and s.graph_snapshot_hash = new.graph_snapshot_hash
+            and sha256(decode(v_parts[5], 'hex'))
+              = sha256(ragdb_internal.hmac_sha256(v_secret, ragdb_internal.token_message(
+                v_parts[2], new.corpus, s.slice_id, s.anchor_chunk_id, s.policy_id, p.sha256,
+                s.graph_snapshot_hash, s.schema_version, v_parts[3]::bigint,
+                v_parts[4]::bigint))))
+    then
       raise exception 'a trace may not claim to be admissible'
         using errcode = 'RG436',
           detail = 'its token was not issued here for a slice that is stored',
-              hint = 'ragdb.retrieve_slice() records admissible retrievals';
+          hint = 'ragdb.retrieve_slice() records admissible retrievals';
     end if;
   end if;
   return new;
@@ -88,7 +91,7 @@ begin
       partition || '_by_time', partition);
     execute format('create index if not exists %I on ragdb.%I (created_at)'
       ' where error_code is not null or limit_returned = 0 or admissibility_shortfall',
-        partition || '_by_trouble', partition);
+      partition || '_by_trouble', partition);
   elsif partition like 'evidence\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);
@@ -100,8 +103,8 @@ end $$;
 comment on function ragdb_internal.index_partition(text) is
   'Makes the indexes of a partition besides its key, where they are missing.';
 
--- an upgrade drops every function, and with _refuse_change these triggers; older partitions lack
--- newer indexes
+-- An upgrade drops every function, and with refuse_change these triggers; older partitions lack
+-- newer indexes.
 do $$ begin
   perform ragdb_internal.index_partition(c.relname), ragdb_internal.protect_partition(c.relname)
   from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid

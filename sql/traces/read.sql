@@ -1,3 +1,5 @@
+-- Reading traces: who may read a corpus may read its traces.
+
 create or replace function ragdb.last_trace_id() returns uuid
 language sql stable parallel safe
 return nullif(pg_catalog.current_setting('ragdb.last_trace_id', true), '')::uuid;
@@ -16,8 +18,9 @@ declare
 begin
   if trace_id is null then
     raise exception 'trace_id is null'
-      using errcode = 'RG400', detail = 'a trace is named by its id',
-            hint = 'ragdb.list_traces() lists them';
+      using errcode = 'RG400',
+        detail = 'a trace is named by its id',
+        hint = 'ragdb.list_traces() lists them';
   end if;
   -- the time leaves one partition, the corpus its key
   select t.* into v_trace
@@ -28,15 +31,16 @@ begin
   then
     raise exception 'trace % does not exist', ragdb_internal.quote(trace_id::text)
       using errcode = 'RG407',
-            detail = 'no trace of that id is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
-            hint = 'ragdb.list_traces() lists the latest';
+        detail = 'no trace of that id is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_traces() lists the latest';
   end if;
   return v_trace;
 end $$;
 comment on function ragdb_internal.open_trace(uuid) is
   'Returns a trace of a corpus that the caller may read. Raises RG400, RG407.';
 
--- Definer, like the readers below it: the tables are granted to nobody.
+-- Definer, like those below: the tables are granted to nobody.
 create or replace function ragdb.get_trace(trace_id uuid) returns ragdb.retrieval_traces
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -73,8 +77,9 @@ declare
 begin
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'count is the number of traces returned at most',
-            hint = 'give 1 to 10000';
+      using errcode = 'RG400',
+        detail = 'count is the number of traces returned at most',
+        hint = 'give 1 to 10000';
   end if;
   if corpus is not null then
     v_corpora := array[(ragdb_internal.open_corpus(corpus, 'read')).corpus_id];
@@ -86,11 +91,11 @@ begin
   -- backwards
   return query
     select t.* from unnest(v_corpora) c
-    cross join lateral (
-      select r.* from ragdb.retrieval_traces r
-      where r.corpus_id = c and r.created_at >= coalesce(list_traces.since, '-infinity')
-      order by r.id desc limit list_traces.count) t
-    order by t.id desc limit list_traces.count;
+      cross join lateral (
+        select r.* from ragdb.retrieval_traces r
+          where r.corpus_id = c and r.created_at >= coalesce(list_traces.since, '-infinity')
+          order by r.id desc limit list_traces.count) t
+      order by t.id desc limit list_traces.count;
 end $$;
 comment on function ragdb.list_traces(text, timestamptz, integer) is
   'Returns the latest traces, newest first, of one corpus or of all that the caller may read, '

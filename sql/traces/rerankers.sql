@@ -1,3 +1,5 @@
+-- Rerankers: models in the client that are known to the database by name and weights.
+
 create or replace function ragdb_internal.reranker(reranker text) returns ragdb.rerankers
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -8,10 +10,11 @@ begin
   select r.* into v_reranker from ragdb.rerankers r where r.name = reranker;
   if not found then
     raise exception 'reranker % does not exist', ragdb_internal.quote(reranker)
-      using errcode = 'RG421', detail = 'no reranker of that name was bound',
-            hint = coalesce('did you mean '
-              || ragdb_internal.nearest_name(reranker, array(select r.name from ragdb.rerankers r)) || '?',
-              'ragdb reranker bind makes one');
+      using errcode = 'RG421',
+        detail = 'no reranker of that name was bound',
+        hint = coalesce('did you mean ' || ragdb_internal.nearest_name(
+            reranker, array(select r.name from ragdb.rerankers r)) || '?',
+          'ragdb reranker bind makes one');
   end if;
   return v_reranker;
 end $$;
@@ -20,7 +23,7 @@ comment on function ragdb_internal.reranker(text) is 'Returns the row of a reran
 -- Definer, and an admin's: clients load what is named here.
 create or replace function ragdb.bind_reranker(
   name text, source text, weights_sha256 text, max_tokens integer default 512,
-    revision text default null)
+  revision text default null)
 returns ragdb.rerankers
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -28,31 +31,30 @@ as $$
 declare
   v_bound ragdb.rerankers;
 begin
-  if name is null or length(name) not between 1 and 200 or name = 'none' or source is null
-    or source !~ '\S'
-    or weights_sha256 is null or weights_sha256 !~ '^[0-9a-f]{64}$' or max_tokens is null
-      or max_tokens not between 8 and 1000000
+  if name is null or length(name) not between 1 and 200 or name = 'none'
+    or source is null or source !~ '\S'
+    or weights_sha256 is null or weights_sha256 !~ '^[0-9a-f]{64}$'
+    or max_tokens is null or max_tokens not between 8 and 1000000
   then
     raise exception 'reranker % is not described correctly', ragdb_internal.quote(name)
       using errcode = 'RG400',
-        detail = format('source %s, max_tokens %s', ragdb_internal.quote(source),
-          coalesce(max_tokens::text, 'null')),
-            hint = 'a name of 1 to 200 characters other than none, a source, weights_sha256 of 64 '
-                   'hex digits, max_tokens 8 to 1000000';
+        detail = format('source %s, max_tokens %s',
+          ragdb_internal.quote(source), coalesce(max_tokens::text, 'null')),
+        hint = 'a name of 1 to 200 characters other than none, a source, weights_sha256 of 64 '
+          'hex digits, max_tokens 8 to 1000000';
   end if;
   insert into ragdb.rerankers as r (name, max_tokens, weights_sha256, source, revision, created_at)
     values (bind_reranker.name, bind_reranker.max_tokens, bind_reranker.weights_sha256,
-      bind_reranker.source,
-      bind_reranker.revision, ragdb_internal.now())
-    on conflict on constraint rerankers_name_is_unique do update set source = excluded.source,
-      revision = excluded.revision
+      bind_reranker.source, bind_reranker.revision, ragdb_internal.now())
+    on conflict on constraint rerankers_name_is_unique do update
+      set source = excluded.source, revision = excluded.revision
       where (r.max_tokens, r.weights_sha256) = (excluded.max_tokens, excluded.weights_sha256)
     returning r.* into v_bound;
   if not found then
     raise exception 'reranker % exists and promises something else', ragdb_internal.quote(name)
       using errcode = 'RG409',
         detail = 'its weights and max_tokens never change, because recorded scores rest on them',
-            hint = 'bind it under another name, and name that in contracts';
+        hint = 'bind it under another name, and name that in contracts';
   end if;
   return v_bound;
 end $$;
@@ -75,23 +77,3 @@ language sql immutable parallel safe
 return greatest(rerank_depth.k, least(1000, 4 * rerank_depth.k::bigint))::integer;
 comment on function ragdb.rerank_depth(integer) is
   'Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at most 1000.';
-
-create or replace function ragdb_internal.scores(scores jsonb, chunk_ids text[]) returns float8[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if jsonb_typeof(scores) is distinct from 'object' or exists (
-      select from jsonb_each(scores) s where jsonb_typeof(s.value) <> 'number'
-        or abs(s.value::numeric) > 1e308)
-  then
-    raise exception 'rerank_scores is no object of scores'
-      using errcode = 'RG423', detail = 'it is what the reranker gave each chunk that it was shown',
-            hint = '{"chunk_id": score}, each a finite number';
-  end if;
-  return array(select ragdb_internal.double((scores ->> i.id)::numeric) from unnest(chunk_ids)
-    with ordinality i (id, n) order by i.n);
-end $$;
-comment on function ragdb_internal.scores(jsonb, text[]) is
-  'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. '
-  'Raises RG423.';

@@ -1,26 +1,46 @@
 -- Reranking: a model in the client reads the query beside each hit of a trace. The database says
 -- which model, how many hits to give it and what their order is then, and keeps its scores.
 
-create or replace function ragdb_internal.rerank_hash(trace_hash bytea, reranks ragdb.retrieval_reranks[])
-  returns bytea
+create or replace function ragdb_internal.rerank_hash(
+  trace_hash bytea, reranks ragdb.retrieval_reranks[])
+returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(variadic array['ragdb.rerank/1'::bytea, trace_hash] || array(
   select f.bytes
-  from pg_catalog.unnest(reranks) as r
-  cross join lateral pg_catalog.unnest(array[
-    ragdb_internal.utf8(r.model), pg_catalog.int4send(r.rank), ragdb_internal.utf8(r.chunk_id),
-      pg_catalog.float8send(r.score),
-    pg_catalog.boolsend(r.is_returned), pg_catalog.timestamptz_send(r.recorded_at)])
-      with ordinality as f (bytes, n)
-  order by r.rank, f.n));
+    from pg_catalog.unnest(reranks) as r
+    cross join lateral pg_catalog.unnest(array[
+      ragdb_internal.utf8(r.model), pg_catalog.int4send(r.rank), ragdb_internal.utf8(r.chunk_id),
+      pg_catalog.float8send(r.score), pg_catalog.boolsend(r.is_returned),
+      pg_catalog.timestamptz_send(r.recorded_at)]) with ordinality as f (bytes, n)
+    order by r.rank, f.n));
 comment on function ragdb_internal.rerank_hash(bytea, ragdb.retrieval_reranks[]) is
   'Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.';
 
--- The one place where scores become an order; recorded or not.
-create or replace function ragdb_internal.reranked(
-  trace ragdb.retrieval_traces, hits ragdb.retrieval_hits[], model text, chunk_ids text[],
-    scores float8[], k integer)
-returns ragdb.retrieval_reranks[]
+create or replace function ragdb_internal.scores(scores jsonb, chunk_ids text[]) returns float8[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(scores) is distinct from 'object' or exists (
+      select from jsonb_each(scores) s
+        where jsonb_typeof(s.value) <> 'number' or abs(s.value::numeric) > 1e308)
+  then
+    raise exception 'rerank_scores is not an object of scores'
+      using errcode = 'RG423',
+        detail = 'it is what the reranker gave each chunk that it was shown',
+        hint = '{"chunk_id": score}, each a finite number';
+  end if;
+  return array(
+    select ragdb_internal.double((scores ->> i.id)::numeric)
+      from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
+end $$;
+comment on function ragdb_internal.scores(jsonb, text[]) is
+  'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. '
+  'Raises RG423.';
+
+create or replace function ragdb_internal.check_scores(
+  model text, hits ragdb.retrieval_hits[], chunk_ids text[], scores float8[])
+returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -28,20 +48,21 @@ declare
   v_wrong text;
 begin
   if chunk_ids is null or scores is null or cardinality(chunk_ids) <> cardinality(scores) then
-    v_wrong := format('%s scores for %s chunks', coalesce(cardinality(scores), 0),
-      coalesce(cardinality(chunk_ids), 0));
+    v_wrong := format('%s scores for %s chunks',
+      coalesce(cardinality(scores), 0), coalesce(cardinality(chunk_ids), 0));
   else
     select min(p.problem) into v_wrong from (
       select case
           when u.chunk_id is null then 'a chunk without an id'
-          when u.score is null or u.score in ('nan', 'infinity', '-infinity')
-            then format('score %s for chunk %s', coalesce(u.score::text, 'null'),
+          when u.score is null or u.score in ('nan', 'infinity', '-infinity') then
+            format('score %s for chunk %s', coalesce(u.score::text, 'null'),
               ragdb_internal.quote(u.chunk_id))
-          when count(*) over (partition by u.chunk_id) > 1
-            then format('chunk %s twice', ragdb_internal.quote(u.chunk_id))
-          when h.chunk_id is null then format('chunk %s, which is no hit of the trace',
-            ragdb_internal.quote(u.chunk_id)) end as problem
-      from unnest(chunk_ids, scores) u (chunk_id, score)
+          when count(*) over (partition by u.chunk_id) > 1 then
+            format('chunk %s twice', ragdb_internal.quote(u.chunk_id))
+          when h.chunk_id is null then
+            format('chunk %s, which is not a hit of the trace', ragdb_internal.quote(u.chunk_id))
+          end as problem
+        from unnest(chunk_ids, scores) u (chunk_id, score)
         left join unnest(hits) h on h.chunk_id = u.chunk_id) p;
     if v_wrong is null and cardinality(chunk_ids) <> cardinality(hits) then
       v_wrong := format('%s chunks for %s hits', cardinality(chunk_ids), cardinality(hits));
@@ -49,21 +70,38 @@ begin
   end if;
   if v_wrong is not null then
     raise exception 'reranker % gave %', ragdb_internal.quote(model), v_wrong
-      using errcode = 'RG423', detail = 'a reranking has one finite score for each hit',
-            hint = 'give every chunk that was retrieved once; nothing was recorded';
+      using errcode = 'RG423',
+        detail = 'a reranking has one finite score for each hit',
+        hint = 'give every chunk that was retrieved once; nothing was recorded';
   end if;
+end $$;
+comment on function ragdb_internal.check_scores(
+  text, ragdb.retrieval_hits[], text[], float8[]) is
+  'Refuses what is not one finite score for each hit. Raises RG423.';
+
+-- The one place where scores become an order; recorded or not.
+create or replace function ragdb_internal.reranked(
+  trace ragdb.retrieval_traces, hits ragdb.retrieval_hits[], model text, chunk_ids text[],
+  scores float8[], k integer)
+returns ragdb.retrieval_reranks[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_scores(model, hits, chunk_ids, scores);
   return array(
     select row(trace.corpus_id, trace.id, trace.created_at, r.rank, r.chunk_id, r.score,
-      reranked.model,
-      r.rank <= coalesce(k, r.rank), ragdb_internal.now(), null, null)::ragdb.retrieval_reranks
-    from (select u.chunk_id, u.score,
-      row_number() over (order by u.score desc, h.rank)::integer as rank
-      from unnest(chunk_ids, scores) u (chunk_id, score)
-        join unnest(hits) h on h.chunk_id = u.chunk_id) r
-    order by r.rank);
+        reranked.model, r.rank <= coalesce(k, r.rank), ragdb_internal.now(), null,
+        null)::ragdb.retrieval_reranks
+      from (
+        select u.chunk_id, u.score,
+            row_number() over (order by u.score desc, h.rank)::integer as rank
+          from unnest(chunk_ids, scores) u (chunk_id, score)
+          join unnest(hits) h on h.chunk_id = u.chunk_id) r
+      order by r.rank);
 end $$;
-comment on function ragdb_internal.reranked(ragdb.retrieval_traces, ragdb.retrieval_hits[], text, text[],
-  float8[], integer) is
+comment on function ragdb_internal.reranked(
+  ragdb.retrieval_traces, ragdb.retrieval_hits[], text, text[], float8[], integer) is
   'Returns the hits of a retrieval by the scores of a reranker, equal ones in their order; the '
   'first k (null: all) are those returned. Raises RG423.';
 
@@ -95,11 +133,12 @@ begin
     raise exception 'trace % is reranked already', trace.id
       using errcode = 'RG409',
         detail = 'a retrieval is reranked once, and ragdb.trace_reranks() has it',
-            hint = 'retrieve again to rerank by another model';
+        hint = 'retrieve again to rerank by another model';
   end if;
   return v_reranks;
 end $$;
-comment on function ragdb_internal.insert_rerank(ragdb.retrieval_traces, text, text[], float8[], integer) is
+comment on function ragdb_internal.insert_rerank(
+  ragdb.retrieval_traces, text, text[], float8[], integer) is
   'Writes the reranking of a trace and returns its rows by rank. Raises RG409, RG423.';
 
 -- Definer: it writes a table that is granted to nobody.
@@ -113,26 +152,23 @@ declare
   v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
   v_model text := (ragdb_internal.reranker(model)).name;
 begin
-  if current_setting('transaction_read_only')::boolean then
-    raise exception 'record_rerank writes, and this transaction is read-only'
-      using errcode = 'read_only_sql_transaction',
-            detail = 'the server is a standby, or the transaction or role is set to read-only',
-            hint = 'rerank the hits of ragdb.search(), which are recorded nowhere';
-  end if;
+  perform ragdb_internal.check_recordable('record_rerank writes',
+    'rerank the hits of ragdb.search(), which are recorded nowhere');
   if k not between 1 and 1000 then
     raise exception 'k is %', k
-      using errcode = 'RG400', detail = 'k is the number of hits that the caller keeps',
+      using errcode = 'RG400',
+        detail = 'k is the number of hits that the caller keeps',
         hint = 'give 1 to 1000, or null for all';
   end if;
   if v_trace.caller <> ragdb_internal.caller() then
     raise exception 'trace % is of another caller', trace_id
       using errcode = 'RG401',
-        detail = format('role %s retrieved, and %s reranks', ragdb_internal.quote(v_trace.caller),
-          ragdb_internal.quote(ragdb_internal.caller())),
-            hint = 'retrieve and rerank as one role';
+        detail = format('role %s retrieved, and %s reranks',
+          ragdb_internal.quote(v_trace.caller), ragdb_internal.quote(ragdb_internal.caller())),
+        hint = 'retrieve and rerank as one role';
   end if;
-  return query select r.*
-    from unnest(ragdb_internal.insert_rerank(v_trace, v_model, chunk_ids, scores, k)) r order by r.rank;
+  return query select r.* from unnest(
+    ragdb_internal.insert_rerank(v_trace, v_model, chunk_ids, scores, k)) r order by r.rank;
 end $$;
 comment on function ragdb.record_rerank(uuid, text, text[], float8[], integer) is
   'Records, once, what a reranker gave each hit of a trace of the caller''s (chunk_ids and their '
@@ -141,7 +177,7 @@ comment on function ragdb.record_rerank(uuid, text, text[], float8[], integer) i
   'RG407, RG409, RG421, RG423, and 25006 where nothing can be written.';
 
 create or replace function ragdb.trace_reranks(trace_id uuid) returns setof ragdb.retrieval_reranks
-language plpgsql stable parallel safe security definer
+language plpgsql stable parallel safe security definer -- reranks are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare

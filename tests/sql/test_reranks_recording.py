@@ -193,7 +193,7 @@ def test_of_two_rerankings_at_once_one_is_refused(clone: str, login: Login) -> N
         (lambda ids, scores: (ids, [-math.inf, *scores[1:]]), "score -Infinity for chunk"),
         (lambda ids, scores: (ids, [None, *scores[1:]]), "score null for chunk"),
         (lambda ids, scores: ([ids[0], *ids[:-1]], scores), "twice"),
-        (lambda ids, scores: (["d9", *ids[1:]], scores), '"d9", which is no hit'),
+        (lambda ids, scores: (["d9", *ids[1:]], scores), '"d9", which is not a hit'),
         (lambda ids, scores: ([None, *ids[1:]], scores), "without an id"),
     ],
 )

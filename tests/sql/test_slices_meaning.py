@@ -180,7 +180,7 @@ def test_a_slice_is_looked_at_whole_however_large_it_is(embedded: Connection) ->
             embedded,
             "select bool_and(n.is_exact) as is_exact"
             " from ragdb.corpora c, ragdb.embedding_spaces s,"
-            " ragdb_internal.nearest(c, s, ragdb_internal.text_vector(%s::real[]), 2,"
+            " ragdb_internal.nearest(c, s, ragdb_internal.pgvector(%s::real[]), 2,"
             " array(select generate_series(1, %s))) n where c.name = 'chat'",
             QUERY,
             chunks,
