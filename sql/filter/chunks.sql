@@ -64,8 +64,8 @@ comment on function ragdb_internal.chunk_numbers(integer, text[]) is
   'Returns the numbers of the chunks of a corpus that have one of some ids, each once, in no '
   'order.';
 
--- The index over metadata knows nothing of corpora. Where most documents are this one's it is better
--- alone: to join it with an index that does takes as long as reading that one whole.
+-- The index over metadata knows nothing of corpora. Where most documents are this one's it is
+-- better alone: to join it with an index that does takes as long as reading that one whole.
 create or replace function ragdb_internal.prefers_metadata_index(
   corpus_id integer, conditions jsonb[])
 returns boolean

@@ -1,8 +1,8 @@
--- The first half of the chunker para-sent/1 (docs/chunker.md, 1 to 3): the words of a text, the level
--- of the break before each, and the sections that are packed one by one.
+-- The first half of the chunker para-sent/1 (docs/chunker.md, 1 to 3): the words of a text, the
+-- level of the break before each, and the sections that are packed one by one.
 --
--- Words are numbered from 1. What is known of them is in arrays, one entry a word, because the steps
--- go to and fro in a text: an array of numbers is read at any place in the same time.
+-- Words are numbered from 1. What is known of them is in arrays, one entry a word, because the
+-- steps go to and fro in a text: an array of numbers is read at any place in the same time.
 
 create or replace function ragdb_internal.chunker_words(text text, strategy text)
 returns table (
