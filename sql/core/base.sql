@@ -1,4 +1,5 @@
--- Corpora: who calls, what they may do, and the life of a corpus.
+-- What everything else is made of: the clock, the caller, how errors quote, and the bytes that are
+-- hashed.
 
 -- The clock. A test may pin it, and only where the owner has allowed that in the settings.
 create or replace function ragdb_internal.now() returns timestamptz
@@ -21,14 +22,16 @@ comment on function ragdb_internal.now() is
 create or replace function ragdb_internal.caller() returns text
 language sql stable parallel safe
 return coalesce(nullif(pg_catalog.current_setting('role'), 'none'), session_user);
-comment on function ragdb_internal.caller() is 'Returns the role on whose behalf the statement runs.';
+comment on function ragdb_internal.caller() is
+  'Returns the role on whose behalf the statement runs.';
 
--- Errors quote user text, and never more than 80 characters of it.
+-- Errors quote user text, and never more than a line of it.
 create or replace function ragdb_internal.quote(value text) returns text
 language sql immutable parallel safe
 return case
   when value is null then 'null'
-  when pg_catalog.length(value) > 80 then '"' || pg_catalog.left(value, 79) || '…"'
+  when pg_catalog.length(value) > (ragdb_internal.limits()).quoted_characters
+    then '"' || pg_catalog.left(value, (ragdb_internal.limits()).quoted_characters - 1) || '…"'
   else '"' || value || '"'
 end;
 comment on function ragdb_internal.quote(text) is

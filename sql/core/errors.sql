@@ -1,7 +1,6 @@
 -- One table of what can go wrong. Python classes, HTTP statuses and docs/errors.md are made from
--- it.
+-- it. A SQLSTATE of class RG is our contract with callers: they match on it, never on the text.
 
--- A SQLSTATE of class RG is our contract with callers: they match on it, never on the text.
 create or replace function ragdb.error_codes()
 returns table (sqlstate text, name text, wire_word text, http_status integer, meaning text)
 language sql immutable parallel safe
@@ -39,7 +38,7 @@ begin atomic
     ('RG421', 'RerankerNotFound', 'not_found', 404,
       'no reranker of that name is known, or what runs it is not installed'),
     ('RG422', 'RerankerMismatch', 'conflict', 409,
-      'the weights of a reranker are not those that it was bound with, or are of no reranker'),
+      'the weights of a reranker are not those that it was bound with, or are not of a reranker'),
     ('RG423', 'InvalidRerank', 'bad_request', 400,
       'a reranker gave a score that is not finite, or not one for each hit of a trace'),
     ('RG430', 'InvalidPolicy', 'bad_request', 400,
@@ -54,9 +53,9 @@ begin atomic
     ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
-    ('RG441', 'ContractNotFound', 'not_found', 404, 'no applied contract, or retriever, rag or '
-                                                    'eval of one, has that name and is visible to '
-                                                    'the caller'),
+    ('RG441', 'ContractNotFound', 'not_found', 404,
+      'no applied contract, or retriever, rag or eval of one, has that name and is visible to the '
+      'caller'),
     ('RG442', 'InvalidEvaluation', 'bad_request', 400,
       'cases, labels or spans given to an evaluation are incomplete or contradict each other'),
     ('RG443', 'RunNotFound', 'not_found', 404,
@@ -73,8 +72,9 @@ begin atomic
       'no job of that id waits, or it is another worker''s by now'),
     ('RG454', 'TokenNotFound', 'not_found', 404, 'there is no bearer token of that name'),
     ('RG455', 'InvalidImport', 'bad_request', 400,
-      'what is imported is no export of a corpus, or not all that its header says'),
-    ('RG460', 'InvalidEvidence', 'bad_request', 400, 'evidence is no pack, or an output no object')
+      'what is imported is not an export of a corpus, or not all that its header says'),
+    ('RG460', 'InvalidEvidence', 'bad_request', 400,
+      'evidence is not a pack, or an output is not an object')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

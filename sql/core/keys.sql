@@ -1,4 +1,7 @@
--- One is active at most: who makes or changes a key does so alone.
+-- The keys that sign tokens and traces. All public functions are definers: signing_keys is granted
+-- to nobody.
+
+-- At most one key is active: who makes or changes a key does so alone.
 create or replace function ragdb_internal.lock_signing_keys() returns void
 language sql
 return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
@@ -11,7 +14,8 @@ create or replace function ragdb_internal.retire_signing_key() returns void
 language sql
 begin atomic
   update ragdb.signing_keys
-    set state = 'verify_only', active_until = pg_catalog.date_trunc('milliseconds', ragdb_internal.now())
+    set state = 'verify_only',
+      active_until = pg_catalog.date_trunc('milliseconds', ragdb_internal.now())
     where state = 'active';
 end;
 comment on function ragdb_internal.retire_signing_key() is
@@ -25,13 +29,12 @@ begin
   if key_id is null or key_id !~ '^[A-Za-z0-9_-]{1,64}$' then
     raise exception 'key id % is not 1 to 64 letters, digits, _ or -', ragdb_internal.quote(key_id)
       using errcode = 'RG400', detail = 'the id is part of every token',
-            hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
+        hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
 end $$;
 comment on function ragdb_internal.check_key_id(text) is
   'Refuses what cannot be the id of a key. Raises RG400.';
 
--- Definer, like all functions of keys: signing_keys is granted to nobody.
 create or replace function ragdb.create_signing_key(key_id text default null) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -49,8 +52,11 @@ begin
   perform ragdb_internal.retire_signing_key();
   -- four random uuids carry 488 random bits from the server's strong generator
   insert into ragdb.signing_keys (key_id, secret, state, created_at)
-    values (v_id, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
-      || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'active', ragdb_internal.now());
+    values (
+      v_id,
+      sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+        || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+      'active', ragdb_internal.now());
   return v_id;
 end $$;
 comment on function ragdb.create_signing_key(text) is
@@ -65,12 +71,12 @@ begin
   perform ragdb_internal.lock_signing_keys();
   update ragdb.signing_keys s
     set state = 'revoked',
-        active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb_internal.now()))
+      active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb_internal.now()))
     where s.key_id = revoke_signing_key.key_id;
   if not found then
     raise exception 'signing key % does not exist', ragdb_internal.quote(revoke_signing_key.key_id)
       using errcode = 'RG432', detail = 'nothing was revoked',
-            hint = 'ragdb.list_signing_keys() lists the ids';
+        hint = 'ragdb.list_signing_keys() lists the ids';
   end if;
 end $$;
 comment on function ragdb.revoke_signing_key(text) is
@@ -83,7 +89,7 @@ language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select k.key_id, k.state, k.created_at, k.active_until, k.not_after
-    from ragdb.signing_keys k order by k.created_at, k.key_id;
+  from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.list_signing_keys() is 'Lists the signing keys without their secrets.';
 
@@ -95,8 +101,8 @@ language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.active_until,
-      k.not_after
-    from ragdb.signing_keys k order by k.created_at, k.key_id;
+    k.not_after
+  from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
 comment on function ragdb.export_signing_keys() is
   'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported '
@@ -115,35 +121,36 @@ declare
 begin
   perform ragdb_internal.check_key_id(import_signing_key.key_id);
   if coalesce(import_signing_key.secret !~ '^([0-9a-fA-F]{2}){32,128}$', true)
-    or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true)
-  then
+      or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true) then
     raise exception 'the secret of key % is not 32 to 128 bytes in hex, or its state is unknown',
         ragdb_internal.quote(import_signing_key.key_id)
       using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
-            hint = 'import what ragdb.export_signing_keys() gave';
+        hint = 'import what ragdb.export_signing_keys() gave';
   end if;
   v_secret := decode(import_signing_key.secret, 'hex');
   perform ragdb_internal.lock_signing_keys();
-  if exists (select from ragdb.signing_keys s
-    where s.key_id = import_signing_key.key_id and s.secret <> v_secret)
-  then
+  if exists (
+      select from ragdb.signing_keys s
+      where s.key_id = import_signing_key.key_id and s.secret <> v_secret) then
     raise exception 'signing key % exists with another secret',
         ragdb_internal.quote(import_signing_key.key_id)
       using errcode = 'RG409', detail = 'keys are never overwritten',
-            hint = 'import it under another id';
+        hint = 'import it under another id';
   end if;
   if import_signing_key.state = 'active' then
     perform ragdb_internal.retire_signing_key();
   else
-    v_until := coalesce(import_signing_key.active_until,
-      date_trunc('milliseconds', ragdb_internal.now()));
+    v_until := coalesce(
+      import_signing_key.active_until, date_trunc('milliseconds', ragdb_internal.now()));
   end if;
   insert into ragdb.signing_keys as s
-    values (import_signing_key.key_id, v_secret, import_signing_key.state,
-      coalesce(import_signing_key.created_at, ragdb_internal.now()), v_until, import_signing_key.not_after)
+    values (
+      import_signing_key.key_id, v_secret, import_signing_key.state,
+      coalesce(import_signing_key.created_at, ragdb_internal.now()), v_until,
+      import_signing_key.not_after)
     on conflict on constraint signing_keys_id_is_unique do update
       set state = excluded.state, active_until = excluded.active_until,
-          not_after = excluded.not_after;
+        not_after = excluded.not_after;
 end $$;
 comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz,
   timestamptz) is
@@ -152,7 +159,8 @@ comment on function ragdb.import_signing_key(text, text, text, timestamptz, time
 
 create or replace function ragdb_internal.signing_key() returns ragdb.signing_keys
 language sql stable parallel safe
-return (select k from ragdb.signing_keys k
+return (
+  select k from ragdb.signing_keys k
   where k.state = 'active' and (k.not_after is null or k.not_after > ragdb_internal.now()));
 comment on function ragdb_internal.signing_key() is
   'Returns the key that signs now; null when there is none.';

@@ -4,6 +4,7 @@ create type ragdb_internal.limits as (
   quoted_characters integer,
   call_documents integer,
   page_rows integer,
+  export_rows integer,
   indexed_characters integer,
   chunk_lexemes integer,
   lexeme_bytes integer,
@@ -17,6 +18,7 @@ return row(
   80,  -- quoted_characters: of a user's text in an error
   10000,  -- call_documents: documents in one call
   10000,  -- page_rows: documents or events in one page
+  1000,  -- export_rows: chunks or embeddings in one page of an export or an import
   65536,  -- indexed_characters: of a text, from its beginning, that are searched
   16000,  -- chunk_lexemes: different lexemes of a chunk; a sparse vector holds as many
   2040,  -- lexeme_bytes: a tsvector holds words of up to 2,046

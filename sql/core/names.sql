@@ -1,4 +1,6 @@
--- Levenshtein over lower case; only for what is not known, and for short words.
+-- The nearest of some names, for hints about a name that is not known.
+
+-- Levenshtein over lower case; only for short words.
 create or replace function ragdb_internal.edit_distance(a text, b text) returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -21,14 +23,17 @@ begin
   return v_row[length(b) + 1];
 end $$;
 comment on function ragdb_internal.edit_distance(text, text) is
-  'Returns the Levenshtein distance of two words, case left aside.';
+  'Returns the Levenshtein distance of two words, ignoring case.';
 
 create or replace function ragdb_internal.nearest_name(word text, names text[]) returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.left(n.name, 64) from pg_catalog.unnest(nearest_name.names) n (name)
   where n.name is not null and nearest_name.word is not null
-  order by ragdb_internal.edit_distance(pg_catalog.left(nearest_name.word, 40),
-    pg_catalog.left(n.name, 64)), n.name collate "C" limit 1);
+  order by
+    ragdb_internal.edit_distance(
+      pg_catalog.left(nearest_name.word, 40), pg_catalog.left(n.name, 64)),
+    n.name collate "C"
+  limit 1);
 comment on function ragdb_internal.nearest_name(text, text[]) is
   'Returns the name nearest to a word; null when there is none, or no word.';

@@ -1,21 +1,23 @@
--- JSON has numbers that a double has not: one too small for it is an error of PostgreSQL's, and a
--- share of nothing.
+-- Numbers and lists as they come from JSON, from arrays and from text.
+
+-- JSON has numbers that are too small for a double. A cast of one is an error, and as a share of
+-- something it is nothing.
 create or replace function ragdb_internal.double(value numeric) returns float8
 language sql immutable parallel safe
 return case when abs(double.value) < 1e-300 then 0 else double.value::float8 end;
 comment on function ragdb_internal.double(numeric) is
   'Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300.';
 
--- array_position() refuses arrays of arrays with an error of its own
+-- array_position() refuses arrays of arrays with an error of its own.
 create or replace function ragdb_internal.is_list(items text[]) returns boolean
 language sql immutable parallel safe
 return case when pg_catalog.array_ndims(items) > 1 then false
   else pg_catalog.array_position(items, null) is null end;
 comment on function ragdb_internal.is_list(text[]) is
-  'Whether an array, or null, has at most one dimension and no null in it.';
+  'Tells whether an array, or null, has at most one dimension and no null in it.';
 
--- A cast of an array fails at a number that a float4 cannot hold, and of a constant before it is
--- known whether one is there
+-- A cast of an array fails at a number that a float4 cannot hold. A cast of a constant fails before
+-- the test for such a number, when the statement is planned, so a plain expression will not do.
 create or replace function ragdb_internal.single(embedding float8[]) returns real[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -46,19 +48,23 @@ comment on function ragdb_internal.list(text) is
 
 create or replace function ragdb_internal.number(value text, low float8, high float8) returns float8
 language sql immutable parallel safe
-return case when number.value
-  ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?$'
-    and number.value::float8 between coalesce(number.low, '-infinity')
-      and coalesce(number.high, 'infinity')
-  then number.value::float8 end;
+return case
+  when number.value
+      ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?$'
+    and number.value::float8
+      between coalesce(number.low, '-infinity') and coalesce(number.high, 'infinity')
+    then number.value::float8
+end;
 comment on function ragdb_internal.number(text, float8, float8) is
   'Returns a decimal number in a range; null for any other text.';
 
 create or replace function ragdb_internal.whole(value text, low float8, high float8) returns bigint
 language sql immutable parallel safe
-return case when whole.value ~ '^[+-]?[0-9]{1,15}$'
-    and whole.value::bigint between coalesce(whole.low, '-infinity')
-      and coalesce(whole.high, 'infinity')
-  then whole.value::bigint end;
+return case
+  when whole.value ~ '^[+-]?[0-9]{1,15}$'
+    and whole.value::bigint
+      between coalesce(whole.low, '-infinity') and coalesce(whole.high, 'infinity')
+    then whole.value::bigint
+end;
 comment on function ragdb_internal.whole(text, float8, float8) is
   'Returns a whole number in a range; null for any other text.';

@@ -1,4 +1,21 @@
--- 0 none, 1 read, 2 write, 3 admin. Decided once, at the entry of a function (never per row).
+-- Who may do what with a corpus: the caller's right to it, the gate that every call passes, the
+-- lock that every writer holds, and grants.
+
+create or replace function ragdb_internal.privilege_level(privilege text) returns integer
+language sql immutable parallel safe
+return case privilege_level.privilege
+  when 'read' then 1 when 'write' then 2 when 'admin' then 3 end;
+comment on function ragdb_internal.privilege_level(text) is
+  'Returns 1 for read, 2 for write, 3 for admin, each of which includes the ones before it; null '
+  'for what is not a privilege.';
+
+create or replace function ragdb_internal.privilege_name(level integer) returns text
+language sql immutable parallel safe
+return case privilege_name.level when 1 then 'read' when 2 then 'write' when 3 then 'admin' end;
+comment on function ragdb_internal.privilege_name(integer) is
+  'Returns the name of a privilege by its level.';
+
+-- Decided once, at the entry of a function (never per row).
 create or replace function ragdb_internal.privilege(corpus_id integer, personal_of text, name text)
 returns integer
 language plpgsql stable parallel safe
@@ -18,7 +35,7 @@ begin
   elsif pg_has_role(v_caller, 'ragdb_admin', 'usage') then
     return 3;
   end if;
-  select count(*) > 0, max(case g.privilege when 'read' then 1 when 'write' then 2 else 3 end)
+  select count(*) > 0, max(ragdb_internal.privilege_level(g.privilege))
       filter (where pg_has_role(v_caller, r.oid, 'usage'))
     into v_granted, v_most
     from ragdb.corpus_grants g left join pg_roles r on r.rolname = g.role
@@ -31,8 +48,8 @@ end $$;
 comment on function ragdb_internal.privilege(integer, text, text) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them. It is
--- passed by every call, and to plan its statement anew would cost five times what that does.
+-- The one gate to a corpus. A corpus that the caller may not read does not exist for them. Every
+-- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(corpus text, privilege text)
 returns ragdb.corpora
 language plpgsql stable parallel safe
@@ -46,7 +63,7 @@ begin
   if corpus is null then
     raise exception 'corpus is null'
       using errcode = 'RG400', detail = 'every function of a corpus needs its name',
-            hint = 'ragdb.list_corpora() lists the names';
+        hint = 'ragdb.list_corpora() lists the names';
   end if;
   select c.* into v_corpus from ragdb.corpora c
     where c.name = corpus and c.personal_of is not distinct from
@@ -57,17 +74,18 @@ begin
   if coalesce(v_has, 0) = 0 then
     raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
       using errcode = 'RG404',
-            detail = 'no corpus of that name is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
-            hint = 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one';
+        detail = 'no corpus of that name is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one';
   end if;
-  if v_has < (case privilege when 'read' then 1 when 'write' then 2 else 3 end) then
+  if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
     raise exception 'role % has no % right to corpus %',
         ragdb_internal.quote(ragdb_internal.caller()), privilege, ragdb_internal.quote(corpus)
       using errcode = 'RG401',
-            detail = 'its right is ' || case v_has when 1 then 'read' else 'write' end,
-            hint = case when corpus = 'system'
-              then 'the system corpus is read-only; use a corpus of your own'
-              else 'an admin of the corpus can call ragdb.grant_corpus()' end;
+        detail = 'its right is ' || ragdb_internal.privilege_name(v_has),
+        hint = case when corpus = 'system'
+          then 'the system corpus is read-only; use a corpus of your own'
+          else 'an admin of the corpus can call ragdb.grant_corpus()' end;
   end if;
   return v_corpus;
 end $$;
@@ -84,20 +102,18 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora;
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, privilege);
 begin
-  v_corpus := ragdb_internal.open_corpus(corpus, privilege);
   update ragdb.corpora c
-    set version = c.version + case when c.version_xid = pg_current_xact_id()
-      and c.updated_at = now()
-          then 0 else 1 end,
-        version_xid = pg_current_xact_id(), updated_at = now()
+    set version = c.version + case
+        when c.version_xid = pg_current_xact_id() and c.updated_at = now() then 0 else 1 end,
+      version_xid = pg_current_xact_id(), updated_at = now()
     where c.corpus_id = v_corpus.corpus_id
     returning c.* into v_corpus;
   if not found then
     raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
       using errcode = 'RG404', detail = 'it was dropped a moment ago',
-            hint = 'ragdb.list_corpora() lists the names';
+        hint = 'ragdb.list_corpora() lists the names';
   end if;
   return v_corpus;
 end $$;
@@ -115,7 +131,7 @@ begin
   if not found then
     raise exception 'the corpus does not exist'
       using errcode = 'RG404', detail = 'it was dropped a moment ago',
-            hint = 'ragdb.list_corpora() lists the names';
+        hint = 'ragdb.list_corpora() lists the names';
   end if;
 end $$;
 comment on function ragdb_internal.hold_corpus(integer) is
@@ -126,21 +142,21 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
 begin
   if corpus in ('personal', 'system') then
     raise exception 'corpus % cannot be granted', ragdb_internal.quote(corpus)
       using errcode = 'RG400',
-            detail = case corpus when 'personal' then 'it belongs to one role'
-              else 'every reader may read it, only the installer writes it' end,
-            hint = 'put the documents into a corpus of another name';
+        detail = case corpus when 'personal' then 'it belongs to one role'
+          else 'every reader may read it, only the installer writes it' end,
+        hint = 'put the documents into a corpus of another name';
   end if;
   if role is null or not exists (select from pg_roles r where r.rolname = role) then
     raise exception 'role % does not exist', ragdb_internal.quote(role)
       using errcode = 'RG400', detail = 'a right is given to a database role',
         hint = 'create role makes one';
   end if;
-  if privilege is null or privilege not in ('read', 'write', 'admin') then
+  if ragdb_internal.privilege_level(privilege) is null then
     raise exception 'privilege is %, not read, write or admin', ragdb_internal.quote(privilege)
       using errcode = 'RG400', detail = 'each of them includes the ones before it',
         hint = 'read is enough to search';
@@ -160,15 +176,16 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
 begin
-  delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id
-    and g.role = revoke_corpus.role;
+  delete from ragdb.corpus_grants g
+    where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
   if not found then
-    raise exception 'role % has no grant on corpus %', ragdb_internal.quote(role), ragdb_internal.quote(corpus)
+    raise exception 'role % has no grant on corpus %',
+        ragdb_internal.quote(role), ragdb_internal.quote(corpus)
       using errcode = 'RG400', detail = 'there is nothing to revoke',
-            hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role '
-                   'that it is a member of';
+        hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role that '
+          'it is a member of';
   end if;
 end $$;
 comment on function ragdb.revoke_corpus(text, text) is

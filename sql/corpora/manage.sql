@@ -1,28 +1,22 @@
--- A definer because nobody but the owner touches the tables.
-create or replace function ragdb.create_corpus(
-  corpus text, title text default null, text_config text default 'english',
-  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full'
-) returns void
-language plpgsql security definer
+-- The life of a corpus: making it, dropping it, listing what there is. All are definers because
+-- nobody but the owner touches the tables.
+
+create or replace function ragdb_internal.check_corpus_settings(
+  text_config text, k1 float8, b float8, record_query_text text)
+returns void
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_caller text := ragdb_internal.caller();
-  v_id integer;
 begin
-  if corpus is null or corpus !~ '^[a-z0-9-]{1,64}$' then
-    raise exception '% is not a corpus name', ragdb_internal.quote(corpus)
-      using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
-            hint = 'write it in lower case, with - for every other character';
-  end if;
   if text_config is null or not exists (
-      select from ragdb_internal.text_configs() c where c.config = create_corpus.text_config) then
+      select from ragdb_internal.text_configs() c
+      where c.config = check_corpus_settings.text_config) then
     raise exception 'text configuration % is not one that every version of PostgreSQL has',
-      ragdb_internal.quote(text_config)
+        ragdb_internal.quote(text_config)
       using errcode = 'RG400',
         detail = 'a corpus is analysed by a configuration of pg_catalog, the same on every server',
-            hint = (select 'it is one of ' || string_agg(c.config, ', ' order by c.config)
-                    from ragdb_internal.text_configs() c);
+        hint = (select 'it is one of ' || string_agg(c.config, ', ' order by c.config)
+          from ragdb_internal.text_configs() c);
   end if;
   if k1 is null or not k1 between 0 and 10 then
     raise exception 'k1 is %, not 0 to 10', coalesce(k1::text, 'null')
@@ -36,38 +30,70 @@ begin
   end if;
   if record_query_text is null or record_query_text not in ('full', 'hash', 'none') then
     raise exception 'record_query_text is %, not full, hash or none',
-      ragdb_internal.quote(record_query_text)
+        ragdb_internal.quote(record_query_text)
       using errcode = 'RG400', detail = 'it is what traces keep of a query',
         hint = 'the default is full';
   end if;
-  if corpus = 'system' and not pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+end $$;
+comment on function ragdb_internal.check_corpus_settings(text, float8, float8, text) is
+  'Refuses settings of a corpus that are null or out of range. Raises RG400.';
+
+create or replace function ragdb_internal.check_may_create(corpus text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant text := ragdb_internal.caller();
+begin
+  if pg_has_role(v_caller, 'ragdb_owner', 'usage') then
+    return;
+  elsif corpus = 'system' then
     raise exception 'role % may not create corpus "system"', ragdb_internal.quote(v_caller)
       using errcode = 'RG401', detail = 'it is made and filled by whoever installs ragdb',
         hint = 'use a corpus of your own';
-  end if;
-  if corpus not in ('personal', 'system') and not pg_has_role(v_caller, 'ragdb_writer', 'usage')
-    and not pg_has_role(v_caller, 'ragdb_owner', 'usage')
-  then
+  elsif corpus <> 'personal' and not pg_has_role(v_caller, 'ragdb_writer', 'usage') then
     raise exception 'role % may not create corpora', ragdb_internal.quote(v_caller)
       using errcode = 'RG401', detail = 'creating a corpus takes ragdb_writer',
-            hint = 'create "personal", which every role may, or ask for ragdb_writer';
+        hint = 'create "personal", which every role may, or ask for ragdb_writer';
   end if;
+end $$;
+comment on function ragdb_internal.check_may_create(text) is
+  'Refuses to create a corpus that the caller may not create. Raises RG401.';
+
+create or replace function ragdb.create_corpus(
+  corpus text, title text default null, text_config text default 'english',
+  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full')
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_personal_of constant text :=
+    case when corpus = 'personal' then ragdb_internal.caller() end;
+  v_now constant timestamptz := ragdb_internal.now();
+  v_id integer;
+begin
+  if corpus is null or corpus !~ '^[a-z0-9-]{1,64}$' then
+    raise exception '% is not a corpus name', ragdb_internal.quote(corpus)
+      using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
+        hint = 'write it in lower case, with - for every other character';
+  end if;
+  perform ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text);
+  perform ragdb_internal.check_may_create(corpus);
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
   insert into ragdb.corpora (corpus_id, name, personal_of, title, text_config, k1, b, pivot,
       record_query_text, created_at, updated_at)
-    values (v_id, corpus, case when corpus = 'personal' then v_caller end, title, text_config, k1,
-      b,
+    values (v_id, corpus, v_personal_of, title, text_config, k1, b,
       -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
-      case text_config when 'simple' then 160 else 100 end, record_query_text, ragdb_internal.now(),
-        ragdb_internal.now())
+      case text_config when 'simple' then 160 else 100 end, record_query_text, v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
   if not found then
     raise exception 'corpus % exists already', ragdb_internal.quote(corpus)
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
-            hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
+        hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
   perform ragdb.maintain();
 end $$;
@@ -80,10 +106,10 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
-  v_cids text[];
+  v_id constant integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
+  v_doc_cids constant text[] :=
+    array(select d.doc_cid from ragdb.documents d where d.corpus_id = v_id);
 begin
-  select array_agg(d.doc_cid) into v_cids from ragdb.documents d where d.corpus_id = v_id;
   perform ragdb_internal.drop_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
@@ -93,7 +119,7 @@ begin
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
-  perform ragdb_internal.drop_unused_blobs(v_cids);
+  perform ragdb_internal.drop_unused_blobs(v_doc_cids);
 end $$;
 comment on function ragdb.drop_corpus(text) is
   'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '
@@ -101,15 +127,15 @@ comment on function ragdb.drop_corpus(text) is
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
-returns table (name text, title text, documents integer, chunks integer, tokens bigint,
-  size_bytes bigint,
+returns table (
+  name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
-    updated_at timestamptz)
+  updated_at timestamptz)
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select l.key from pg_catalog.jsonb_each_text(c.languages) l order by l.value::integer desc,
-      l.key collate "C" limit 1),
+    (select l.key from pg_catalog.jsonb_each_text(c.languages) l
+      order by l.value::integer desc, l.key collate "C" limit 1),
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
@@ -121,24 +147,22 @@ comment on function ragdb.list_corpora() is
   'drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).';
 
 create or replace function ragdb.corpus_info(corpus text)
-returns table (name text, title text, documents integer, chunks integer, tokens bigint,
-  size_bytes bigint,
+returns table (
+  name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
-    updated_at timestamptz,
-  text_config text, k1 float8, b float8, pivot float8, lexemes bigint, record_query_text text,
-    privilege text)
+  updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
+  record_query_text text, privilege text)
 language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
 begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
-      v_corpus.lexeme_count,
-      v_corpus.record_query_text,
-      case ragdb_internal.privilege(v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name)
-        when 1 then 'read' when 2 then 'write' else 'admin' end
+      v_corpus.lexeme_count, v_corpus.record_query_text,
+      ragdb_internal.privilege_name(ragdb_internal.privilege(
+        v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name))
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is

@@ -108,10 +108,11 @@ begin
       using errcode = 'RG412', detail = 'put_documents takes a JSON array of documents',
         hint = 'one document goes in an array of one';
   end if;
-  if jsonb_array_length(documents) > 10000 then
+  if jsonb_array_length(documents) > (ragdb_internal.limits()).call_documents then
     raise exception '% documents in one call', jsonb_array_length(documents)
       using errcode = 'RG413', detail = 'a call is one transaction',
-        hint = 'put at most 10000 documents in a call';
+        hint = format('put at most %s documents in a call',
+          (ragdb_internal.limits()).call_documents);
   end if;
   perform ragdb_internal.check_document_fields(documents);
   perform ragdb_internal.check_chunk_fields(documents);

@@ -61,8 +61,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
+  if count is null or count not between 1 and (ragdb_internal.limits()).page_rows then
+    raise exception 'count is %, not 1 to %', coalesce(count::text, 'null'),
+        (ragdb_internal.limits()).page_rows
       using errcode = 'RG400', detail = 'it is the number of events to read',
         hint = 'the default is 100';
   end if;

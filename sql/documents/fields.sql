@@ -10,7 +10,8 @@ create type ragdb_internal.given_field as (
   must_be text);
 comment on type ragdb_internal.given_field is
   'A field of a document or a chunk: its JSON types (null: it may be missing), the pattern of its '
-  'text or the fewest and most bytes of it, and what it must be, as a format of name, fewest, most.';
+  'text or the fewest and most bytes of it, and what it must be, as a format of name, fewest and '
+  'most.';
 
 create or replace function ragdb_internal.document_fields()
 returns setof ragdb_internal.given_field

@@ -54,7 +54,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_language constant text := ragdb_internal.config_language(corpus.text_config);
-  v_doc_cids constant text[] := array(select i ->> 'doc_cid' from jsonb_array_elements(documents) i);
+  v_cids constant text[] := array(select i ->> 'doc_cid' from jsonb_array_elements(documents) i);
   -- the sources that say something else now, or nothing
   v_uris constant text[] := gone_uris
     || array(select i ->> 'uri' from jsonb_array_elements(documents) i);
@@ -63,7 +63,7 @@ begin
     with old as materialized (
       select d.doc_no, d.doc_cid, d.title, d.source, d.source_name,
         ragdb_internal.stored_description(d) as description
-      from ragdb_internal.documents_at(corpus.corpus_id, v_uris, v_doc_cids) d
+      from ragdb_internal.documents_at(corpus.corpus_id, v_uris, v_cids) d
     ), source as (
       select i.v ->> 'doc_cid' as doc_cid, i.v ->> 'uri' as uri,
         ragdb_internal.given_source_name(i.v) as source_name, (i.n - 1)::integer as position,

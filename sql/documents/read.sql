@@ -47,8 +47,10 @@ as $$
 declare
   v_id constant integer := (ragdb_internal.open_corpus(list_documents.corpus, 'read')).corpus_id;
 begin
-  if prefix is null or after is null or count is null or count not between 1 and 10000 then
-    raise exception 'prefix or after is null, or count is not 1 to 10000'
+  if prefix is null or after is null or count is null
+      or count not between 1 and (ragdb_internal.limits()).page_rows then
+    raise exception 'prefix or after is null, or count is not 1 to %',
+        (ragdb_internal.limits()).page_rows
       using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
         hint = 'for the next page, give the last source as after';
   end if;

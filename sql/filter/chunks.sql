@@ -5,30 +5,36 @@
 create or replace function ragdb_internal.filter_sql(
   conditions jsonb[], of_chunks boolean default null)
 returns text
-language sql immutable parallel safe
-begin atomic
-  select string_agg('(' || replace(replace(replace(
-      t.sql,
-      '{json}', '($1[' || t.n || '] -> ''value'')'),
-      '{text}', '($1[' || t.n || '] ->> ''value'')'),
-      '{key}', '($1[' || t.n || '] ->> ''field'')') || ')', ' and ' order by t.n)
-  from (
-    select c.n, replace(replace(replace(
-      case when f.field is null then o.of_metadata
-        else replace(f.condition_sql, '{condition}', o.of_column) end,
-      '{field}', coalesce(f.column_sql, 'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = '
-        || case v.type when 'number' then '''number'' then (d.metadata ->> {key})::numeric end'
-          else '''string'' then (d.metadata ->> {key}) collate "C" end' end)),
-      '{value}', case v.type when 'number' then '({text})::numeric' else '{text}' end),
-      '{items}', 'array(select e' || case v.type when 'number' then '::numeric' else '' end
-        || ' from pg_catalog.jsonb_array_elements_text({json}) e)') as sql
-    from unnest(filter_sql.conditions) with ordinality c (condition, n)
-      join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
-      left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
-      cross join lateral (
-        select coalesce(f.type, jsonb_typeof(c.condition -> 'value'))) v (type)
-    where filter_sql.of_chunks is null or filter_sql.of_chunks = coalesce(f.of_chunks, false)) t;
-end;
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select string_agg('(' || replace(replace(replace(
+        t.sql,
+        '{json}', '($1[' || t.n || '] -> ''value'')'),
+        '{text}', '($1[' || t.n || '] ->> ''value'')'),
+        '{key}', '($1[' || t.n || '] ->> ''field'')') || ')', ' and ' order by t.n)
+    from (
+      select c.n, replace(replace(replace(
+        case when f.field is null then o.of_metadata
+          else replace(f.condition_sql, '{condition}', o.of_column) end,
+        '{field}', coalesce(
+          f.column_sql,
+          'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = '
+          || case v.type when 'number' then '''number'' then (d.metadata ->> {key})::numeric end'
+            else '''string'' then (d.metadata ->> {key}) collate "C" end' end)),
+        '{value}', case v.type when 'number' then '({text})::numeric' else '{text}' end),
+        '{items}', 'array(select e' || case v.type when 'number' then '::numeric' else '' end
+          || ' from pg_catalog.jsonb_array_elements_text({json}) e)') as sql
+      from unnest(conditions) with ordinality c (condition, n)
+        join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
+        left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
+        cross join lateral (
+          select coalesce(f.type, jsonb_typeof(c.condition -> 'value'))) v (type)
+      where filter_sql.of_chunks is null
+        or filter_sql.of_chunks = coalesce(f.of_chunks, false)) t);
+end $$;
 comment on function ragdb_internal.filter_sql(jsonb[], boolean) is
   'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of '
   'only one of them; null for nothing.';
@@ -58,22 +64,26 @@ comment on function ragdb_internal.chunk_numbers(integer, text[]) is
   'Returns the numbers of the chunks of a corpus that have one of some ids, each once, in no '
   'order.';
 
--- The index over metadata knows nothing of corpora. Where most documents are this one's it is better
--- alone: to join it with an index that does takes as long as reading that one whole.
+-- The index over metadata knows nothing of corpora. Where most documents are this one's it is
+-- better alone: to join it with an index that does takes as long as reading that one whole.
 create or replace function ragdb_internal.prefers_metadata_index(
   corpus_id integer, conditions jsonb[])
 returns boolean
-language sql stable parallel safe
-return exists (
-    select from unnest(prefers_metadata_index.conditions) c (condition)
-      join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
-    where o.uses_index and c.condition ->> 'field' not in (
-      select f.field from ragdb_internal.filter_fields() f))
-  and (
-    select 2 * p.documents > r.reltuples
-    from ragdb.corpora p, pg_class r
-    where p.corpus_id = prefers_metadata_index.corpus_id
-      and r.oid = 'ragdb.documents'::regclass);
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (
+      select from unnest(conditions) c (condition)
+        join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
+      where o.uses_index and not exists (
+        select from ragdb_internal.filter_fields() f where f.field = c.condition ->> 'field'))
+    and (
+      select 2 * p.documents > r.reltuples
+      from ragdb.corpora p, pg_class r
+      where p.corpus_id = prefers_metadata_index.corpus_id
+        and r.oid = 'ragdb.documents'::regclass);
+end $$;
 comment on function ragdb_internal.prefers_metadata_index(integer, jsonb[]) is
   'Tells whether the index over metadata finds the documents of a filter better than with an index '
   'that knows corpora.';

@@ -37,7 +37,8 @@ begin
         hint = 'operators are ' || ragdb_internal.operator_names();
   elsif v_takes is null then
     raise exception 'filter operator % is unknown', ragdb_internal.quote(operator)
-      using errcode = 'RG410', detail = 'it stands in the filter on ' || ragdb_internal.quote(field),
+      using errcode = 'RG410',
+        detail = 'it stands in the filter on ' || ragdb_internal.quote(field),
         hint = 'operators are ' || ragdb_internal.operator_names();
   elsif operator = 'glob' and ragdb_internal.is_long_glob(value #>> '{}') then
     raise exception 'glob of % is too long', ragdb_internal.quote(field)

@@ -1,5 +1,5 @@
--- What a filter may ask: its operators and its built-in fields, one row each. The check of a filter,
--- its hints and its SQL all read these lists, so a new operator or a new field is one row here.
+-- What a filter may ask: its operators and its built-in fields, one row each. The check of a
+-- filter, its hints and its SQL all read these lists, so a new operator or a new field is one row.
 --
 -- Every field that is not built in is a key of the metadata, whose values are of any JSON type.
 
@@ -15,7 +15,8 @@ language sql immutable parallel safe
 begin atomic
   select * from (values
     ('eq', 'any value', null::text[], 'value', true, '{field} = {value}',
-      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json}) and d.metadata -> {key} = {json}'),
+      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json})'
+      ' and d.metadata -> {key} = {json}'),
     ('ne', 'any value', null, 'value', false, '{field} is distinct from {value}',
       'd.metadata -> {key} is distinct from {json}'),
     ('gt', 'a number or a string', '{number,string}', 'value', false, '{field} > {value}',

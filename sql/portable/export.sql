@@ -1,65 +1,142 @@
--- A corpus in one file: what goes out, how it comes in again, and the digest that both sides must
--- agree on.
---
--- What a corpus is made of goes along: settings, documents with their sources, chunks, links and
--- turns, embeddings of the current space. What follows from these (ids, edges, postings, counters,
--- salience) is made anew, and what a database says about a corpus (traces, rights, keys, events,
--- contracts) stays there.
+-- What goes out: the documents of a corpus as they are put, the embeddings of its current space,
+-- and the header with the digest of both.
 
--- jsonb writes its keys in one order on every server, so the text of this can be hashed.
-create or replace function ragdb_internal.exported_document(corpus_id integer, doc_no integer) returns jsonb
+create or replace function ragdb_internal.exported_conversations(document ragdb.documents)
+returns table (content jsonb)
 language sql stable parallel safe
 begin atomic
-  with chunk as (
-    select c.chunk_no, c.ordinal, c.chunk_id, c.text, c.start_offset, c.end_offset, c.token_count,
-      c.page, c.heading,
-      t.session_id, t.role, t.given, t.created_at
-    from ragdb.chunks c left join ragdb.turns t on t.corpus_id = c.corpus_id
-      and t.chunk_no = c.chunk_no
-    where c.corpus_id = exported_document.corpus_id and c.doc_no = exported_document.doc_no
-  )
-  select jsonb_build_object('doc_cid', d.doc_cid, 'title', d.title, 'language', d.language,
-    'media_type', d.media_type,
-      'metadata', d.metadata, 'chunking', d.chunking, 'external_id', d.external_id, 'size_bytes',
-        d.size_bytes,
-      'pages', d.pages, 'sources', (
-        select jsonb_agg(jsonb_build_object('uri', s.uri, 'source_name', s.source_name, 'etag',
-          s.etag) order by s.uri)
-        from ragdb.document_sources s where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no))
-    || case when exists (select from chunk k where k.session_id is not null) then
-      jsonb_build_object('session', (select min(k.session_id) from chunk k), 'messages', (
-        select jsonb_agg(k.given || jsonb_build_object('id', k.chunk_id, 'role', k.role, 'text',
-          k.text,
-            'created_at', to_char(k.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-            'parents', coalesce((
-              select jsonb_agg(jsonb_build_object('id', p.chunk_id, 'edge_type', e.edge_type)
-                order by p.chunk_id, e.edge_type)
-              from ragdb.edges e
-                join ragdb.turns t on t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no
-                join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no
-              where e.corpus_id = d.corpus_id and e.child_no = k.chunk_no), '[]'))
-                order by k.ordinal)
-        from chunk k))
-    else
-      jsonb_build_object('chunks', coalesce((
-        select jsonb_agg(jsonb_build_object('text', k.text, 'start', k.start_offset, 'end',
-          k.end_offset,
-            'tokens', k.token_count, 'page', k.page, 'heading', k.heading)
-          || case when d.chunking ->> 'chunker' = 'turns/1'
-            then jsonb_build_object('id', k.chunk_id) else '{}' end
-          order by k.ordinal)
-        from chunk k), '[]'), 'links', coalesce((
-        select jsonb_agg(jsonb_build_object('chunk', k.ordinal, 'target', l.target)
-          order by k.ordinal, l.target)
-        from chunk k join ragdb.document_links l on l.corpus_id = d.corpus_id
-          and l.chunk_no = k.chunk_no), '[]'))
-    end
+  select case when count(*) > 0 then jsonb_build_object(
+    'session', min(t.session_id),
+    'messages', jsonb_agg(t.given || jsonb_build_object(
+      'id', c.chunk_id, 'role', t.role, 'text', c.text,
+      'created_at', to_char(t.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+      'parents', coalesce((
+        select jsonb_agg(jsonb_build_object('id', p.chunk_id, 'edge_type', e.edge_type)
+          order by p.chunk_id, e.edge_type)
+        from ragdb.edges e
+          join ragdb.turns u on u.corpus_id = e.corpus_id and u.chunk_no = e.parent_no
+          join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no
+        where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no), '[]'))
+      order by c.ordinal)) end
+  from ragdb.chunks c join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
+  where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
+end;
+comment on function ragdb_internal.exported_conversations(ragdb.documents) is
+  'Returns in one row the session and the messages of a conversation as put_conversations takes '
+  'them; null for any other document.';
+
+create or replace function ragdb_internal.exported_contents(document ragdb.documents)
+returns table (content jsonb)
+language sql stable parallel safe
+begin atomic
+  select jsonb_build_object(
+    'chunks', coalesce((
+      select jsonb_agg(
+        jsonb_build_object(
+          'text', c.text, 'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count,
+          'page', c.page, 'heading', c.heading)
+        || case when ragdb_internal.has_turns(document.chunking)
+          then jsonb_build_object('id', c.chunk_id) else '{}' end
+        order by c.ordinal)
+      from ragdb.chunks c
+      where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'),
+    'links', coalesce((
+      select jsonb_agg(jsonb_build_object('chunk', c.ordinal, 'target', l.target)
+        order by c.ordinal, l.target)
+      from ragdb.chunks c
+        join ragdb.document_links l on l.corpus_id = c.corpus_id and l.chunk_no = c.chunk_no
+      where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
+end;
+comment on function ragdb_internal.exported_contents(ragdb.documents) is
+  'Returns in one row the chunks and the links of a document as put_documents takes them.';
+
+-- jsonb writes its keys in one order on every server, so the text of this can be hashed.
+create or replace function ragdb_internal.exported_document(corpus_id integer, doc_no integer)
+returns jsonb
+language sql stable parallel safe
+begin atomic
+  select jsonb_build_object(
+      'doc_cid', d.doc_cid, 'title', d.title, 'language', d.language, 'media_type', d.media_type,
+      'metadata', d.metadata, 'chunking', d.chunking, 'external_id', d.external_id,
+      'size_bytes', d.size_bytes, 'pages', d.pages,
+      'sources', (
+        select jsonb_agg(jsonb_build_object('uri', s.uri, 'source_name', s.source_name,
+          'etag', s.etag) order by s.uri)
+        from ragdb.document_sources s
+        where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no))
+    || coalesce(
+      (select c.content from ragdb_internal.exported_conversations(d) c),
+      (select c.content from ragdb_internal.exported_contents(d) c))
   from ragdb.documents d
   where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no;
 end;
 comment on function ragdb_internal.exported_document(integer, integer) is
   'Returns a document as an export has it: as put_documents or put_conversations takes it, with '
   'sources in place of uri, source_name and etag.';
+
+create or replace function ragdb_internal.exported_settings(corpus ragdb.corpora) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object(
+  'title', (corpus).title, 'text_config', (corpus).text_config, 'k1', (corpus).k1,
+  'b', (corpus).b, 'pivot', (corpus).pivot, 'record_query_text', (corpus).record_query_text);
+comment on function ragdb_internal.exported_settings(ragdb.corpora) is
+  'Returns the settings of a corpus as an export has them.';
+
+create or replace function ragdb_internal.exported_embedder(space ragdb.embedding_spaces)
+returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_build_object(
+    'name', e.name, 'model', e.model, 'revision', e.revision, 'dims', e.dims, 'metric', e.metric,
+    'max_tokens', e.max_tokens, 'query_prefix', e.query_prefix,
+    'passage_prefix', e.passage_prefix, 'weights_sha256', e.weights_sha256, 'm', (space).m,
+    'ef_construction', (space).ef_construction)
+  from ragdb.embedders e where e.embedder_id = (space).embedder_id);
+comment on function ragdb_internal.exported_embedder(ragdb.embedding_spaces) is
+  'Returns what an export says of the embedder of a space; null without a space.';
+
+-- A path says something of this machine, and nothing to another.
+create or replace function ragdb_internal.exported_provider(space ragdb.embedding_spaces)
+returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_build_object(
+    'provider', e.provider,
+    'provider_model', case
+      when e.provider <> 'sentence-transformers' or e.provider_model = 'packaged'
+        then e.provider_model end)
+  from ragdb.embedders e where e.embedder_id = (space).embedder_id);
+comment on function ragdb_internal.exported_provider(ragdb.embedding_spaces) is
+  'Returns what an export says of who runs the embedder of a space; null without a space.';
+
+create or replace function ragdb_internal.exported_hashes(
+  corpus_id integer, space ragdb.embedding_spaces)
+returns bytea
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant integer := exported_hashes.corpus_id;
+begin
+  return (
+    select string_agg(
+      sha256(convert_to(ragdb_internal.exported_document(v_id, d.doc_no)::text, 'UTF8')
+        || coalesce(v.hashes, '')), ''
+      order by d.doc_cid)
+    from ragdb.documents d
+      cross join lateral (
+        select string_agg(
+          int4send(c.ordinal) || sha256(ragdb_internal.embedding_bytes(e.embedding)), ''
+          order by c.ordinal) as hashes
+        from ragdb.chunks c
+          join ragdb.chunk_embeddings e on e.space_id = space.space_id
+            and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no
+        where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no) v
+    where d.corpus_id = v_id);
+end $$;
+comment on function ragdb_internal.exported_hashes(integer, ragdb.embedding_spaces) is
+  'Returns the hashes of the documents of a corpus with their embeddings, in the order of their '
+  'identities, one behind the other.';
 
 create or replace function ragdb_internal.export_header(corpus ragdb.corpora) returns jsonb
 language plpgsql stable parallel safe
@@ -70,53 +147,27 @@ as $$
 declare
   v_id constant integer := corpus.corpus_id;
   v_space constant ragdb.embedding_spaces := ragdb_internal.space(v_id, 'current');
-  v_settings constant jsonb := jsonb_build_object('title', corpus.title, 'text_config',
-    corpus.text_config,
-    'k1', corpus.k1, 'b', corpus.b, 'pivot', corpus.pivot, 'record_query_text',
-      corpus.record_query_text);
-  v_embedder jsonb;
-  v_provider jsonb;
-  v_documents bytea;
+  v_settings constant jsonb := ragdb_internal.exported_settings(corpus);
+  v_embedder constant jsonb := ragdb_internal.exported_embedder(v_space);
 begin
-  select jsonb_build_object('name', e.name, 'model', e.model, 'revision', e.revision, 'dims',
-    e.dims, 'metric', e.metric,
-      'max_tokens', e.max_tokens, 'query_prefix', e.query_prefix, 'passage_prefix',
-        e.passage_prefix,
-      'weights_sha256', e.weights_sha256, 'm', v_space.m, 'ef_construction',
-        v_space.ef_construction),
-    jsonb_build_object('provider', e.provider,
-      -- a path says something of this machine, and nothing to another
-      'provider_model', case when e.provider <> 'sentence-transformers'
-        or e.provider_model = 'packaged' then e.provider_model end)
-    into v_embedder, v_provider
-    from ragdb.embedders e where e.embedder_id = v_space.embedder_id;
-  select string_agg(sha256(convert_to(ragdb_internal.exported_document(v_id, d.doc_no)::text, 'UTF8')
-    || coalesce(v.hashes, '')), ''
-      order by d.doc_cid)
-    into v_documents
-    from ragdb.documents d
-      cross join lateral (
-        select string_agg(int4send(c.ordinal) || sha256(ragdb_internal.embedding_bytes(e.embedding)),
-          '' order by c.ordinal) as hashes
-        from ragdb.chunks c
-          join ragdb.chunk_embeddings e
-            on e.space_id = v_space.space_id and e.corpus_id = c.corpus_id
-              and e.chunk_no = c.chunk_no
-        where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no) v
-    where d.corpus_id = v_id;
-  return jsonb_build_object('format', 'ragdb-corpus/1',
-    'corpus', v_settings || jsonb_build_object('name', corpus.name, 'is_restricted',
-      corpus.personal_of is not null
-      or exists (select from ragdb.corpus_grants g where g.corpus_id = v_id)),
-    'embedder', v_embedder || v_provider,
+  return jsonb_build_object(
+    'format', 'ragdb-corpus/1',
+    'corpus', v_settings || jsonb_build_object(
+      'name', corpus.name,
+      'is_restricted', corpus.personal_of is not null
+        or exists (select from ragdb.corpus_grants g where g.corpus_id = v_id)),
+    'embedder', v_embedder || ragdb_internal.exported_provider(v_space),
     'counts', jsonb_build_object(
       'documents', (select count(*) from ragdb.documents d where d.corpus_id = v_id),
       'chunks', (select count(*) from ragdb.chunks c where c.corpus_id = v_id),
       'turns', (select count(*) from ragdb.turns t where t.corpus_id = v_id),
-      'embeddings', (select count(*) from ragdb.chunk_embeddings e
-        where e.space_id = v_space.space_id)),
-    'digest', encode(sha256(ragdb_internal.packed('ragdb-corpus-1') || ragdb_internal.packed(v_settings::text)
-      || ragdb_internal.packed(coalesce(v_embedder::text, '')) || coalesce(v_documents, '')), 'hex'));
+      'embeddings', (
+        select count(*) from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)),
+    'digest', encode(sha256(
+      ragdb_internal.packed('ragdb-corpus-1')
+      || ragdb_internal.packed(v_settings::text)
+      || ragdb_internal.packed(coalesce(v_embedder::text, ''))
+      || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')), 'hex'));
 end $$;
 comment on function ragdb_internal.export_header(ragdb.corpora) is
   'Returns the first line of an export: settings, embedder, counts and the digest of all that '
@@ -134,8 +185,8 @@ comment on function ragdb.export_corpus(text) is
   'wherever these are equal, under whatever name. Raises RG400, RG404.';
 
 -- On a plan that is kept: custom plans would be made anew for every document, too.
-create or replace function ragdb.export_documents(corpus text, after integer default 0,
-  count integer default 1000)
+create or replace function ragdb.export_documents(
+  corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -152,7 +203,8 @@ begin
     from (
       select p.doc_no, p.doc_cid, p.chunks,
         sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
-      from (select o.doc_no, o.doc_cid, o.chunks from ragdb.documents o
+      from (
+        select o.doc_no, o.doc_cid, o.chunks from ragdb.documents o
         where o.corpus_id = v_id and o.doc_no > export_documents.after
         order by o.doc_no limit export_documents.count) p) d
     where d.before < export_documents.count
@@ -163,8 +215,8 @@ comment on function ragdb.export_documents(text, integer, integer) is
   '(1 to 1000) and at least one: each as the JSON that ragdb.import_documents takes, and whether '
   'ragdb.get_blob has its original. Raises RG400, RG404.';
 
-create or replace function ragdb.export_embeddings(corpus text, after integer default 0,
-  count integer default 1000)
+create or replace function ragdb.export_embeddings(
+  corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cids text[], ordinals integer[], embeddings bytea)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp

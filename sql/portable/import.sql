@@ -1,3 +1,7 @@
+-- What comes in: an import is one transaction that begins with the header and ends when what came
+-- is what the header says. All public functions are definers because nobody but the owner touches
+-- the tables.
+
 create or replace function ragdb.import_corpus(header jsonb, corpus text default null) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -7,97 +11,30 @@ declare
   v_embedder constant jsonb := nullif(header -> 'embedder', 'null');
   v_name constant text := coalesce(import_corpus.corpus, v_settings ->> 'name');
   v_caller constant text := ragdb_internal.caller();
-  v_known ragdb.embedders;
-  v_corpus ragdb.corpora;
-  v_wrong text;
+  v_id integer;
 begin
-  if coalesce(header ->> 'format', '') <> 'ragdb-corpus/1' then
-    perform ragdb_internal.refuse_import('its format is ' || ragdb_internal.quote(header ->> 'format')
-      || ', not "ragdb-corpus/1"');
-  end if;
-  select f.name into v_wrong
-    from (values
-      ('corpus', header, 'object'), ('counts', header, 'object'), ('digest', header, 'string'),
-        ('name', v_settings, 'string'),
-      ('title', v_settings, 'string?'), ('text_config', v_settings, 'string'),
-        ('k1', v_settings, 'number'),
-      ('b', v_settings, 'number'), ('pivot', v_settings, 'number'),
-        ('record_query_text', v_settings, 'string'),
-      ('is_restricted', v_settings, 'boolean'), ('embedder', header, 'object?'),
-      ('name', v_embedder, 'string'), ('model', v_embedder, 'string'),
-        ('revision', v_embedder, 'string?'),
-      ('dims', v_embedder, 'number'), ('metric', v_embedder, 'string'),
-        ('max_tokens', v_embedder, 'number'),
-      ('query_prefix', v_embedder, 'string'), ('passage_prefix', v_embedder, 'string'),
-      ('weights_sha256', v_embedder, 'string?'), ('m', v_embedder, 'number'),
-        ('ef_construction', v_embedder, 'number'),
-      ('provider', v_embedder, 'string?'), ('provider_model', v_embedder, 'string?')
-    ) f (name, object, type)
-    where f.object is not null
-      and coalesce(jsonb_typeof(f.object -> f.name), 'null') <> rtrim(f.type, '?')
-      and not (f.type like '%?' and coalesce(f.object -> f.name, 'null') = 'null')
-    limit 1;
-  if v_wrong is not null then
-    perform ragdb_internal.refuse_import('its header has no right ' || ragdb_internal.quote(v_wrong));
-  end if;
-  if octet_length(header::text) > 1000000 then
-    perform ragdb_internal.refuse_import('its header is over a million bytes long');
-  end if;
-  perform ragdb.create_corpus(v_name, v_settings ->> 'title', v_settings ->> 'text_config',
-    (v_settings ->> 'k1')::float8,
-    (v_settings ->> 'b')::float8, v_settings ->> 'record_query_text');
+  perform ragdb_internal.check_header(header);
+  perform ragdb.create_corpus(
+    v_name, v_settings ->> 'title', v_settings ->> 'text_config',
+    (v_settings ->> 'k1')::float8, (v_settings ->> 'b')::float8,
+    v_settings ->> 'record_query_text');
   if not coalesce((v_settings ->> 'pivot')::float8 between 1e-6 and 1e9, false) then
-    perform ragdb_internal.refuse_import('its pivot is ' || ragdb_internal.quote(v_settings ->> 'pivot'));
+    perform ragdb_internal.refuse_import(
+      'its pivot is ' || ragdb_internal.quote(v_settings ->> 'pivot'));
   end if;
-  update ragdb.corpora c set pivot = (v_settings ->> 'pivot')::float8,
-    import_xid = pg_current_xact_id()
+  update ragdb.corpora c
+    set pivot = (v_settings ->> 'pivot')::float8, import_xid = pg_current_xact_id()
     where c.name = v_name
       and c.personal_of is not distinct from case when v_name = 'personal' then v_caller end
-    returning c.* into strict v_corpus;
+    returning c.corpus_id into strict v_id;
   -- what few could read there is not for all to read here
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
-    insert into ragdb.corpus_grants (corpus_id, role, privilege) values (v_corpus.corpus_id,
-      v_caller, 'admin');
+    insert into ragdb.corpus_grants (corpus_id, role, privilege)
+      values (v_id, v_caller, 'admin');
   end if;
-  if v_embedder is null then
-    return v_name;
-  end if;
-  select e.* into v_known from ragdb.embedders e where e.name = v_embedder ->> 'name';
-  if not found and not pg_has_role(v_caller, 'ragdb_writer', 'usage')
-    and not pg_has_role(v_caller, 'ragdb_owner', 'usage') then
-    raise exception 'role % may not create embedder %', ragdb_internal.quote(v_caller),
-      ragdb_internal.quote(v_embedder ->> 'name')
-      using errcode = 'RG401',
-        detail = 'the corpus has embeddings by it, and this database does not know it',
-            hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
-  end if;
-  -- raises where one of that name promises something else
-  v_known := ragdb.create_embedder(v_embedder ->> 'name', (v_embedder ->> 'dims')::integer,
-    v_embedder ->> 'model',
-    v_embedder ->> 'metric', (v_embedder ->> 'max_tokens')::integer, v_embedder ->> 'revision',
-      v_embedder ->> 'query_prefix',
-    v_embedder ->> 'passage_prefix', v_embedder ->> 'weights_sha256');
-  if v_known.provider is null then
-    -- the two that need no address, no path and no admin
-    if v_embedder ->> 'provider' = 'hash'
-      or v_embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null
-        and pg_has_role(v_caller, 'ragdb_writer', 'usage')
-    then
-      perform ragdb.bind_embedder(v_known.name, v_embedder ->> 'provider',
-        v_embedder ->> 'provider_model');
-    end if;
-  elsif v_known.weights_sha256 is null and (v_known.provider <> v_embedder ->> 'provider'
-      or v_known.provider <> 'sentence-transformers'
-        and v_known.provider_model <> v_embedder ->> 'provider_model')
-  then
-    raise exception 'embedder % is run by % here and by % there', ragdb_internal.quote(v_known.name),
-      v_known.provider,
-        ragdb_internal.quote(v_embedder ->> 'provider')
-      using errcode = 'RG417',
-        detail = 'vectors of two models would mix, and no digest of the weights tells that they '
-                 'are one',
-            hint = 'bind it alike in both databases, or give one of them another embedder with '
-                   'ragdb.reembed_corpus()';
+  if v_embedder is not null then
+    perform ragdb_internal.check_may_bring_embedder(v_embedder ->> 'name');
+    perform ragdb_internal.import_embedder(v_embedder);
   end if;
   return v_name;
 end $$;
@@ -121,34 +58,32 @@ begin
   if coalesce(jsonb_typeof(documents), '') <> 'array' or exists (
       select from jsonb_array_elements(documents) d
       where jsonb_typeof(d) <> 'object' or coalesce(jsonb_typeof(d -> 'sources'), '') <> 'array'
-        or jsonb_array_length(case jsonb_typeof(d -> 'sources') when 'array' then d -> 'sources'
-          else '[]' end) = 0)
-  then
-    perform ragdb_internal.refuse_import('documents is no array of documents with sources');
+        or d -> 'sources' = '[]') then
+    perform ragdb_internal.refuse_import('documents is not an array of documents with sources');
   end if;
   -- the first source decides; at the others, the same bytes are found too
   with source as materialized (
     select d.n, d.v - 'sources' as document,
-      jsonb_build_object('uri', s.v -> 'uri', 'source_name', s.v -> 'source_name',
-        'etag', s.v -> 'etag') as source,
+      jsonb_build_object(
+        'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag') as source,
       row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
     from jsonb_array_elements(documents) with ordinality d (v, n),
       jsonb_array_elements(d.v -> 'sources') s (v)
   )
-  select jsonb_agg(s.document || s.source order by s.n) filter (where s.nth = 1
-    and not s.document ? 'messages'),
-      jsonb_agg(s.document || s.source order by s.n) filter (where s.nth = 1
-        and s.document ? 'messages'),
+  select
+      jsonb_agg(s.document || s.source order by s.n)
+        filter (where s.nth = 1 and not s.document ? 'messages'),
+      jsonb_agg(s.document || s.source order by s.n)
+        filter (where s.nth = 1 and s.document ? 'messages'),
       jsonb_agg((s.document - 'session' - 'messages') || s.source || '{"chunks": [], "links": []}'
-        order by s.n, s.nth)
-        filter (where s.nth > 1)
+        order by s.n, s.nth) filter (where s.nth > 1)
     into v_documents, v_conversations, v_copies
     from source s;
   select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
     select d.chunks_indexed from ragdb.put_documents(v_corpus.name, coalesce(v_documents, '[]')) d
     union all
     select c.chunks_indexed
-      from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
+    from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
   perform ragdb.put_documents(v_corpus.name, coalesce(v_copies, '[]'));
   return v_chunks;
 end $$;
@@ -157,22 +92,64 @@ comment on function ragdb.import_documents(text, jsonb) is
   'that this transaction imports, and returns the number of their chunks; ids, links, edges and '
   'the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
+create or replace function ragdb_internal.store_embeddings(
+  space ragdb.embedding_spaces, embedder ragdb.embedders, doc_cids text[], ordinals integer[],
+  embeddings real[])
+returns integer[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_id constant integer := space.corpus_id;
+  v_stored integer[];
+begin
+  with place as materialized (
+    select c.chunk_no, o.n
+    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n)
+      cross join lateral (
+        select d.doc_no from ragdb.documents d
+        where d.corpus_id = v_id and d.doc_cid = o.doc_cid offset 0) d
+      cross join lateral (
+        select k.chunk_no from ragdb.chunks k
+        where k.corpus_id = v_id and k.doc_no = d.doc_no and k.ordinal = o.ordinal offset 0) c
+  ), stored as (
+    insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+    select space.space_id, v_id, p.chunk_no, sha256(convert_to(i.input, 'UTF8')), v.embedding
+    from ragdb_internal.embedding_inputs(
+        v_id, array(select p.chunk_no from place p), embedder.passage_prefix) i
+      join place p on p.chunk_no = i.chunk_no
+      join ragdb_internal.cut(embeddings, embedder.dims) v on v.n = p.n
+    order by p.chunk_no
+    on conflict do nothing
+    returning chunk_no
+  )
+  select array_agg(s.chunk_no) into v_stored from stored s;
+  return coalesce(v_stored, '{}');
+end $$;
+comment on function ragdb_internal.store_embeddings(ragdb.embedding_spaces, ragdb.embedders, text[],
+  integer[], real[]) is
+  'Stores embeddings, one behind the other, of chunks (document and ordinal) that have none, and '
+  'returns the chunks.';
+
 create or replace function ragdb.import_embeddings(
   corpus text, doc_cids text[], ordinals integer[], embeddings real[])
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.importing(import_embeddings.corpus);
-  v_space ragdb.embedding_spaces := ragdb_internal.space(v_corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces :=
+    ragdb_internal.space(v_corpus.corpus_id, 'current');
+  v_most constant integer := (ragdb_internal.limits()).export_rows;
   v_embedder ragdb.embedders;
   v_stored integer[];
 begin
-  if doc_cids is null or cardinality(doc_cids) not between 1 and 1000
-    or cardinality(ordinals) is distinct from cardinality(doc_cids) then
-    perform ragdb_internal.refuse_import('doc_cids and ordinals are not of one length of 1 to 1000');
+  if doc_cids is null or cardinality(doc_cids) not between 1 and v_most
+      or cardinality(ordinals) is distinct from cardinality(doc_cids) then
+    perform ragdb_internal.refuse_import(
+      format('doc_cids and ordinals are not of one length of 1 to %s', v_most));
   end if;
   if v_space.space_id is null then
     perform ragdb_internal.refuse_import('its header names no embedder');
@@ -182,29 +159,11 @@ begin
   perform ragdb_internal.check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
     select format('chunk %s of %s', o.ordinal, ragdb_internal.quote(o.doc_cid))
     from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n) order by o.n));
-  with place as materialized (
-    select c.chunk_no, o.n
-    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n)
-      cross join lateral (select d.doc_no from ragdb.documents d
-        where d.corpus_id = v_corpus.corpus_id and d.doc_cid = o.doc_cid offset 0) d
-      cross join lateral (select k.chunk_no from ragdb.chunks k
-        where k.corpus_id = v_corpus.corpus_id and k.doc_no = d.doc_no
-          and k.ordinal = o.ordinal offset 0) c
-  ), stored as (
-    insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
-    select v_space.space_id, v_corpus.corpus_id, p.chunk_no, sha256(convert_to(i.input, 'UTF8')),
-      v.embedding
-    from ragdb_internal.embedding_inputs(v_corpus.corpus_id, array(select p.chunk_no from place p),
-      v_embedder.passage_prefix) i
-      join place p on p.chunk_no = i.chunk_no
-      join ragdb_internal.cut(embeddings, v_embedder.dims) v on v.n = p.n
-    order by p.chunk_no
-    on conflict do nothing
-    returning chunk_no
-  )
-  select array_agg(s.chunk_no) into v_stored from stored s;
-  if coalesce(cardinality(v_stored), 0) <> cardinality(doc_cids) then
-    perform ragdb_internal.refuse_import('it has embeddings of chunks that are not there, or two of one');
+  v_stored := ragdb_internal.store_embeddings(
+    v_space, v_embedder, doc_cids, ordinals, embeddings);
+  if cardinality(v_stored) <> cardinality(doc_cids) then
+    perform ragdb_internal.refuse_import(
+      'it has embeddings of chunks that are not there, or two of one');
   end if;
   perform ragdb_internal.derive_embedded_turns(v_space, v_stored);
   return cardinality(v_stored);
@@ -218,12 +177,13 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.importing(finish_import.corpus);
+  v_corpus constant ragdb.corpora := ragdb_internal.importing(finish_import.corpus);
   v_found constant jsonb := ragdb_internal.export_header(v_corpus);
 begin
   if v_found -> 'counts' is distinct from header -> 'counts' then
-    perform ragdb_internal.refuse_import(format('it has %s, and its header says %s', v_found -> 'counts',
-      ragdb_internal.quote(header ->> 'counts')));
+    perform ragdb_internal.refuse_import(format(
+      'it has %s, and its header says %s',
+      v_found -> 'counts', ragdb_internal.quote(header ->> 'counts')));
   end if;
   if v_found -> 'digest' is distinct from header -> 'digest' then
     perform ragdb_internal.refuse_import(
@@ -232,8 +192,8 @@ begin
   perform ragdb_internal.build_blocks(v_corpus);
   update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.write_events(v_corpus, array(
-    select d.doc_no from ragdb.documents d where d.corpus_id = v_corpus.corpus_id
-      order by d.doc_no));
+    select d.doc_no from ragdb.documents d
+    where d.corpus_id = v_corpus.corpus_id order by d.doc_no));
 end $$;
 comment on function ragdb.finish_import(text, jsonb) is
   'Ends an import: compares what came with the counts and the digest of the header, makes the '

@@ -1,3 +1,11 @@
+-- A corpus in one file: what goes out, how it comes in again, and the digest that both sides must
+-- agree on. This file has what both sides share.
+--
+-- What a corpus is made of goes along: settings, documents with their sources, chunks, links and
+-- turns, embeddings of the current space. What follows from these (ids, edges, postings, counters,
+-- salience) is made anew, and what a database says about a corpus (traces, rights, keys, events,
+-- contracts) stays there.
+
 create or replace function ragdb_internal.embedding_bytes(embedding vector) returns bytea
 language sql immutable parallel safe
 -- behind the width, two bytes, and two that are unused
@@ -10,24 +18,25 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if after is null or count is null or count not between 1 and 1000 then
-    raise exception 'after is null, or count is not 1 to 1000'
+  if after is null or count is null
+      or count not between 1 and (ragdb_internal.limits()).export_rows then
+    raise exception 'after is null, or count is not 1 to %', (ragdb_internal.limits()).export_rows
       using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
-            hint = 'for the next page, give the last position as after; begin with 0';
+        hint = 'for the next page, give the last position as after; begin with 0';
   end if;
 end $$;
 comment on function ragdb_internal.check_page(integer, integer) is
-  'Refuses a page of an export that is none. Raises RG400.';
+  'Refuses a page of an export that cannot be. Raises RG400.';
 
 create or replace function ragdb_internal.refuse_import(problem text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception 'this is no whole export: %', problem
+  raise exception 'this is not a whole export: %', problem
     using errcode = 'RG455', detail = 'nothing of it is kept when the transaction is rolled back',
-          hint = 'export the corpus again; exports are made by ragdb export or '
-                 'ragdb.export_corpus()';
+      hint = 'export the corpus again; exports are made by ragdb export or '
+        'ragdb.export_corpus()';
 end $$;
 comment on function ragdb_internal.refuse_import(text) is
   'Raises RG455, saying what is wrong with what is imported.';
@@ -37,12 +46,12 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
 begin
   if v_corpus.import_xid is distinct from pg_current_xact_id() then
     raise exception 'corpus % is not being imported', ragdb_internal.quote(corpus)
       using errcode = 'RG455', detail = 'an import is one transaction',
-            hint = 'call ragdb.import_corpus() first, in the same transaction';
+        hint = 'call ragdb.import_corpus() first, in the same transaction';
   end if;
   return v_corpus;
 end $$;

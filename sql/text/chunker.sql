@@ -1,72 +1,37 @@
--- The chunker para-sent/1, step by step as docs/chunker.md has it; ragdb/chunker.py is its twin.
+-- The second half of the chunker para-sent/1 (docs/chunker.md, 4): the words of each section are
+-- packed into chunks. ragdb/chunker.py is its twin, and a property test holds both to the same
+-- boundaries.
 
 create or replace function ragdb_internal.checked_unit(unit text) returns text
 language sql immutable parallel safe
 return case when checked_unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars')
   then pg_catalog.rtrim(checked_unit.unit, 's') end;
 comment on function ragdb_internal.checked_unit(text) is
-  'Returns a unit of the chunker in the singular, null when it is none.';
+  'Returns a unit of the chunker in the singular, null for what is not one.';
 
-create or replace function ragdb_internal.chunk_text(
-  text text, strategy text default 'paragraph', max_tokens integer default 240,
-    overlap integer default 48,
-  unit text default 'token'
-) returns table (ordinal integer, start_offset integer, end_offset integer, token_count integer,
-  content text)
+create or replace function ragdb_internal.check_chunking(
+  text text, strategy text, max_tokens integer, overlap integer, unit text)
+returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_variable
-declare
-  v_unit text := ragdb_internal.checked_unit(unit);
-  -- words, from 1: first character, character after the last, the same in bytes, level of the break
-  -- before
-  w_start integer[];
-  w_end integer[];
-  w_byte integer[];
-  w_byte_end integer[];
-  w_level integer[];
-  w_line boolean[];
-  v_bytes bytea;
-  v_words integer;
-  v_marks integer[];
-  v_kinds text[];
-  v_close integer;
-  v_headings integer[];
-  v_sections integer[] := '{1}';
-  v_body boolean := false;
-  v_next integer;
-  -- packing; words lo … hi - 1
-  v_lo integer;
-  v_hi integer;
-  v_end integer;
-  v_limit integer;
-  v_first integer;
-  v_room integer;
-  v_cut integer;
-  v_filled integer;
-  v_last integer;
-  v_per integer;
-  v_from integer[];
-  v_to integer[];
-  c_first integer[] := '{}';
-  c_end integer[] := '{}';
 begin
   if text is null then
     raise exception 'text is null'
-      using errcode = 'RG400', detail = 'an empty text has no chunks, null is no text',
+      using errcode = 'RG400', detail = 'an empty text has no chunks, null is not a text',
         hint = 'pass a text';
   end if;
   if strategy is null or strategy not in ('paragraph', 'semantic', 'page', 'window') then
-    raise exception 'strategy is %, not paragraph, semantic, page or window', ragdb_internal.quote(strategy)
+    raise exception 'strategy is %, not paragraph, semantic, page or window',
+        ragdb_internal.quote(strategy)
       using errcode = 'RG400', detail = 'it says which breaks of a text are kept',
         hint = 'the default is paragraph';
   end if;
-  if v_unit is null then
+  if ragdb_internal.checked_unit(unit) is null then
     raise exception 'unit is %, not token, word or char', ragdb_internal.quote(unit)
       using errcode = 'RG400',
         detail = 'max_tokens and overlap are counted in it; a token is four characters',
-            hint = 'the default is token';
+        hint = 'the default is token';
   end if;
   if max_tokens is null or max_tokens not between 1 and 1000000 then
     raise exception 'max_tokens is %, not 1 to 1000000', coalesce(max_tokens::text, 'null')
@@ -77,160 +42,150 @@ begin
       using errcode = 'RG400', detail = 'it is what two chunks may share, less than max_tokens',
         hint = 'the default is 48';
   end if;
+end $$;
+comment on function ragdb_internal.check_chunking(text, text, integer, integer, text) is
+  'Refuses arguments of the chunker that are null or out of range. Raises RG400.';
 
-  with piece as materialized (
-    select m.n, m.part[1] as gap, m.part[2] as word
-    from regexp_matches(text, '([ \t\n\r\f\v]*)('
-      '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff][、。」』】）〉》！？，．：；”’]*'
-      '|[^ \t\n\r\f\v\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)', 'g')
-        with ordinality m (part, n)
-  ), word as (
-    select p.n, p.gap, p.word, p.gap ~ '[\n\r\f]' as has_line_end,
-      lag(right(p.word, 8) ~ '[.!?。！？]["''”’»)}」』】）》〉\]]*$') over w as after_sentence,
-      sum(length(p.gap) + length(p.word)) over w as end_offset,
-      sum(octet_length(p.gap) + octet_length(p.word)) over w as byte_end
-    from piece p window w as (order by p.n)
-  )
-  select array_agg(w.end_offset - length(w.word) order by w.n),
-    array_agg(w.end_offset order by w.n),
-    array_agg(w.byte_end - octet_length(w.word) order by w.n), array_agg(w.byte_end order by w.n),
-    array_agg(case
-      when strategy = 'window' then 0
-      when strategy = 'page' and w.gap ~ '\f' then 5
-      when (w.has_line_end or w.n = 1) and w.word ~ '^#{1,6}$' then 4
-      when w.has_line_end and w.gap ~ '\n[ \t\r\f\v]*\n|\r[ \t\f\v]*\r|\f' then 3
-      when w.after_sentence then 2
-      when w.has_line_end then 1
-      else 0 end order by w.n),
-    array_agg(w.has_line_end or w.n = 1 order by w.n),
-    array_agg(w.n order by w.n) filter (where (w.has_line_end or w.n = 1)
-      and w.word ~ '^(```|~~~)'),
-    array_agg(left(w.word, 3) order by w.n) filter (where (w.has_line_end or w.n = 1)
-      and w.word ~ '^(```|~~~)')
-  into w_start, w_end, w_byte, w_byte_end, w_level, w_line, v_marks, v_kinds
-  from word w;
-  v_words := coalesce(cardinality(w_start), 0);
-  if v_words = 0 then
-    return;
-  end if;
-  v_bytes := convert_to(text, 'UTF8');
+create or replace function ragdb_internal.chunk_cut(
+  levels integer[], froms integer[], tos integer[], per integer, first integer, upto integer,
+  room integer)
+returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_end constant integer := tos[upto - 1] + per - 1;
+  v_highest integer := first;
+  v_filling integer;
+begin
+  for v_word in first .. upto - 1 loop
+    if levels[v_word] > levels[v_highest] then
+      v_highest := v_word;
+    end if;
+    if (v_filling is null or levels[v_word] > levels[v_filling])
+        and 4 * ((v_end - froms[v_word]) / per) >= room then
+      v_filling := v_word;
+    end if;
+  end loop;
+  return case when levels[v_filling] >= 0 then v_filling else v_highest end;
+end $$;
+comment on function ragdb_internal.chunk_cut(integer[], integer[], integer[], integer, integer,
+  integer, integer) is
+  'Returns the word from first to before upto that a chunk starts with: the first of the highest '
+  'level among those that fill a quarter of the room, or among all where these are within a fence.';
 
-  -- code fences
-  if v_marks is not null and strategy <> 'window' then
-    v_next := 1;
-    while v_next < cardinality(v_marks) loop
-      v_close := v_next + 1;
-      while v_close <= cardinality(v_marks) and v_kinds[v_close] <> v_kinds[v_next] loop
-        v_close := v_close + 1;
-      end loop;
-      if v_close > cardinality(v_marks) then
-        v_next := v_next + 1;
-        continue;
-      end if;
-      v_last := v_marks[v_close];
-      for i in v_marks[v_next] + 1 .. v_words loop
-        exit when i > v_last and w_line[i];
-        if w_level[i] < 5 then
-          w_level[i] := case when w_line[i] then -1 else -2 end;
-        end if;
-      end loop;
-      v_next := v_close + 1;
-    end loop;
-  end if;
+create or replace function ragdb_internal.shared_end(
+  levels integer[], froms integer[], tos integer[], cut integer, upto integer, overlap integer,
+  most integer)
+returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_end integer := cut;
+  v_word integer := cut + 1;
+begin
+  while v_word < upto and tos[v_word - 1] - froms[cut] <= overlap
+      and tos[v_word - 1] - froms[cut - 1] <= most loop
+    if levels[v_word] >= levels[cut] then
+      v_end := v_word;
+    end if;
+    v_word := v_word + 1;
+  end loop;
+  return v_end;
+end $$;
+comment on function ragdb_internal.shared_end(integer[], integer[], integer[], integer, integer,
+  integer, integer) is
+  'Returns the word before which a chunk ends that shares text with the chunk after it, which '
+  'starts with word cut: whole segments of that level, at most overlap.';
 
-  -- sections
-  if strategy = 'semantic' then
-    v_headings := array(select l.i::integer from unnest(w_level) with ordinality l (level, i)
-      where l.level = 4 order by l.i);
-    v_body := cardinality(v_headings) > 0 and v_headings[1] > 1;
-    for h in 1 .. cardinality(v_headings) loop
-      if h > 1 and not v_body then
-        v_next := v_headings[h - 1] + 1;
-        while not w_line[v_next] loop
-          v_next := v_next + 1;
-        end loop;
-        v_body := v_next < v_headings[h];
-      end if;
-      if v_body then
-        v_sections := v_sections || v_headings[h];
-        v_body := false;
-      end if;
-    end loop;
-  elsif strategy = 'page' then
-    v_sections := v_sections || array(
-      select l.i::integer from unnest(w_level) with ordinality l (level, i) where l.level = 5
-        and l.i > 1 order by l.i);
-  end if;
-
-  -- packing, from the end. With words, size is a difference of numbers; else of characters, by four
-  -- for tokens
-  v_per := case v_unit when 'token' then 4 else 1 end;
-  if v_unit = 'word' then
-    v_from := array(select generate_series(0, v_words - 1));
-    v_to := array(select generate_series(1, v_words));
-  else
-    v_from := w_start;
-    v_to := w_end;
-  end if;
-  for v_section in reverse cardinality(v_sections) .. 1 loop
-    v_lo := v_sections[v_section];
-    v_hi := coalesce(v_sections[v_section + 1], v_words + 1);
-    v_end := v_hi;
-    v_limit := v_hi;
+-- From the end of the text to its beginning. A size in words is a difference of numbers; one in
+-- tokens is a difference of characters by four, rounded up: it is at most n where the characters
+-- are at most 4 n.
+create or replace function ragdb_internal.pack_words(
+  starts integer[], ends integer[], levels integer[], sections integer[], unit text,
+  max_tokens integer, overlap integer)
+returns table (first_word integer, after_word integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count constant integer := cardinality(starts);
+  v_per constant integer := case unit when 'token' then 4 else 1 end;
+  v_most constant integer := max_tokens * v_per;
+  v_froms constant integer[] :=
+    case unit when 'word' then array(select generate_series(0, v_count - 1)) else starts end;
+  v_tos constant integer[] :=
+    case unit when 'word' then array(select generate_series(1, v_count)) else ends end;
+  v_limit integer;
+begin
+  for v_section in reverse cardinality(sections) .. 1 loop
+    after_word := coalesce(sections[v_section + 1], v_count + 1);
+    v_limit := after_word;
     loop
-      v_first := v_limit - 1;
-      while v_first > v_lo
-        and (v_to[v_end - 1] - v_from[v_first - 1] + v_per - 1) / v_per <= max_tokens loop
-        v_first := v_first - 1;
+      first_word := v_limit - 1;
+      while first_word > sections[v_section]
+          and v_tos[after_word - 1] - v_froms[first_word - 1] <= v_most loop
+        first_word := first_word - 1;
       end loop;
-      if v_first = v_lo then
-        c_first := c_first || v_lo;
-        c_end := c_end || v_end;
+      if first_word = sections[v_section] then
+        return next;
         exit;
       end if;
-      v_room := max_tokens - case when v_limit = v_end then 0
-        else (v_to[v_end - 1] - v_from[v_limit] + v_per - 1) / v_per end;
-      v_cut := null;
-      v_filled := null;
-      for c in v_first .. v_limit - 1 loop
-        if v_cut is null or w_level[c] > w_level[v_cut] then
-          v_cut := c;
-        end if;
-        if (v_filled is null or w_level[c] > w_level[v_filled])
-            and 4 * ((v_to[v_limit - 1] - v_from[c] + v_per - 1) / v_per) >= v_room then
-          v_filled := c;
-        end if;
-      end loop;
-      if w_level[v_filled] >= 0 then
-        v_cut := v_filled;
-      end if;
-      c_first := c_first || v_cut;
-      c_end := c_end || v_end;
-      v_last := v_end;
-      v_end := v_cut;
-      v_limit := v_cut;
-      if w_level[v_cut] < 3 then
-        v_next := v_cut + 1;
-        while v_next < v_last
-            and (v_to[v_next - 1] - v_from[v_cut] + v_per - 1) / v_per <= overlap
-            and (v_to[v_next - 1] - v_from[v_cut - 1] + v_per - 1) / v_per <= max_tokens loop
-          if w_level[v_next] >= w_level[v_cut] then
-            v_end := v_next;
-          end if;
-          v_next := v_next + 1;
-        end loop;
-      end if;
+      first_word := ragdb_internal.chunk_cut(levels, v_froms, v_tos, v_per, first_word, v_limit,
+        max_tokens - case when v_limit = after_word then 0
+          else (v_tos[after_word - 1] - v_froms[v_limit] + v_per - 1) / v_per end);
+      return next;
+      v_limit := first_word;
+      -- text is shared where a paragraph is cut, never between two paragraphs
+      after_word := case when levels[first_word] >= 3 then first_word
+        else ragdb_internal.shared_end(
+          levels, v_froms, v_tos, first_word, after_word, overlap * v_per, v_most) end;
     end loop;
   end loop;
+end $$;
+comment on function ragdb_internal.pack_words(integer[], integer[], integer[], integer[], text,
+  integer, integer) is
+  'Returns the chunks of a text, last first: the first word of each, and the word after its last.';
+
+create or replace function ragdb_internal.chunk_text(
+  text text, strategy text default 'paragraph', max_tokens integer default 240,
+  overlap integer default 48, unit text default 'token')
+returns table (
+  ordinal integer, start_offset integer, end_offset integer, token_count integer, content text)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_bytes constant bytea := convert_to(text, 'UTF8');
+  v_words record;
+  v_levels integer[];
+begin
+  perform ragdb_internal.check_chunking(text, strategy, max_tokens, overlap, unit);
+  select w.* into v_words from ragdb_internal.chunker_words(text, strategy) w;
+  if v_words.starts is null then
+    return;
+  end if;
+  v_levels := v_words.levels;
+  if v_words.markers is not null and strategy <> 'window' then
+    v_levels := ragdb_internal.fenced_levels(
+      v_levels, v_words.opens_line, v_words.markers, v_words.marker_kinds);
+  end if;
   return query
-    select (cardinality(c_first) - c.n)::integer, c.start_offset, c.end_offset,
+    select (count(*) over () - p.n)::integer, c.start_offset, c.end_offset,
       (c.end_offset - c.start_offset + 3) / 4,
-      convert_from(substring(v_bytes from c.byte + 1 for c.byte_end - c.byte), 'UTF8')
-    from (select x.n, w_start[x.first] as start_offset, w_end[x.after - 1] as end_offset,
-      w_byte[x.first] as byte,
-            w_byte_end[x.after - 1] as byte_end
-          from unnest(c_first, c_end) with ordinality x (first, after, n)) c
-    order by c.n desc;
+      convert_from(substring(v_bytes from c.byte_start + 1 for c.byte_end - c.byte_start), 'UTF8')
+    from ragdb_internal.pack_words(
+        v_words.starts, v_words.ends, v_levels,
+        ragdb_internal.section_starts(v_levels, v_words.opens_line, strategy),
+        ragdb_internal.checked_unit(unit), max_tokens, overlap)
+        with ordinality p (first_word, after_word, n)
+      cross join lateral (
+        select v_words.starts[p.first_word], v_words.ends[p.after_word - 1],
+          v_words.byte_starts[p.first_word], v_words.byte_ends[p.after_word - 1]
+        offset 0) c (start_offset, end_offset, byte_start, byte_end)
+    order by p.n desc;
 end $$;
 comment on function ragdb_internal.chunk_text(text, text, integer, integer, text) is
   'Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; '

@@ -1,14 +1,16 @@
--- The reference ranking: sets of words, as KERN's runtime cuts them.
+-- One way to write a text: Unicode's normal form, ASCII quotes and hyphens, one case for all
+-- languages. Lexemes and the reference ranking both begin with it.
 
--- Every step leaves a text as it was when done twice. Positions end at 16,383, hence the cut:
--- 65,536 characters are some 11,000 words of English, and no text of that length overflows a
--- tsvector.
+-- Every step leaves a text as it was when done twice. Positions in a tsvector end at 16,383, hence
+-- the cut: 65,536 characters are some 11,000 words of English, and no text of that length overflows
+-- a tsvector.
 create or replace function ragdb_internal.plain(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_text text := case when octet_length(text) > 65536 then left(text, 65536) else text end;
+  v_most constant integer := (ragdb_internal.limits()).indexed_characters;
+  v_text text := case when octet_length(text) > v_most then left(text, v_most) else text end;
 begin
   if octet_length(v_text) = length(v_text) then
     return v_text;
@@ -28,7 +30,7 @@ begin
   v_text := regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g');
   v_text := regexp_replace(v_text, '[' || ragdb_internal.invisible() || ']+', '', 'g');
   -- normalisation makes fraction slashes and stretches of its own
-  v_text := replace(left(normalize(v_text, nfkc), 65536), 'ـ', '');
+  v_text := replace(left(normalize(v_text, nfkc), v_most), 'ـ', '');
   return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
 end $$;
 comment on function ragdb_internal.plain(text) is
@@ -41,8 +43,10 @@ return normalize(
   pg_catalog.translate(
     pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
       pg_catalog.lower(word collate "C"), 'ß', 'ss'), 'ẞ', 'ss'), 'և', 'եւ'), U&'i\0307', 'i'),
-    case when word ~ '[\u0530-\U0010FFFF]' then ragdb_internal.folded() else ragdb_internal.folded_near() end,
-    case when word ~ '[\u0530-\U0010FFFF]' then ragdb_internal.folds() else ragdb_internal.folds_near() end),
+    case when word ~ '[\u0530-\U0010FFFF]'
+      then ragdb_internal.folded() else ragdb_internal.folded_near() end,
+    case when word ~ '[\u0530-\U0010FFFF]'
+      then ragdb_internal.folds() else ragdb_internal.folds_near() end),
   nfkc);
 comment on function ragdb_internal.fold(text) is
   'Folds the case of a normalised word by Unicode 15.0, in one way for all languages, and its '
@@ -53,9 +57,12 @@ comment on function ragdb_internal.fold(text) is
 create or replace function ragdb_internal.reference_lower(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(
-  case when pg_catalog.strpos(text, 'Σ') = 0 then text else pg_catalog.regexp_replace(text,
-    '([' || ragdb_internal.cased() || '][' || ragdb_internal.case_ignorable() || ']*)Σ'
-      || '(?![' || ragdb_internal.case_ignorable() || ']*[' || ragdb_internal.cased() || '])', '\1ς', 'g') end,
+  case when pg_catalog.strpos(text, 'Σ') = 0 then text
+    else pg_catalog.regexp_replace(
+      text,
+      '([' || ragdb_internal.cased() || '][' || ragdb_internal.case_ignorable() || ']*)Σ'
+        || '(?![' || ragdb_internal.case_ignorable() || ']*[' || ragdb_internal.cased() || '])',
+      '\1ς', 'g') end,
   'İ', U&'i\0307');
 comment on function ragdb_internal.reference_lower(text) is
   'Writes the two letters in lower case whose lower case depends on their place or is two '

@@ -1,3 +1,5 @@
+-- KERN's hash of a chunk's text, for contracts that compare by it.
+--
 -- Two lanes of FNV-1a over the bytes, modulo 2^64. A lane is kept in two halves of 32 bits: the
 -- prime is 2^40 + 435, and no product of halves overflows.
 create or replace function ragdb.kern_chunk_hash(text text) returns text
@@ -15,7 +17,7 @@ begin
   if text is null then
     raise exception 'text is null'
       using errcode = 'RG400', detail = 'kern_chunk_hash needs the text of a chunk',
-            hint = 'the text may be empty';
+        hint = 'the text may be empty';
   end if;
   for v_at in 0 .. length(v_bytes) - 1 loop
     v_byte := get_byte(v_bytes, v_at);

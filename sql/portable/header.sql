@@ -1,0 +1,116 @@
+-- The header of an export, as an import reads it, and the embedder that it brings along.
+
+create or replace function ragdb_internal.header_fields()
+returns table (object text, name text, type text, is_optional boolean)
+language sql immutable parallel safe
+begin atomic
+  select f.object, f.name, rtrim(f.type, '?'), f.type like '%?'
+  from (values
+    ('header', 'corpus', 'object'), ('header', 'counts', 'object'),
+    ('header', 'digest', 'string'), ('header', 'embedder', 'object?'),
+    ('corpus', 'name', 'string'), ('corpus', 'title', 'string?'),
+    ('corpus', 'text_config', 'string'), ('corpus', 'k1', 'number'), ('corpus', 'b', 'number'),
+    ('corpus', 'pivot', 'number'), ('corpus', 'record_query_text', 'string'),
+    ('corpus', 'is_restricted', 'boolean'),
+    ('embedder', 'name', 'string'), ('embedder', 'model', 'string'),
+    ('embedder', 'revision', 'string?'), ('embedder', 'dims', 'number'),
+    ('embedder', 'metric', 'string'), ('embedder', 'max_tokens', 'number'),
+    ('embedder', 'query_prefix', 'string'), ('embedder', 'passage_prefix', 'string'),
+    ('embedder', 'weights_sha256', 'string?'), ('embedder', 'm', 'number'),
+    ('embedder', 'ef_construction', 'number'), ('embedder', 'provider', 'string?'),
+    ('embedder', 'provider_model', 'string?')
+  ) f (object, name, type);
+end;
+comment on function ragdb_internal.header_fields() is
+  'Lists the fields of an export''s header, of its corpus and of its embedder, with their JSON '
+  'types; an optional one may be null.';
+
+create or replace function ragdb_internal.check_header(header jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_wrong text;
+begin
+  if coalesce(header ->> 'format', '') <> 'ragdb-corpus/1' then
+    perform ragdb_internal.refuse_import('its format is '
+      || ragdb_internal.quote(header ->> 'format') || ', not "ragdb-corpus/1"');
+  end if;
+  select f.name into v_wrong
+  from ragdb_internal.header_fields() f
+    cross join lateral (
+      select case f.object when 'header' then header
+        else nullif(header -> f.object, 'null') end) o (object)
+  where o.object is not null
+    and coalesce(jsonb_typeof(o.object -> f.name), 'null') <> f.type
+    and not (f.is_optional and coalesce(o.object -> f.name, 'null') = 'null')
+  limit 1;
+  if v_wrong is not null then
+    perform ragdb_internal.refuse_import(
+      'its header has no right ' || ragdb_internal.quote(v_wrong));
+  end if;
+  if octet_length(header::text) > 1000000 then
+    perform ragdb_internal.refuse_import('its header is over a million bytes long');
+  end if;
+end $$;
+comment on function ragdb_internal.check_header(jsonb) is
+  'Refuses a header of an export that is not one, or not whole. Raises RG455.';
+
+create or replace function ragdb_internal.check_may_bring_embedder(name text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant text := ragdb_internal.caller();
+begin
+  if not (pg_has_role(v_caller, 'ragdb_writer', 'usage')
+      or pg_has_role(v_caller, 'ragdb_owner', 'usage')
+      or exists (select from ragdb.embedders e where e.name = check_may_bring_embedder.name)) then
+    raise exception 'role % may not create embedder %',
+        ragdb_internal.quote(v_caller), ragdb_internal.quote(name)
+      using errcode = 'RG401',
+        detail = 'the corpus has embeddings by it, and this database does not know it',
+        hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
+  end if;
+end $$;
+comment on function ragdb_internal.check_may_bring_embedder(text) is
+  'Refuses an embedder that this database does not know from a caller who may not create one. '
+  'Raises RG401.';
+
+create or replace function ragdb_internal.import_embedder(embedder jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_is_writer constant boolean := pg_has_role(ragdb_internal.caller(), 'ragdb_writer', 'usage');
+  v_known ragdb.embedders;
+begin
+  -- raises where one of that name promises something else
+  v_known := ragdb.create_embedder(
+    embedder ->> 'name', (embedder ->> 'dims')::integer, embedder ->> 'model',
+    embedder ->> 'metric', (embedder ->> 'max_tokens')::integer, embedder ->> 'revision',
+    embedder ->> 'query_prefix', embedder ->> 'passage_prefix', embedder ->> 'weights_sha256');
+  if v_known.provider is null then
+    -- the two that need no address, no path and no admin
+    if embedder ->> 'provider' = 'hash'
+        or embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null
+          and v_is_writer then
+      perform ragdb.bind_embedder(
+        v_known.name, embedder ->> 'provider', embedder ->> 'provider_model');
+    end if;
+  elsif v_known.weights_sha256 is null and (v_known.provider <> embedder ->> 'provider'
+      or v_known.provider <> 'sentence-transformers'
+        and v_known.provider_model <> embedder ->> 'provider_model') then
+    raise exception 'embedder % is run by % here and by % there',
+        ragdb_internal.quote(v_known.name), v_known.provider,
+        ragdb_internal.quote(embedder ->> 'provider')
+      using errcode = 'RG417',
+        detail = 'vectors of two models would mix, and no digest of the weights tells that they '
+          'are one',
+        hint = 'bind it alike in both databases, or give one of them another embedder with '
+          'ragdb.reembed_corpus()';
+  end if;
+end $$;
+comment on function ragdb_internal.import_embedder(jsonb) is
+  'Makes the embedder of an import known, and binds it where that needs nothing but the package. '
+  'Raises RG401, RG417.';

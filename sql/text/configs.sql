@@ -1,0 +1,35 @@
+-- The text configurations that a corpus may have, and the language that each is for.
+
+-- Those of every version of PostgreSQL from 16 on. `asciis` is the dictionary of words in ASCII
+-- letters, `words` that of all others.
+create or replace function ragdb_internal.text_configs()
+returns table (config text, asciis text, words text, language text)
+language sql immutable parallel safe
+begin atomic
+  select c.config,
+    case
+      when c.config = 'simple' then 'simple'
+      when c.config in ('hindi', 'russian') then 'english_stem'
+      else c.config || '_stem' end,
+    case when c.config = 'simple' then 'simple' else c.config || '_stem' end,
+    c.language
+  from (values
+    ('arabic', 'ar'), ('armenian', 'hy'), ('basque', 'eu'), ('catalan', 'ca'), ('danish', 'da'),
+    ('dutch', 'nl'), ('english', 'en'), ('finnish', 'fi'), ('french', 'fr'), ('german', 'de'),
+    ('greek', 'el'), ('hindi', 'hi'), ('hungarian', 'hu'), ('indonesian', 'id'), ('irish', 'ga'),
+    ('italian', 'it'), ('lithuanian', 'lt'), ('nepali', 'ne'), ('norwegian', 'no'),
+    ('portuguese', 'pt'), ('romanian', 'ro'), ('russian', 'ru'), ('serbian', 'sr'),
+    ('simple', null), ('spanish', 'es'), ('swedish', 'sv'), ('tamil', 'ta'), ('turkish', 'tr'),
+    ('yiddish', 'yi')) c (config, language);
+end;
+comment on function ragdb_internal.text_configs() is
+  'Lists the text configurations a corpus may have, each with its dictionaries of ASCII and of '
+  'other words, and its language code; simple is for no language.';
+
+create or replace function ragdb_internal.config_language(text_config text) returns text
+language sql immutable parallel safe
+return (
+  select c.language from ragdb_internal.text_configs() c
+  where c.config = config_language.text_config);
+comment on function ragdb_internal.config_language(text) is
+  'Returns the language code that a text configuration is for; null for simple.';
