@@ -145,7 +145,10 @@ def _measures(file: str, text: str) -> Iterator[str]:
 
 
 def _calls(all_of_it: list[Statement], listed: list[str]) -> Iterator[str]:
-    home = {s.defines: s.file for s in all_of_it if s.defines}
+    home: dict[Name, str] = {}
+    for s in all_of_it:
+        if s.defines and home.setdefault(s.defines, s.file) != s.file:
+            yield f"{s.file}:{s.line}: {'.'.join(s.defines)} is defined in {home[s.defines]} too"
     for s in all_of_it:
         for name in sorted(s.names & home.keys()):
             if listed.index(home[name]) > listed.index(s.file):

@@ -1,17 +1,18 @@
--- A column means the same in every view that has it.
+-- A column means the same in every view that has it. bi.retrieval_traces has the comments of its
+-- table; the attributes of bi.traces_otel, named with dots, have theirs beside the view.
 do $$
 declare
   v_column record;
 begin
   for v_column in
-    select c.relname, a.attname, coalesce(
-      case when c.relname = 'retrieval_traces'
-        then pg_catalog.col_description('ragdb.retrieval_traces'::regclass,
-        (select b.attnum from pg_catalog.pg_attribute b
-          where b.attrelid = 'ragdb.retrieval_traces'::regclass and b.attname = a.attname)) end,
-      m.meaning) as meaning
+    select c.relname, a.attname, coalesce(t.meaning, m.meaning) as meaning
     from pg_catalog.pg_class c
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+      left join lateral (
+        select pg_catalog.col_description(b.attrelid, b.attnum) as meaning
+          from pg_catalog.pg_attribute b
+          where c.relname = 'retrieval_traces' and b.attname = a.attname
+            and b.attrelid = 'ragdb.retrieval_traces'::regclass) t on true
       left join (values
         ('answer_hash',
           'Sha256 (hex) of the answer; null where the corpus keeps nothing of queries.'),
@@ -222,33 +223,10 @@ begin
         ('fact_incident.kind', 'Kind of the incident, such as insufficient_evidence.'),
         ('dim_eval_run.caller', 'Database role that ran it.'),
         ('dim_eval_run.metric', 'Metric that gates the run; null without one.'),
-        ('traces_otel.trace_id', 'OpenTelemetry trace, 32 hex digits.'),
-        ('gen_ai.operation.name', 'Always retrieval.'),
-        ('gen_ai.data_source.id', 'Name of the corpus.'),
-        ('gen_ai.request.top_k', 'Hits asked for.'),
-        ('gen_ai.request.model', 'Embedding model of the query; null without one.'),
-        ('gen_ai.retrieval.query.text',
-          'The query; null unless the corpus keeps the text of queries.'),
-        ('gen_ai.retrieval.documents',
-          'The hits as a JSON list of id and score; read only where it is selected.'),
-        ('error.type', 'SQLSTATE of a failed retrieval.'),
-        ('db.system.name', 'Always postgresql.'),
-        ('openinference.span.kind', 'Always RETRIEVER.'),
-        ('input.value', 'The query; null unless the corpus keeps the text of queries.'),
-        ('retrieval.documents', 'The hits as a JSON list of document.id and document.score; read '
-                                'only where it is selected.'),
-        ('embedding.model_name', 'Embedding model of the query; null without one.'),
-        ('exception.type', 'SQLSTATE of a failed retrieval.'),
-        ('ragdb.trace.id', 'The retrieval: joins fact_retrieval on its trace_id.'),
-        ('ragdb.retrieval.mode', 'slice or global.'),
-        ('ragdb.rank.mode', 'How hits were ranked.'),
-        ('ragdb.slice.id', 'Slice that admitted the chunks; null in global mode.'),
-        ('ragdb.policy.id', 'Policy of the slice; null in global mode.'),
-        ('ragdb.is_admissible', 'Whether the hits may serve as evidence.'),
-        ('ragdb.result.hash', 'Sha256 (hex) of what the caller was given.'),
-        ('ragdb.client', 'Program that asked, as it named itself.')
+        ('traces_otel.trace_id', 'OpenTelemetry trace, 32 hex digits.')
       ) m (name, meaning) on m.name in (a.attname, c.relname || '.' || a.attname)
     where c.relnamespace = 'bi'::regnamespace and c.relkind = 'v'
+      and pg_catalog.strpos(a.attname, '.') = 0
     -- that of one view wins
     order by c.relname, a.attnum, pg_catalog.strpos(m.name, c.relname || '.')
   loop

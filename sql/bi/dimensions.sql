@@ -1,9 +1,9 @@
+-- Dimensions: what facts are about, one row per thing.
+
 create or replace view bi.dim_corpus with (security_barrier = true) as
 select k.corpus_id::bigint as corpus_id, k.name as corpus, k.title, k.text_config, k.documents,
-  k.chunks,
-  k.token_count as tokens, k.size_bytes, k.version as corpus_version, k.record_query_text,
-    e.name as embedding_model,
-  k.created_at, k.updated_at
+    k.chunks, k.token_count as tokens, k.size_bytes, k.version as corpus_version,
+    k.record_query_text, e.name as embedding_model, k.created_at, k.updated_at
 from ragdb.corpora k join bi.readable_corpora() c on c.corpus_id = k.corpus_id
   left join ragdb.embedding_spaces s on s.corpus_id = k.corpus_id and s.state = 'current'
   left join ragdb.embedders e on e.embedder_id = s.embedder_id;
@@ -11,20 +11,19 @@ comment on view bi.dim_corpus is 'One row per corpus.';
 
 create or replace view bi.dim_source with (security_barrier = true) as
 select d.corpus_id || ':' || d.doc_no as source_id, d.corpus_id::bigint as corpus_id, c.corpus,
-  d.source, d.doc_cid,
-  d.title, d.language, d.media_type, d.pages, d.chunks, d.tokens, d.size_bytes, d.created_at,
-    d.updated_at
+    d.source, d.doc_cid, d.title, d.language, d.media_type, d.pages, d.chunks, d.tokens,
+    d.size_bytes, d.created_at, d.updated_at
 from ragdb.documents d join bi.readable_corpora() c on c.corpus_id = d.corpus_id;
 comment on view bi.dim_source is 'One row per document of a corpus.';
 
 create or replace view bi.dim_policy with (security_barrier = true) as
 select p.policy_id, p.params_hash as policy_params_hash,
-  (p.policy ->> 'max_nodes')::integer as max_nodes,
-  (p.policy ->> 'max_radius')::integer as max_radius,
+    (p.policy ->> 'max_nodes')::integer as max_nodes,
+    (p.policy ->> 'max_radius')::integer as max_radius,
     (p.policy ->> 'salience_weight')::float8 as salience_weight,
-  (p.policy ->> 'distance_decay')::float8 as distance_decay,
+    (p.policy ->> 'distance_decay')::float8 as distance_decay,
     (p.policy ->> 'include_siblings')::boolean as is_with_siblings,
-  (p.policy ->> 'max_siblings_per_node')::integer as max_siblings_per_node, p.created_at,
+    (p.policy ->> 'max_siblings_per_node')::integer as max_siblings_per_node, p.created_at,
     p.created_by
 from ragdb.slice_policies p;
 comment on view bi.dim_policy is
@@ -32,51 +31,51 @@ comment on view bi.dim_policy is
 
 create or replace view bi.dim_embedding_model with (security_barrier = true) as
 select e.name as embedding_model, e.model, e.revision, e.dims, e.metric, e.max_tokens, e.provider,
-  e.created_at
+    e.created_at
 from ragdb.embedders e;
 comment on view bi.dim_embedding_model is 'One row per embedding model.';
 
 create or replace view bi.dim_eval_run with (security_barrier = true) as
 select r.run_id::text as run_id, r.created_at, r.corpus_id::bigint as corpus_id, c.corpus,
-  r.contract, r.contract_version,
-  r.rag, r.eval, r.retriever, r.rank_mode, r.top_k, r.min_score, r.embedding_model, r.label,
-  pg_catalog.array_to_string(r.tags, ',') as tags, r.status, r.status = 'passed' as is_passed,
-  pg_catalog.row_number() over (partition by r.corpus_id, r.rag, r.eval order by r.run_id desc) = 1
-    as is_latest,
-  r.metric, r.metric_value, r.threshold, r.cases, r.passed_cases,
-  r.passed_cases::float8 / nullif(r.cases, 0) as passed_cases_ratio, r.assertions,
+    r.contract, r.contract_version, r.rag, r.eval, r.retriever, r.rank_mode, r.top_k, r.min_score,
+    r.embedding_model, r.label, pg_catalog.array_to_string(r.tags, ',') as tags, r.status,
+    r.status = 'passed' as is_passed,
+    pg_catalog.row_number() over (
+      partition by r.corpus_id, r.rag, r.eval order by r.run_id desc) = 1 as is_latest,
+    r.metric, r.metric_value, r.threshold, r.cases, r.passed_cases,
+    r.passed_cases::float8 / nullif(r.cases, 0) as passed_cases_ratio, r.assertions,
     r.passed_assertions,
-  r.passed_assertions::float8 / nullif(r.assertions, 0) as passed_assertions_ratio, r.stale_labels,
-  pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version, r.elapsed_ms, r.caller,
-    r.reranker
+    r.passed_assertions::float8 / nullif(r.assertions, 0) as passed_assertions_ratio,
+    r.stale_labels, pg_catalog.array_to_string(r.reasons, '; ') as reasons, r.corpus_version,
+    r.elapsed_ms, r.caller, r.reranker
 from ragdb.eval_runs r join bi.readable_corpora() c on c.corpus_id = r.corpus_id;
 comment on view bi.dim_eval_run is 'One row per evaluation run.';
 
 create or replace view bi.dim_case with (security_barrier = true) as
 select x.case_id, x.corpus_id, x.corpus, x.rag, x.eval, x.kind, x.case_name, x.query_text, x.tags,
-  x.first_run_at,
-  x.last_run_at, x.runs
+    x.first_run_at, x.last_run_at, x.runs
 from (
-  select f.case_id, f.corpus_id, f.corpus, f.rag, f.eval, f.kind, f.case_name, f.query_text, f.tags,
-    pg_catalog.min(f.created_at) over every as first_run_at,
+  select f.case_id, f.corpus_id, f.corpus, f.rag, f.eval, f.kind, f.case_name, f.query_text,
+      f.tags, pg_catalog.min(f.created_at) over every as first_run_at,
       pg_catalog.max(f.created_at) over every as last_run_at,
-    pg_catalog.count(*) over every as runs,
-    pg_catalog.row_number() over (partition by f.case_id order by f.run_id desc, f.case_no) as n
-  from bi.fact_case_result f
-  window every as (partition by f.case_id)) x
+      pg_catalog.count(*) over every as runs,
+      pg_catalog.row_number() over (partition by f.case_id order by f.run_id desc, f.case_no)
+        as n
+    from bi.fact_case_result f
+    window every as (partition by f.case_id)) x
 where x.n = 1;
 comment on view bi.dim_case is 'One row per case that was ever run, as it last was.';
 
 create or replace view bi.dim_date with (security_barrier = true) as
 select d.day_at, (d.day_at at time zone 'UTC')::date as day,
-  extract(year from d.day_at at time zone 'UTC')::integer as year,
-  extract(quarter from d.day_at at time zone 'UTC')::integer as quarter,
-  extract(month from d.day_at at time zone 'UTC')::integer as month,
-  extract(day from d.day_at at time zone 'UTC')::integer as day_of_month,
-  extract(isoyear from d.day_at at time zone 'UTC')::integer as iso_year,
-  extract(week from d.day_at at time zone 'UTC')::integer as iso_week,
-  extract(isodow from d.day_at at time zone 'UTC')::integer as iso_weekday,
-  extract(isodow from d.day_at at time zone 'UTC') >= 6 as is_weekend
+    extract(year from d.day_at at time zone 'UTC')::integer as year,
+    extract(quarter from d.day_at at time zone 'UTC')::integer as quarter,
+    extract(month from d.day_at at time zone 'UTC')::integer as month,
+    extract(day from d.day_at at time zone 'UTC')::integer as day_of_month,
+    extract(isoyear from d.day_at at time zone 'UTC')::integer as iso_year,
+    extract(week from d.day_at at time zone 'UTC')::integer as iso_week,
+    extract(isodow from d.day_at at time zone 'UTC')::integer as iso_weekday,
+    extract(isodow from d.day_at at time zone 'UTC') >= 6 as is_weekend
 from pg_catalog.generate_series(
     coalesce((select pg_catalog.date_trunc('year', pg_catalog.min(r.bucket_at), 'UTC')
       from ragdb.retrieval_rollups r where r.grain = 'day'),

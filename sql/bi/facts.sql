@@ -1,31 +1,28 @@
+-- Facts of evidence, answers, evaluations and promotions: one row per thing that happened.
+
 create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, g.corpus_id::bigint as corpus_id, c.corpus,
-  g.trace_id::text as trace_id,
-  g.query_hash, g.pack_hash, g.is_enough, g.chunks as pack_chunks, g.min_chunks, g.best_score,
-    g.min_score, g.terms,
-  g.coverage as term_coverage_ratio, g.min_coverage as min_term_coverage_ratio,
-  case when c.shows_queries then pg_catalog.array_to_string(g.missing_terms, ', ') end as
-    missing_terms, g.client, g.caller
+    g.trace_id::text as trace_id, g.query_hash, g.pack_hash, g.is_enough, g.chunks as pack_chunks,
+    g.min_chunks, g.best_score, g.min_score, g.terms, g.coverage as term_coverage_ratio,
+    g.min_coverage as min_term_coverage_ratio,
+    case when c.shows_queries then pg_catalog.array_to_string(g.missing_terms, ', ') end
+      as missing_terms,
+    g.client, g.caller
 from ragdb.evidence_gates g join bi.readable_corpora() c on c.corpus_id = g.corpus_id;
 comment on view bi.fact_gate is 'One row per decision whether evidence is enough for a question.';
 
 create or replace view bi.fact_answer with (security_barrier = true) as
 select a.id::text as answer_id, a.created_at, a.corpus_id::bigint as corpus_id, c.corpus,
-  a.trace_id::text as trace_id,
-  a.pack_hash, a.answer_hash, a.is_insufficient, a.is_verified, a.citations, a.problems, a.task,
-    a.model, a.attempt,
-  a.client, a.caller
+    a.trace_id::text as trace_id, a.pack_hash, a.answer_hash, a.is_insufficient, a.is_verified,
+    a.citations, a.problems, a.task, a.model, a.attempt, a.client, a.caller
 from ragdb.evidence_answers a join bi.readable_corpora() c on c.corpus_id = a.corpus_id;
 comment on view bi.fact_answer is 'One row per recorded answer, or attempt at one.';
 
 create or replace view bi.fact_citation with (security_barrier = true) as
 select x.answer_id::text as answer_id, x.created_at, x.corpus_id::bigint as corpus_id, c.corpus,
-  x.row_no,
-  x.citation as citation_no, x.code, x.code is null as is_sound, x.is_advisory,
-    x.source_id as source,
-  x.corpus_id || ':' || k.doc_no as source_id, x.chunk_id, x.method, x.similarity, x.start_offset,
-    x.end_offset,
-  x.unit as offset_unit
+    x.row_no, x.citation as citation_no, x.code, x.code is null as is_sound, x.is_advisory,
+    x.source_id as source, x.corpus_id || ':' || k.doc_no as source_id, x.chunk_id, x.method,
+    x.similarity, x.start_offset, x.end_offset, x.unit as offset_unit
 from ragdb.answer_citations x join bi.readable_corpora() c on c.corpus_id = x.corpus_id
   left join ragdb.chunks k on k.corpus_id = x.corpus_id and k.chunk_id = x.chunk_id;
 comment on view bi.fact_citation is
@@ -34,12 +31,12 @@ comment on view bi.fact_citation is
 
 create or replace view bi.fact_case_result with (security_barrier = true) as
 select x.run_id::text as run_id, r.created_at, x.corpus_id::bigint as corpus_id, c.corpus, r.rag,
-  r.eval,
-  x.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
-    x.case_no, x.kind,
-  x.name as case_name, case when c.shows_queries then x.query end as query_text,
-  pg_catalog.array_to_string(x.tags, ',') as tags, x.status, x.status = 'passed' as is_passed,
-  x.trace_id::text as trace_id, x.elapsed_ms, x.error_code, x.hits as returned_hits, x.labels,
+    r.eval,
+    x.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
+    x.case_no, x.kind, x.name as case_name,
+    case when c.shows_queries then x.query end as query_text,
+    pg_catalog.array_to_string(x.tags, ',') as tags, x.status, x.status = 'passed' as is_passed,
+    x.trace_id::text as trace_id, x.elapsed_ms, x.error_code, x.hits as returned_hits, x.labels,
     x.stale_labels
 from ragdb.eval_case_results x
   join ragdb.eval_runs r on r.corpus_id = x.corpus_id and r.run_id = x.run_id
@@ -48,12 +45,11 @@ comment on view bi.fact_case_result is 'One row per case of an evaluation run.';
 
 create or replace view bi.fact_assertion with (security_barrier = true) as
 select a.run_id::text as run_id, r.created_at, a.corpus_id::bigint as corpus_id, c.corpus, r.rag,
-  r.eval,
-  a.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
-    a.case_no,
-  x.name as case_name, a.assert_no, a.kind as assertion_kind, a.required as is_required,
-    a.passed as is_passed, a.code,
-  a.message, a.expected #>> '{}' as expected, a.actual #>> '{}' as actual
+    r.eval,
+    a.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
+    a.case_no, x.name as case_name, a.assert_no, a.kind as assertion_kind,
+    a.required as is_required, a.passed as is_passed, a.code, a.message,
+    a.expected #>> '{}' as expected, a.actual #>> '{}' as actual
 from ragdb.eval_assert_results a
   join ragdb.eval_case_results x on x.corpus_id = a.corpus_id and x.run_id = a.run_id
     and x.case_no = a.case_no
@@ -63,10 +59,9 @@ comment on view bi.fact_assertion is 'One row per assertion that was evaluated.'
 
 create or replace view bi.fact_eval_metric with (security_barrier = true) as
 select m.run_id::text as run_id, r.created_at, m.corpus_id::bigint as corpus_id, c.corpus, r.rag,
-  r.eval,
-  m.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
-    m.case_no,
-  m.case_no = 0 as is_run, m.metric, m.value
+    r.eval,
+    m.corpus_id || ':' || r.rag || '/' || r.eval || '/' || x.kind || '/' || x.name as case_id,
+    m.case_no, m.case_no = 0 as is_run, m.metric, m.value
 from ragdb.eval_metrics m
   join ragdb.eval_runs r on r.corpus_id = m.corpus_id and r.run_id = m.run_id
   join bi.readable_corpora() c on c.corpus_id = m.corpus_id
@@ -76,8 +71,7 @@ comment on view bi.fact_eval_metric is
   'One row per metric of a case, and, with is_run, of a whole run.';
 
 create or replace view bi.fact_incident with (security_barrier = true) as
-select i.incident_id::text as incident_id, i.created_at, i.corpus_id::bigint as corpus_id, c.corpus,
-  i.kind, i.severity,
-  i.trace_id::text as trace_id, i.caller, i.reason
+select i.incident_id::text as incident_id, i.created_at, i.corpus_id::bigint as corpus_id,
+    c.corpus, i.kind, i.severity, i.trace_id::text as trace_id, i.caller, i.reason
 from ragdb.admissibility_incidents i join bi.readable_corpora() c on c.corpus_id = i.corpus_id;
 comment on view bi.fact_incident is 'One row per refused promotion of evidence.';

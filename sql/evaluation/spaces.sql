@@ -114,7 +114,8 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if k is null or k not between 1 and 100 or not coalesce(ragdb_internal.uses_embeddings(mode), false)
+  if k is null or k not between 1 and 100
+    or not coalesce(ragdb_internal.uses_embeddings(mode), false)
     or queries is null or not ragdb_internal.is_list(queries) or cardinality(queries) > 10000
   then
     raise exception 'k, mode or queries is out of range'
