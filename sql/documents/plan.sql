@@ -88,8 +88,7 @@ begin
         when f.position is not null and (force or o.description is distinct from f.description)
           then 'written'
         when (o.source, o.source_name) is distinct from (f.uri, f.source_name) then 'renamed'
-        else 'same'
-      end)::ragdb_internal.touched_document
+        else 'same' end)::ragdb_internal.touched_document
     from old o full join first f on f.doc_cid = o.doc_cid
     order by o.doc_no, f.position);
 end $$;

@@ -136,8 +136,8 @@ declare
   v_space record;
   v_taken ragdb.embedding_jobs[];
 begin
-  perform ragdb_internal.check_worker(worker, lease),
-    ragdb_internal.check_claim(count, except_embedders);
+  perform ragdb_internal.check_worker(worker, lease);
+  perform ragdb_internal.check_claim(count, except_embedders);
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
@@ -159,9 +159,7 @@ begin
             select e.input from ragdb_internal.embedding_inputs(
               v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
             where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
-      if found then
-        return;
-      end if;
+      if found then return; end if;
       -- nobody wants what was taken any more: its chunks are gone or have changed
       delete from ragdb.embedding_jobs j using unnest(v_taken) t
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id

@@ -1,5 +1,5 @@
--- What evaluations work on in memory: cases as they were retrieved, their hits, assertions, labelled
--- items and results; and what of the hits a rag may use.
+-- What evaluations work on in memory: cases as they were retrieved, their hits, assertions,
+-- labelled items and results; and what of the hits a rag may use.
 
 create type ragdb_internal.eval_hit as (
   case_no integer, rank integer, chunk_id text, source text, text text, citation jsonb,

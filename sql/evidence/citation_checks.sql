@@ -160,7 +160,7 @@ comment on function ragdb_internal.check_span(ragdb_internal.citation_check,
 
 -- Markers and blocks are counted here, in code points; what the answer says of itself is in its own
 -- units.
-create or replace function ragdb_internal.check_claim(checked ragdb_internal.citation_check,
+create or replace function ragdb_internal.check_answer_span(checked ragdb_internal.citation_check,
   cited ragdb_internal.cited_chunk, output jsonb, rules ragdb_internal.citation_rules)
   returns ragdb_internal.citation_check
 language plpgsql immutable parallel safe
@@ -194,7 +194,7 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_claim(ragdb_internal.citation_check,
+comment on function ragdb_internal.check_answer_span(ragdb_internal.citation_check,
   ragdb_internal.cited_chunk, jsonb, ragdb_internal.citation_rules) is
   'Returns a check with the range of the answer that a citation stands for, or with what is wrong '
   'with that: it is not a range, or has a number or an identifier that no cited chunk has.';

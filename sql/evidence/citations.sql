@@ -36,7 +36,7 @@ begin
     v_check.is_advisory := false;
   end if;
   if cited.answer_start is not null or cited.answer_end is not null or cited.is_marker then
-    v_check := ragdb_internal.check_claim(v_check, cited, output, rules);
+    v_check := ragdb_internal.check_answer_span(v_check, cited, output, rules);
     if v_check.code is not null then
       v_is_sound := false;
       return next v_check;

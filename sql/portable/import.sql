@@ -92,7 +92,7 @@ comment on function ragdb.import_documents(text, jsonb) is
   'that this transaction imports, and returns the number of their chunks; ids, links, edges and '
   'the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
-create or replace function ragdb_internal.store_embeddings(
+create or replace function ragdb_internal.store_imported(
   space ragdb.embedding_spaces, embedder ragdb.embedders, doc_cids text[], ordinals integer[],
   embeddings real[])
 returns integer[]
@@ -127,7 +127,7 @@ begin
   select array_agg(s.chunk_no) into v_stored from stored s;
   return coalesce(v_stored, '{}');
 end $$;
-comment on function ragdb_internal.store_embeddings(ragdb.embedding_spaces, ragdb.embedders, text[],
+comment on function ragdb_internal.store_imported(ragdb.embedding_spaces, ragdb.embedders, text[],
   integer[], real[]) is
   'Stores embeddings, one behind the other, of chunks (document and ordinal) that have none, and '
   'returns the chunks.';
@@ -159,7 +159,7 @@ begin
   perform ragdb_internal.check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
     select format('chunk %s of %s', o.ordinal, ragdb_internal.quote(o.doc_cid))
     from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n) order by o.n));
-  v_stored := ragdb_internal.store_embeddings(
+  v_stored := ragdb_internal.store_imported(
     v_space, v_embedder, doc_cids, ordinals, embeddings);
   if cardinality(v_stored) <> cardinality(doc_cids) then
     perform ragdb_internal.refuse_import(

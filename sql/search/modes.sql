@@ -9,5 +9,5 @@ create or replace function ragdb_internal.uses_embeddings(mode text) returns boo
 language sql immutable parallel safe
 return mode in ('semantic', 'hybrid');
 comment on function ragdb_internal.uses_embeddings(text) is
-  'Whether a search of this mode compares the embedding of its query with those of chunks; null for '
-  'a mode that is null.';
+  'Whether a search of this mode compares the embedding of its query with those of chunks; null '
+  'for a mode that is null.';

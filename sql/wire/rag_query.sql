@@ -29,21 +29,6 @@ return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr
 comment on function ragdb_internal.query_job(integer, integer, bytea) is
   'Returns the job id of a query that waits for its embedding.';
 
-create or replace function ragdb_internal.check_query(query text) returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if coalesce(query !~ '\S' or length(query) > 32768, true) then
-    raise exception 'query is %', case when query is null then 'null'
-        when length(query) > 32768 then 'too long' else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
-        hint = 'pass the question as query';
-  end if;
-end $$;
-comment on function ragdb_internal.check_query(text) is
-  'Refuses a query that is null, blank or longer than 32768 characters. Raises RG400.';
-
 create or replace function ragdb_internal.wire_k(input jsonb) returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb import contracts
+from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection
 
 TEXT = """corpus name=docs refresh=1d
@@ -21,7 +21,7 @@ corpus name=old
 
 @pytest.fixture
 def sources(db: Connection) -> Connection:
-    found = contracts.contract(contracts.parse(TEXT), "c")
+    found = contract_file.contract(syntax.parse(TEXT), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
     return db
 

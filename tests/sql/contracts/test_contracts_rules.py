@@ -237,7 +237,7 @@ def test_the_words_of_every_rule_are_said(db: Connection) -> None:
     said: set[str] = set()
     for old, new in [*BREACHES.values(), *MORE_WORDS]:
         assert old in SOUND
-        found = contracts.contract(contracts.parse(SOUND.replace(old, new, 1)), "c")
+        found = contract_file.contract(syntax.parse(SOUND.replace(old, new, 1)), "c")
         query = """
           select b.words from ragdb_internal.contract_breaches(array(
             select i from ragdb_internal.contract_items(%s) i)) b"""
