@@ -377,7 +377,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("search_slice", {"corpus": "docs", "query": "x", "k": 0}, "k: 0 is less"),
         ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
         ("search_slice", {"corpus": "bare", "query": "x"}, "nothing to anchor a slice in"),
-        ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "anchor": "b"}, "leave"),
+        ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "anchor": "b"}, "omit"),
         ("validate_citations", {"output": {}}, "give one of"),
         ("AnswerDocs", {"question": " "}, "needs question"),
         ("AnswerDocs", {"query": "x"}, "RG400"),

@@ -161,31 +161,20 @@ def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(any_cl
         assert facts(connection) == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("downgrade -1", "ragdb only goes up; to go back, restore a backup"),
-        ("downgrade head:base --sql", "ragdb only goes up; to go back, restore a backup"),
-        ("check", "which alembic cannot compare with a database; `ragdb doctor` checks a database"),
-        ("upgrade head --sql", "--sql cannot write it as a script; the extension is a script"),
-        ("upgrade head", "functions and views of ragdb, and these depend on them"),
-    ],
-)
-def test_alembic_answers_what_ragdb_does_not_do_with_a_sentence(
-    clone: str, arguments: str, sentence: str
-) -> None:
+def test_alembic_says_in_a_sentence_what_depends_on_the_schema(clone: str) -> None:
     executes(clone, "create view mine as select * from ragdb.error_codes()")
     with psycopg.connect(clone) as connection:
         before = facts(connection)
     done = subprocess.run(
-        [sys.executable, "-m", "alembic", *arguments.split()],
+        [sys.executable, "-m", "alembic", "upgrade", "head"],
         cwd=ROOT,
         env=os.environ | {"RAGDB_DATABASE_URL": clone},
         capture_output=True,
         text=True,
     )
     assert done.returncode != 0
-    assert sentence in " ".join((done.stdout + done.stderr).split())
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "functions and views of ragdb, and these depend on them" in said
     assert "Traceback" not in done.stderr
     with psycopg.connect(clone) as connection:
         assert facts(connection) == before
