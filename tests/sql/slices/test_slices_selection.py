@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-import xxhash
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg.rows import dict_row
 
 from tests.sql.conversations import chat, conversation, message, put, uuid
+from tests.sql.signed_slices import Connection, build
 
-Connection = psycopg.Connection[Any]
 DEFAULT: dict[str, Any] = {
     "version": "slice_policy_v1",
     "max_nodes": 256,
@@ -94,16 +92,6 @@ def twin(
     return selected
 
 
-def build(db: Connection, anchor: str, policy: Any = None, corpus: str = "chat") -> dict[str, Any]:
-    with db.cursor(row_factory=psycopg.rows.dict_row) as cursor:
-        row = cursor.execute(
-            "select * from ragdb.build_slice(%s, %s, %s, sign => false)",
-            (corpus, anchor, None if policy is None else json.dumps(policy)),
-        ).fetchone()
-    assert row is not None
-    return row
-
-
 @pytest.mark.shared
 def test_slices_are_those_of_existing_graph_kernels(any_db: Connection, shared: Path) -> None:
     golden = json.loads((shared / "golden/slices.json").read_text())
@@ -140,14 +128,6 @@ def test_slices_are_those_of_existing_graph_kernels(any_db: Connection, shared: 
         assert any_db.execute("select ragdb.policy_hash(%s)", (policy,)).fetchone() == (
             vector["hash"],
         )
-
-
-@given(data=st.binary(max_size=200))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_xxh64_is_that_of_the_library(db: Connection, data: bytes) -> None:
-    assert db.execute("select ragdb.xxh64(%s)", (data,)).fetchone() == (
-        xxhash.xxh64(data).hexdigest(),
-    )
 
 
 @st.composite
@@ -217,21 +197,6 @@ def test_a_priority_too_small_for_a_single_is_0(db: Connection, policy: dict[str
     assert list(zip(found["selection_order"], found["distances"], strict=True)) == expected
 
 
-@pytest.mark.parametrize("weight", ["0.0000004", "1e-37", "1e-46", "1e-400"])
-def test_policies_of_one_hash_admit_the_same(db: Connection, weight: str) -> None:
-    # of equals the larger id is chosen, and any weight of salience would choose another
-    chat(db, [message(1), *(message(n, [1], salience=1 / n) for n in range(2, 8))])
-    policy = '{"max_nodes": 3, "salience_weight": %s}'
-    exact, close = (build(db, uuid(1), json.loads(policy % "0")), policy % weight)
-    with db.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(
-            "select * from ragdb.build_slice('chat', %s, %s, false)", (uuid(1), close)
-        ).fetchone()
-    assert found is not None
-    assert found["params_hash"] == exact["params_hash"]
-    assert found["selection_order"] == exact["selection_order"]
-
-
 SETTINGS = [
     "work_mem = '64kB'",
     "enable_hashjoin = off",
@@ -273,52 +238,6 @@ def test_content_changes_the_snapshot_though_no_id_does(db: Connection) -> None:
     assert after["chunk_ids"] == before["chunk_ids"]
     assert after["slice_id"] != before["slice_id"]
     assert after["graph_snapshot_hash"] != before["graph_snapshot_hash"]
-
-
-BAD_POLICIES = [
-    ('{"max_nodes": 0}', "max_nodes"),
-    ('{"max_nodes": 2.5}', "max_nodes"),
-    ('{"max_nodes": 10001}', "max_nodes"),
-    ('{"max_radius": -1}', "max_radius"),
-    ('{"distance_decay": 1.1}', "distance_decay"),
-    ('{"salience_weight": "high"}', "salience_weight"),
-    ('{"phase_weights": {"synthesis": 2}}', "synthesis"),
-    ('{"phase_weights": {"joy": 0.5}}', "joy"),
-    ('{"phase_weights": []}', "phase_weights"),
-    ('{"max_node": 5}', "max_node"),
-    ('{"version": "a b"}', "version"),
-    ('{"include_siblings": 1}', "include_siblings"),
-    ("[]", "object"),
-    ("null", "object"),
-]
-
-
-@pytest.mark.parametrize(("policy", "named"), BAD_POLICIES)
-def test_a_policy_that_cannot_be_obeyed_is_refused(db: Connection, policy: str, named: str) -> None:
-    with pytest.raises(psycopg.DatabaseError, match=named) as caught:
-        db.execute("select ragdb.register_policy(%s)", (policy,))
-    assert caught.value.sqlstate == "RG430"
-
-
-def test_a_registered_policy_is_a_reference_and_never_changes(db: Connection) -> None:
-    chat(db, [message(1), message(2, [1])])
-    given = json.dumps({"max_nodes": 1})
-    rows = [
-        db.execute("select * from ragdb.register_policy(%s)", (given,)).fetchone() for _ in range(2)
-    ]
-    assert rows[0] == rows[1]
-    assert rows[0] is not None
-    policy_id, params_hash = rows[0]
-    found = build(db, uuid(1), {"policy_id": policy_id, "params_hash": params_hash})
-    assert found["chunk_ids"] == [uuid(1)]
-    for change in (
-        "update ragdb.slice_policies set policy = '{}'",
-        "delete from ragdb.slice_policies",
-        "truncate ragdb.slice_policies cascade",
-    ):
-        with pytest.raises(psycopg.DatabaseError) as caught, db.transaction():
-            db.execute(f"set local session_replication_role = replica; {change}")
-        assert caught.value.sqlstate == "RG414"
 
 
 @pytest.mark.parametrize(

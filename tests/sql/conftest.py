@@ -1,0 +1,34 @@
+"""What tests of several folders begin with."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql import embedded_chat, signed_slices
+from tests.sql.conversations import chat, conversation, put
+from tests.sql.signed_slices import Connection
+
+
+@pytest.fixture
+def signed(db: Connection) -> Connection:
+    """A conversation and a signing key."""
+    chat(db, signed_slices.messages())
+    db.execute("select ragdb.create_signing_key('k1')")
+    return db
+
+
+@pytest.fixture
+def queued(db: Connection) -> Connection:
+    """A conversation in a corpus with an embedder, a signing key, and no embedding yet."""
+    db.execute("select ragdb.create_corpus('chat')")
+    put(db, "chat", conversation(embedded_chat.messages()))
+    db.execute("select ragdb.create_embedder('three', 3)")
+    db.execute("select ragdb.embed_corpus('chat', 'three')")
+    db.execute("select ragdb.create_signing_key('k1')")
+    return db
+
+
+@pytest.fixture
+def embedded(queued: Connection) -> Connection:
+    embedded_chat.embed(queued)
+    return queued

@@ -1,0 +1,99 @@
+"""Conversations become turns and edges, or are refused whole."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid5
+
+import psycopg
+import pytest
+
+from tests.sql.conversations import chat, conversation, message, put, uuid
+from tests.sql.signed_slices import Connection, packed
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ([message(1), message(1)], "two turns"),
+        ([message(1, [1])], "itself"),
+        ([message(1, [7])], "not in the conversation"),
+        ([message(1), message(2, [3]), message(3, [2])], "cycle"),
+        ([message(1) | {"text": "  "}], "blank"),
+        ([message(1) | {"text": None}], "text"),
+        ([message(1) | {"salience": 1.5}], "salience"),
+        ([message(1) | {"created_at": "yesterday evening"}], "created_at"),
+        ([message(1) | {"created_at": "infinity"}], "created_at"),
+        ([message(1) | {"created_at": 1700000000}], "created_at"),
+        ([message(1) | {"id": None}], "id"),
+        ([message(1) | {"parents": "x"}], "parents"),
+        (["hello"], "object"),
+    ],
+)
+def test_a_conversation_that_contradicts_itself_is_refused_whole(
+    db: Connection, bad: Any, says: str
+) -> None:
+    db.execute("select ragdb.create_corpus('chat')")
+    with pytest.raises(psycopg.DatabaseError, match=says) as caught, db.transaction():
+        put(db, "chat", conversation([message(101)], "good"), conversation(bad, "bad"))
+    assert caught.value.sqlstate == "RG412"
+    assert db.execute("select count(*) from ragdb.turns").fetchone() == (0,)
+
+
+def test_ids_that_are_no_uuids_become_the_same_uuids_everywhere(any_db: Connection) -> None:
+    chat(
+        any_db,
+        [
+            {"id": "m1", "role": "prompter", "text": "Hi"},
+            {"id": "m2", "parent_id": "m1", "role": "robot", "phase": "joy", "text": "Ho"},
+        ],
+    )
+    rows = any_db.execute(
+        "select c.chunk_id, t.role, t.phase"
+        " from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no) order by ordinal"
+    ).fetchall()
+    space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
+    ids = [str(uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
+    assert rows == [(ids[0], "user", "exploration"), (ids[1], "user", "exploration")]
+
+
+def test_a_time_without_a_zone_means_the_same_in_every_session(db: Connection) -> None:
+    db.execute("set local timezone = 'Asia/Tokyo'")
+    chat(db, [message(1, created_at="2026-01-01T00:00:00")])
+    row = db.execute("select created_at = '2026-01-01 00:00:00+00' from ragdb.turns").fetchone()
+    assert row == (True,)
+
+
+def test_what_a_conversation_does_not_say_is_derived(db: Connection) -> None:
+    chat(
+        db,
+        [
+            message(1, role="user", text="Why? And how?", created_at="2026-01-01T00:00:00Z"),
+            message(
+                2,
+                [1],
+                text="There is an error: the build failed.",
+                created_at="2026-01-01T00:30:00Z",
+            ),
+            message(3, [1], text="We decided to wait.", created_at="2026-01-01T00:10:00Z"),
+            message(
+                4,
+                [2],
+                text="See ```x``` and\n```py\nprint()\n```\n![chart](a.png)",
+                created_at="2026-01-01T01:00:00Z",
+                feedback=1,
+            ),
+        ],
+    )
+    rows = db.execute(
+        "select c.chunk_id, t.phase, t.depth, t.sibling_order,"
+        " round(t.temporal::numeric, 3)::float8, t.complexity,"
+        " round(t.salience::numeric, 3)::float8"
+        " from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) order by 1"
+    ).fetchall()
+    assert rows == [
+        (uuid(1), "exploration", 0, 0, 0.0, 1.0, 0.5),
+        (uuid(2), "debugging", 1, 1, 0.5, 1.0, 0.6),
+        (uuid(3), "synthesis", 1, 0, 0.167, 1.0, 0.6),
+        (uuid(4), "consolidation", 2, 0, 1.0, 3.0, 0.95),
+    ]
