@@ -210,7 +210,9 @@ begin atomic
         else 1000000 end,
       coalesce(r.items, '{}'), ragdb_internal.case_grades(grades, a.case_no)) end
   from pg_catalog.unnest(assertions) a
-    join pg_catalog.unnest(cases) c on c.case_no = a.case_no and c.error is null
+    -- as `is null` the planner takes it for rare, and joins all that follows row by row
+    join pg_catalog.unnest(cases) c on c.case_no = a.case_no
+      and pg_catalog.num_nonnulls(c.error) < 1
     left join ragdb_internal.assertion_kinds() k on k.kind = a.kind
     left join ragdb_internal.case_fields() f on f.kind = a.kind
     left join ragdb_internal.hit_summaries(judged_assertions.hits) s on s.case_no = a.case_no

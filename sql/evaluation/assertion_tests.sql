@@ -11,7 +11,7 @@ comment on function ragdb_internal.outcome(boolean, jsonb) is
 
 create or replace function ragdb_internal.test_counts(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
-language sql immutable parallel safe
+language sql stable parallel safe
 return case (j).kind
   when 'expected.topK' then ragdb_internal.outcome((j).n <= (j).count,
     pg_catalog.to_jsonb((j).n))
@@ -34,7 +34,7 @@ comment on function ragdb_internal.test_counts(ragdb_internal.judged_assertion) 
 
 create or replace function ragdb_internal.test_scores(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
-language sql immutable parallel safe
+language sql stable parallel safe
 return case (j).kind
   when 'expected.minScore' then ragdb_internal.outcome((j).n > 0 and (j).low >= (j).number,
     pg_catalog.to_jsonb(coalesce((j).low, 0)))
@@ -55,7 +55,7 @@ comment on function ragdb_internal.test_scores(ragdb_internal.judged_assertion) 
 
 create or replace function ragdb_internal.test_texts(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
-language sql immutable parallel safe
+language sql stable parallel safe
 return case (j).kind
   when 'contains' then ragdb_internal.outcome((j).hits > 0, pg_catalog.to_jsonb((j).hits))
   when 'containsAny' then ragdb_internal.outcome((j).hits > 0, pg_catalog.to_jsonb((j).hits))
@@ -76,7 +76,7 @@ comment on function ragdb_internal.test_texts(ragdb_internal.judged_assertion) i
 
 create or replace function ragdb_internal.test_ranks(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
-language sql immutable parallel safe
+language sql stable parallel safe
 return case
   when (j).kind = 'rankLte' then ragdb_internal.outcome((j).first_rank <= (j).count,
     pg_catalog.to_jsonb((j).first_rank))
@@ -95,7 +95,7 @@ comment on function ragdb_internal.test_ranks(ragdb_internal.judged_assertion) i
 
 create or replace function ragdb_internal.test_case(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
-language sql immutable parallel safe
+language sql stable parallel safe
 return case (j).kind
   when 'factId' then ragdb_internal.outcome((j).value = (j).fact_id,
     pg_catalog.to_jsonb((j).fact_id))

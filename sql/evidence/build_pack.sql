@@ -2,7 +2,7 @@
 -- document can forge.
 
 create or replace function ragdb_internal.evidence_head(n integer, item jsonb) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return E'\n\n### ' || evidence_head.n
   || ' source_id=' || ragdb_internal.evidence_field(item ->> 'source_id')
   || ' chunk_id=' || ragdb_internal.evidence_field(item ->> 'chunk_id');
@@ -10,7 +10,7 @@ comment on function ragdb_internal.evidence_head(integer, jsonb) is
   'Returns the line that begins the block of a chunk in a pack, and the blank line before it.';
 
 create or replace function ragdb_internal.omitted_item(item jsonb, reason text) returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.jsonb_build_object('source_id', item -> 'source_id',
   'chunk_id', item -> 'chunk_id', 'reason', omitted_item.reason);
 comment on function ragdb_internal.omitted_item(jsonb, text) is
@@ -163,7 +163,7 @@ comment on function ragdb_internal.corpus_of_trace(ragdb.retrieval_traces, text)
 
 create or replace function ragdb_internal.pack_facts(pack jsonb, trace ragdb.retrieval_traces,
   corpus ragdb.corpora, max_context integer, unit text, lost jsonb) returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
   'trace_id', (trace).id, 'query', (trace).query_text, 'text_config', (corpus).text_config,
   'max_context', pack_facts.max_context, 'unit', pack_facts.unit,

@@ -105,7 +105,7 @@ comment on function ragdb_internal.block_references(jsonb) is
 create or replace function ragdb_internal.cited_references(output jsonb)
 returns table (n integer, source_id text, id text, quote text, start_claim jsonb, end_claim jsonb,
   answer_start jsonb, answer_end jsonb)
-language sql immutable parallel safe
+language sql stable parallel safe
 begin atomic
   with listed as materialized (select o.* from ragdb_internal.own_references(output) o)
   select l.n, l.citation ->> 'source_id', l.citation ->> 'chunk_id', l.citation ->> 'quote',

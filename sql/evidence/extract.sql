@@ -85,7 +85,7 @@ comment on function ragdb_internal.weight_of(ragdb_internal.asked_term[], text[]
 
 create or replace function ragdb_internal.sentence_citation(
   sentence ragdb_internal.evidence_sentence, answer_start integer) returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
     'source_id', (sentence).source_id, 'chunk_id', (sentence).chunk_id,
     'quote', (sentence).sentence, 'start', (sentence).start_offset, 'end', (sentence).end_offset,

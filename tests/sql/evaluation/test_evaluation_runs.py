@@ -24,7 +24,7 @@ from ragdb.server import postgres
 from tests.conftest import Connection, Server
 from tests.embedding import put
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CASE = '    ragCase name={name} query="{query}" {keys}\n'
 HEAD = """corpus name=docs
 retriever name=R corpus=docs mode={mode} topK={k}
