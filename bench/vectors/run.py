@@ -25,7 +25,8 @@ DIMS = 384
 Matrix = NDArray[np.float32]
 OURS = """
   select n.chunk_no, n.is_exact from ragdb.corpora c,
-    ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'), ragdb_internal.pgvector(%s), 10, %s) n
+    ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
+      ragdb_internal.pgvector(%s), 10, %s) n
   order by n.score desc, n.chunk_no limit 10"""
 AMONG = OURS.replace("%s) n", "(select nos from among)) n")
 PLAIN = """

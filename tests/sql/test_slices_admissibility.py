@@ -118,9 +118,7 @@ def packed(*fields: bytes) -> bytes:
     ],
 )
 def test_hmac_is_that_of_rfc_4231(any_db: Connection, key: bytes, data: bytes, digest: str) -> None:
-    row = any_db.execute(
-        "select encode(ragdb_internal.hmac_sha256(%s, %s), 'hex')", (key, data)
-    ).fetchone()
+    row = any_db.execute("select encode(ragdb_internal.hmac_sha256(%s, %s), 'hex')", (key, data)).fetchone()
     assert row == (digest,)
 
 

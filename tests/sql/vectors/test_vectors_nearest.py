@@ -9,18 +9,14 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-from ragdb import errors
 from ragdb.embed import Reals
 from tests.embedding import (
     ENCODER,
-    claim,
-    complete,
     embed,
     make_corpus,
     make_embedder,
     one,
     put,
-    status,
 )
 
 Connection = psycopg.Connection[Any]
