@@ -268,7 +268,9 @@ def test_a_filter_that_cannot_be_is_refused_by_name(
     pattern=st.text(alphabet="ab/%_\\é*?", max_size=8),
 )
 def test_a_glob_matches_like_fnmatch(docs: Connection, text: str, pattern: str) -> None:
-    (matches,) = docs.execute("select ragdb_internal.glob(%s, %s)", (text, pattern)).fetchone() or (None,)
+    (matches,) = docs.execute("select ragdb_internal.glob(%s, %s)", (text, pattern)).fetchone() or (
+        None,
+    )
     translated = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
     assert matches == bool(re.fullmatch(translated, text, re.DOTALL))
 

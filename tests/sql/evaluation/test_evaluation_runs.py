@@ -511,7 +511,9 @@ def test_few_pairs_are_tested_exactly(any_db: Connection) -> None:
         abs(sum(s * d for s, d in zip(signs, few, strict=True)))
         for signs in itertools.product((1, -1), repeat=9)
     ]
-    found = any_db.execute("select ragdb_internal.sign_flip_p(%s::bigint[], 's', 100)", (few,)).fetchone()
+    found = any_db.execute(
+        "select ragdb_internal.sign_flip_p(%s::bigint[], 's', 100)", (few,)
+    ).fetchone()
     assert found == (sum(flip >= abs(sum(few)) for flip in flips) / 512,)
 
 

@@ -207,7 +207,9 @@ def test_markers_name_chunks_that_say_the_numbers(
 
 
 def test_markers_ground_the_text_before_them(any_db: Connection) -> None:
-    rows = any_db.execute("select * from ragdb_internal.markers('A one [1]. B two [2][3].')").fetchall()
+    rows = any_db.execute(
+        "select * from ragdb_internal.markers('A one [1]. B two [2][3].')"
+    ).fetchall()
     assert [row[:3] for row in rows] == [(1, 0, 5), (2, 11, 16), (3, 11, 16)]
 
 
@@ -343,7 +345,9 @@ def test_markers_are_read_as_a_reader_would(db: Connection) -> None:
             for number in re.findall("[0-9]+", marker.group()):
                 expected.append((int(number), start, end, marker.start()))
             begin = marker.end()
-        assert db.execute("select * from ragdb_internal.markers(%s)", (text,)).fetchall() == expected, text
+        assert (
+            db.execute("select * from ragdb_internal.markers(%s)", (text,)).fetchall() == expected
+        ), text
 
 
 # ── quotes ──────────────────────────────────────────────────────────────────

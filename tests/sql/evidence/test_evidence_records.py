@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sql.test_traces_partitions import CHANGES, pin
 
 from ragdb.errors import InvalidEvaluation
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
-from tests.sql.test_traces_partitions import CHANGES, pin
 
 Connection = psycopg.Connection[Any]
 QUESTION = "How are refunds paid to bikers?"

@@ -9,11 +9,7 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
 from ragdb.client.calling import Reals
-=======
-from ragdb.embed import Reals
->>>>>>> rank
 from tests.embedding import (
     ENCODER,
     embed,
