@@ -9,7 +9,11 @@ create type ragdb_internal.limits as (
   chunk_lexemes integer,
   lexeme_bytes integer,
   glob_characters integer,
-  glob_stars integer);
+  glob_stars integer,
+  filter_conditions integer,
+  filter_bytes integer,
+  chunk_characters integer,
+  corpus_numbers integer);
 comment on type ragdb_internal.limits is 'How much ragdb takes of each thing.';
 
 create or replace function ragdb_internal.limits() returns ragdb_internal.limits
@@ -23,7 +27,11 @@ return row(
   16000,  -- chunk_lexemes: different lexemes of a chunk; a sparse vector holds as many
   2040,  -- lexeme_bytes: a tsvector holds words of up to 2,046
   1024,  -- glob_characters
-  16  -- glob_stars
+  16,  -- glob_stars
+  100,  -- filter_conditions: each becomes a part of a statement
+  4000000,  -- filter_bytes: every condition is held with all of the filter
+  10000000,  -- chunk_characters: of the text of one chunk
+  2000000000  -- corpus_numbers: that a corpus gives out to documents, and as many to chunks
 )::ragdb_internal.limits;
 comment on function ragdb_internal.limits() is
   'Returns how much ragdb takes of each thing.';

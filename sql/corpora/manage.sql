@@ -107,9 +107,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
-  v_doc_cids constant text[] :=
-    array(select d.doc_cid from ragdb.documents d where d.corpus_id = v_id);
 begin
+  -- blobs that only its documents have
+  delete from ragdb.blobs b using ragdb.documents d
+    where d.corpus_id = v_id and b.cid = d.doc_cid
+      and not exists (
+        select from ragdb.corpora c join ragdb.documents o on o.corpus_id = c.corpus_id
+        where c.corpus_id <> v_id and o.doc_cid = d.doc_cid);
   perform ragdb_internal.drop_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
@@ -119,7 +123,6 @@ begin
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
-  perform ragdb_internal.drop_unused_blobs(v_doc_cids);
 end $$;
 comment on function ragdb.drop_corpus(text) is
   'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '

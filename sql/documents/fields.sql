@@ -112,6 +112,9 @@ create or replace function ragdb_internal.chunk_contradiction(chunk jsonb, has_t
 returns text
 language sql stable parallel safe
 return case
+  when pg_catalog.length(chunk ->> 'text') > (ragdb_internal.limits()).chunk_characters
+    then pg_catalog.format('"text" must have at most %s characters',
+      (ragdb_internal.limits()).chunk_characters)
   when (chunk ->> 'end')::integer - (chunk ->> 'start')::integer
       <> pg_catalog.length(chunk ->> 'text')
     then pg_catalog.format('"end" minus "start" must be the length of "text", %s characters',

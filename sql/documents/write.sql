@@ -16,6 +16,29 @@ end;
 comment on function ragdb_internal.drop_unused_blobs(text[]) is
   'Removes those of the given blobs that no document has.';
 
+create or replace function ragdb_internal.check_numbers(
+  corpus ragdb.corpora, touched ragdb_internal.touched_document[],
+  planned ragdb_internal.planned_chunk[])
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer := (ragdb_internal.limits()).corpus_numbers;
+begin
+  if greatest((select max(t.doc_no) from unnest(touched) t),
+    (select max(p.chunk_no) from unnest(planned) p)) > v_most
+  then
+    raise exception 'corpus % has no numbers left', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG413',
+        detail = format('a corpus gives %s numbers to documents, and as many to chunks', v_most),
+        hint = 'ragdb export and ragdb import make a corpus of what there is, numbered anew';
+  end if;
+end $$;
+comment on function ragdb_internal.check_numbers(ragdb.corpora, ragdb_internal.touched_document[],
+  ragdb_internal.planned_chunk[]) is
+  'Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.';
+
 create or replace function ragdb_internal.write_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[], force boolean,
   moved_uris text[])
@@ -41,6 +64,7 @@ declare
       join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = t.doc_no
     where t.state <> 'same');
 begin
+  perform ragdb_internal.check_numbers(corpus, touched, v_planned);
   perform ragdb_internal.check_chunk_ids(v_id, touched, v_planned);
   if cardinality(v_kept) > 0 then
     v_changed := ragdb_internal.changed_chunks(v_id, touched, v_planned, force);
@@ -63,7 +87,7 @@ end $$;
 comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[], boolean, text[]) is
   'Makes the chunks of the touched documents, their edges and their links what they shall be, '
-  'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409.';
+  'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])

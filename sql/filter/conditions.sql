@@ -56,6 +56,33 @@ comment on function ragdb_internal.refuse_condition(text, text, jsonb) is
   'Says what is wrong with a condition of a filter: no operator, one that is unknown, or a value '
   'that it cannot take. Raises RG410.';
 
+create or replace function ragdb_internal.check_filter_size(filter jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limits constant ragdb_internal.limits := ragdb_internal.limits();
+  v_bytes constant integer := octet_length(filter::text);
+  v_count bigint;
+begin
+  if v_bytes > v_limits.filter_bytes then
+    raise exception 'filter has % bytes', v_bytes
+      using errcode = 'RG410', detail = 'every condition is held with all of it',
+        hint = format('a filter has at most %s bytes; a long list of chunks goes in chunk_ids',
+          v_limits.filter_bytes);
+  end if;
+  select count(*) into v_count from ragdb_internal.filter_terms(filter);
+  if v_count > v_limits.filter_conditions then
+    raise exception 'filter has % conditions', v_count
+      using errcode = 'RG410', detail = 'each of them becomes a part of a statement',
+        hint = format('a filter has at most %s conditions; in, any and all take a list of values',
+          v_limits.filter_conditions);
+  end if;
+end $$;
+comment on function ragdb_internal.check_filter_size(jsonb) is
+  'Refuses a filter with more bytes or more conditions than ragdb_internal.limits allows. Raises '
+  'RG410.';
+
 create or replace function ragdb_internal.filter_conditions(filter jsonb)
 returns table (field text, operator text, value jsonb)
 language plpgsql immutable parallel safe
@@ -70,6 +97,7 @@ begin
       using errcode = 'RG410', detail = 'it is ' || ragdb_internal.quote(filter::text),
         hint = 'pass an object such as {"language": "en", "year": {"gte": 2020}}';
   end if;
+  perform ragdb_internal.check_filter_size(filter);
   for v_term in
     select t.field, t.operator, t.value,
       case

@@ -5,6 +5,7 @@ docs/limits.md lists the limits. Each is tried on both sides of it.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -115,13 +116,53 @@ def test_no_text_overflows_what_holds_its_lexemes(any_db: Connection) -> None:
         assert search(any_db, "docs", text[:500], 4)
 
 
+def test_a_filter_has_at_most_100_conditions_and_4_million_bytes(db: Connection) -> None:
+    make(db, "a word", "a word too")
+
+    def found(**filter: Any) -> int:
+        return len(search(db, "docs", "word", filter=json.dumps(filter)))
+
+    hundred = {f"f{n}": {"exists": False} for n in range(100)}
+    assert found(**hundred) == 2
+    with pytest.raises(errors.InvalidFilter, match="101 conditions"), db.transaction():
+        found(**hundred, one={"exists": False})
+    # by operators of one field too
+    with pytest.raises(errors.InvalidFilter, match="conditions"), db.transaction():
+        found(**{f"f{n}": {"exists": False, "ne": 1} for n in range(51)})
+    assert found(f={"ne": "x" * 3_999_000}) == 2
+    with pytest.raises(errors.InvalidFilter, match="bytes"), db.transaction():
+        found(f={"ne": "x" * 4_000_000})
+
+
+def test_a_chunk_has_at_most_ten_million_characters(db: Connection) -> None:
+    make(db, "a word")
+    long = document("long.txt", "word " * 2_000_000 + "x")
+    with pytest.raises(errors.InvalidDocument, match="at most 10000000 characters"):
+        put(db, "docs", [long])
+
+
 @pytest.mark.nightly
 def test_a_chunk_of_ten_million_characters_is_found_and_marked(any_db: Connection) -> None:
-    make(any_db, "a word", "wörd " * 2_000_000)
+    make(any_db, "a word", "wörd" + " " * 9_999_990 + "other")
     for mode in ("lexical", "reference"):
         ((chunk, *_),) = search(any_db, "docs", "wörd", mode=mode)
-    marked = one(any_db, "select ragdb.highlight('docs', %s, 'unheard')", chunk)
-    assert len(marked) == 10_000_000
+    marked = one(any_db, "select ragdb.highlight('docs', %s, 'wörd')", chunk)
+    assert len(marked) == 10_000_003
+    assert marked.startswith("**wörd** ")
+
+
+def test_numbers_of_chunks_and_documents_end_at_two_billion(db: Connection) -> None:
+    make(db, "first")
+    db.execute("update ragdb.corpora set next_chunk_no = 1999999999, next_doc_no = 1999999999")
+    put(db, "docs", [document("a", "second word"), document("b", "third word")])
+    assert one(db, "select max(chunk_no) from ragdb.chunks") == 2_000_000_000
+    assert one(db, "select max(doc_no) from ragdb.documents") == 2_000_000_000
+    assert len(search(db, "docs", "word first")) == 3
+    with pytest.raises(errors.TooLarge, match="numbers"), db.transaction():
+        put(db, "docs", [document("c", "fourth word")])
+    db.execute("update ragdb.corpora set next_chunk_no = 5")
+    with pytest.raises(errors.TooLarge, match="numbers"), db.transaction():
+        put(db, "docs", [document("c", "fourth word")])
 
 
 def test_numbers_of_lexemes_end_at_a_billion(db: Connection) -> None:
