@@ -633,6 +633,9 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
         jsonschema.Draft202012Validator.check_schema(row["response_schema"])
 
 
+# ── for the servers ──
+
+
 def test_a_token_is_kept_as_a_hash_and_stands_for_a_role(db: Connection) -> None:
     db.execute("set role owner")
     with pytest.raises(errors.NotAuthorized), db.transaction():
