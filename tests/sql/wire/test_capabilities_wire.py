@@ -634,6 +634,7 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
         jsonschema.Draft202012Validator.check_schema(row["response_schema"])
 
 
+<<<<<<< HEAD
 def test_fields_that_schemas_name_are_those_that_requests_may_have(docs: Connection) -> None:
     for name, schema, params, fields in docs.execute(
         "select s.name, s.request_schema, l.takes_params, l.takes_input"
@@ -645,6 +646,8 @@ def test_fields_that_schemas_name_are_those_that_requests_may_have(docs: Connect
         assert set(properties["input"].get("properties", {})) == set(fields), name
 
 
+=======
+>>>>>>> evid
 # ── for the servers ──
 
 
