@@ -431,13 +431,8 @@ def fabricated_quotes() -> list[tuple[int, str]]:
 def found(db: Connection, texts: list[str], quotes: list[str]) -> list[Any]:
     query = (
         "select f.method, f.start_offset, f.end_offset from unnest(%s::text[], %s::text[])"
-<<<<<<< HEAD
-        " with ordinality q (text, quote, n),"
-        " ragdb_internal.find_quote(q.text, q.quote) f order by q.n"
-=======
         " with ordinality q (text, quote, n), ragdb_internal.find_quote(q.text, q.quote) f"
         " order by q.n"
->>>>>>> evid
     )
     return db.execute(query, (texts, quotes)).fetchall()
 

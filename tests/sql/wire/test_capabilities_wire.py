@@ -634,20 +634,6 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
         jsonschema.Draft202012Validator.check_schema(row["response_schema"])
 
 
-<<<<<<< HEAD
-def test_fields_that_schemas_name_are_those_that_requests_may_have(docs: Connection) -> None:
-    for name, schema, params, fields in docs.execute(
-        "select s.name, s.request_schema, l.takes_params, l.takes_input"
-        " from ragdb_internal.all_capability_schemas() s"
-        " join ragdb_internal.capability_limits() l using (name)"
-    ):
-        properties = schema["properties"]
-        assert set(properties["params"].get("properties", {})) == set(params), name
-        assert set(properties["input"].get("properties", {})) == set(fields), name
-
-
-=======
->>>>>>> evid
 # ── for the servers ──
 
 
