@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["unicodedata2==15.0.0"]
 # ///
-"""Write sql/29_unicode.sql: what Unicode says, as classes for PostgreSQL's regular expressions.
+"""Write sql/text/unicode.sql: what Unicode says, as classes for PostgreSQL's regular expressions.
 
 `uv run tools/unicode_classes.py`, or after `pip install unicodedata2==15.0.0`. 15.0 is what the
 oldest server that ragdb runs on, PostgreSQL 16, normalises by; later data would differ there.
@@ -15,7 +15,7 @@ from pathlib import Path
 import unicodedata2 as unicode  # type: ignore[import-not-found]
 
 VERSION = "15.0.0"
-TARGET = Path(__file__).resolve().parent.parent / "sql/29_unicode.sql"
+TARGET = Path(__file__).resolve().parent.parent / "sql/text/unicode.sql"
 
 # Scripts written without spaces between words, by how the names of their characters begin.
 SPACELESS = (
@@ -109,9 +109,9 @@ def lines(text: str, width: int = 92) -> Iterator[str]:
 def function(name: str, body: str, comment: str) -> str:
     value = "\n".join(lines(body))
     return (
-        f"create or replace function ragdb.{name}() returns text\n"
+        f"create or replace function ragdb_internal.{name}() returns text\n"
         f"language sql immutable parallel safe\nreturn\n{value};\n"
-        f"comment on function ragdb.{name}() is\n  '{comment}';\n"
+        f"comment on function ragdb_internal.{name}() is\n  '{comment}';\n"
     )
 
 
@@ -151,61 +151,61 @@ def main() -> None:
     lowers = {i: c for i, c in lowers.items() if c != chr(i)}
     near = [i for i in folds if i < 0x530]
     constants = {
-        "_unassigned": (
+        "unassigned": (
             classed(is_unassigned),
             "Returns the class of code points that Unicode 15.0 has not assigned.",
         ),
-        "_wordly": (
+        "wordly": (
             classed(is_word, is_unassigned),
             "Returns the class of letters, marks and numbers.",
         ),
-        "_spaced": (
+        "spaced": (
             classed(lambda i: is_word(i) and not is_spaceless(i), is_unassigned),
             "Returns the class of letters, marks and numbers of scripts with spaces between words.",
         ),
-        "_spaceless": (
+        "spaceless": (
             classed(is_spaceless),
             "Returns the class of letters and marks of scripts without spaces between words.",
         ),
-        "_spaceless_letters": (
+        "spaceless_letters": (
             classed(lambda i: is_spaceless(i) and not is_mark(i)),
             "Returns the class of letters of scripts without spaces between words.",
         ),
-        "_spaceless_marks": (
+        "spaceless_marks": (
             classed(lambda i: is_spaceless(i) and is_mark(i)),
             "Returns the class of marks of scripts without spaces between words.",
         ),
-        "_stackers": (
+        "stackers": (
             classed(lambda i: i in STACKERS),
             "Returns the class of signs that set the next letter below the last one.",
         ),
-        "_invisible": (
+        "invisible": (
             classed(lambda i: i in INVISIBLE),
             "Returns the class of characters that a reader does not see.",
         ),
-        "_inert": (
+        "inert": (
             classed(is_inert, is_unassigned),
             "Returns the class of separators that normalisation leaves as they are.",
         ),
-        "_unstable": (
+        "unstable": (
             classed(lambda i: is_unassigned(i) or i in INVISIBLE or is_unstable(i)),
             "Returns the class of characters without which a text is plain.",
         ),
-        "_foldable": (
+        "foldable": (
             classed(lambda i: i in folds or i in EXPANDED),
             "Returns the class of characters that folding changes.",
         ),
-        "_folded_near": ("".join(map(chr, near)), "Returns what folds before U+0530."),
-        "_folds_near": ("".join(folds[i] for i in near), "Returns what they fold to, in order."),
-        "_folded": ("".join(map(chr, folds)), "Returns what folds to one other character."),
-        "_folds": ("".join(folds.values()), "Returns what they fold to, in order."),
-        "_capitals": ("".join(map(chr, lowers)), "Returns what has one lower-case character."),
-        "_smalls": ("".join(lowers.values()), "Returns those lower-case characters, in order."),
-        "_cased": (
+        "folded_near": ("".join(map(chr, near)), "Returns what folds before U+0530."),
+        "folds_near": ("".join(folds[i] for i in near), "Returns what they fold to, in order."),
+        "folded": ("".join(map(chr, folds)), "Returns what folds to one other character."),
+        "folds": ("".join(folds.values()), "Returns what they fold to, in order."),
+        "capitals": ("".join(map(chr, lowers)), "Returns what has one lower-case character."),
+        "smalls": ("".join(lowers.values()), "Returns those lower-case characters, in order."),
+        "cased": (
             "A-Za-z" + classed(is_cased),
             "Returns the class of letters with case that make a following capital sigma final.",
         ),
-        "_case_ignorable": (
+        "case_ignorable": (
             "".join(c for c in map(chr, range(33, 127)) if is_case_ignorable(ord(c)))
             .replace("'", "''")
             .replace("^", "\\^")

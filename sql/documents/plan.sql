@@ -46,6 +46,8 @@ end;
 comment on function ragdb_internal.documents_at(integer, text[], text[]) is
   'Returns the documents of a corpus that have one of some sources or one of some identities.';
 
+-- A source that is given says something else now, and one that is gone says nothing: what they say
+-- today counts no more.
 create or replace function ragdb_internal.touched_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
 returns ragdb_internal.touched_document[]
@@ -55,7 +57,6 @@ as $$
 declare
   v_language constant text := ragdb_internal.config_language(corpus.text_config);
   v_cids constant text[] := array(select i ->> 'doc_cid' from jsonb_array_elements(documents) i);
-  -- the sources that say something else now, or nothing
   v_uris constant text[] := gone_uris
     || array(select i ->> 'uri' from jsonb_array_elements(documents) i);
 begin

@@ -50,7 +50,7 @@ begin
       ragdb_internal.quote(value::text)
     using errcode = 'RG410', detail = 'the value is of type ' || jsonb_typeof(value),
       hint = operator || ' takes ' || v_takes
-        || coalesce(format('; field %s is a %s', field, v_type), '');
+        || coalesce('; field ' || field || ' is a ' || v_type, '');
 end $$;
 comment on function ragdb_internal.refuse_condition(text, text, jsonb) is
   'Says what is wrong with a condition of a filter: no operator, one that is unknown, or a value '

@@ -1,4 +1,4 @@
-"""The reference ranking: tokens, Jaccard, chunk hash; golden vectors and Python twins."""
+"""The reference ranking: tokens and Jaccard; golden vectors and Python twins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -54,16 +53,6 @@ def jaccard(db: Connection, a: list[str], b: list[str]) -> float:
     return found
 
 
-def chunk_hash(text: str) -> str:
-    lanes = [0xCBF29CE484222325, 0x84222325CBF29CE4]
-    for byte in text.encode():
-        lanes = [
-            (lane ^ (byte + added)) * 0x100000001B3 % 2**64
-            for lane, added in zip(lanes, (0, 0x9E), strict=True)
-        ]
-    return "".join(f"{lane:016x}" for lane in lanes)
-
-
 @pytest.mark.shared
 def test_tokens_are_those_of_the_golden_vectors(any_db: Connection, golden: Any) -> None:
     for text, expected in golden["tokenize"]:
@@ -77,12 +66,6 @@ def test_scores_are_those_of_the_golden_vectors(any_db: Connection, golden: Any)
         for chunk in case["chunks"]:
             found = jaccard(any_db, tokens(any_db, case["query"]), tokens(any_db, chunk["text"]))
             assert found == expected.get(chunk["id"], 0)
-
-
-@pytest.mark.shared
-def test_hashes_are_those_of_the_golden_vectors(any_db: Connection, golden: Any) -> None:
-    for text, expected in golden["chunkHash"]:
-        assert any_db.execute("select ragdb.kern_chunk_hash(%s)", (text,)).fetchone() == (expected,)
 
 
 @relaxed
@@ -100,15 +83,3 @@ def test_tokens_are_those_of_python(db: Connection, text: str) -> None:
 def test_jaccard_is_the_part_that_both_have(db: Connection, a: list[str], b: list[str]) -> None:
     union = set(a) | set(b)
     assert jaccard(db, a, b) == (len(set(a) & set(b)) / len(union) if union else 0)
-
-
-@relaxed
-@given(text=st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])))
-def test_a_chunk_hash_is_two_lanes_of_fnv(db: Connection, text: str) -> None:
-    assert db.execute("select ragdb.kern_chunk_hash(%s)", (text,)).fetchone() == (chunk_hash(text),)
-
-
-def test_a_chunk_hash_of_nothing_is_an_error(db: Connection) -> None:
-    with pytest.raises(psycopg.Error) as raised:
-        db.execute("select ragdb.kern_chunk_hash(null)")
-    assert raised.value.sqlstate == "RG400"

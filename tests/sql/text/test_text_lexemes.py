@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 
 from tests.conftest import Connection, Server
 
-CHAPTERS = [Path(__file__).parents[2] / "sql" / f"{name}.sql" for name in ("29_unicode", "30_text")]
+SQL = Path(__file__).parents[3] / "sql"
+# what the analysis of a text needs, which is no table and no other folder
+FILES = ["core/limits.sql"] + [
+    line.split()[0] for line in (SQL / "ORDER").read_text().splitlines() if line.startswith("text/")
+]
 LOCALES = {
     "C": "locale_provider libc locale 'C'",
     "C.UTF-8": "locale_provider libc locale 'C.UTF-8'",
@@ -57,9 +61,9 @@ def everywhere(server18: Server, server16: Server) -> Iterator[dict[tuple[int, s
                 admin.execute(f"create database {database} template template0 {LOCALES[name]}")
             connection = psycopg.connect(server.dsn(database))
             stack.callback(connection.close)
-            connection.execute("create schema ragdb")
-            for chapter in CHAPTERS:
-                connection.execute(chapter.read_text())
+            connection.execute("create schema ragdb; create schema ragdb_internal")
+            for file in FILES:
+                connection.execute((SQL / file).read_text())
             found[server.version, name] = connection
         yield found
 

@@ -18,7 +18,10 @@ from tests.sql.documents_twin import document, expected, faults, put, stored
 
 URIS = [f"{n}.md" for n in range(12)]
 TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]
-WRITER = "from tests.sql.test_documents_writers import write; write(*__import__('sys').argv[1:])"
+WRITER = (
+    "from tests.sql.documents.test_documents_writers import write;"
+    " write(*__import__('sys').argv[1:])"
+)
 
 
 def write(dsn: str, seed: str, rounds: str) -> None:

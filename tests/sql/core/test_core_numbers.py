@@ -1,0 +1,36 @@
+"""Numbers and lists as they come from JSON, arrays and text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Connection
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("double(1e-400)", 0.0),
+        ("double(-0.5)", -0.5),
+        ("is_list(null)", True),
+        ("is_list('{}')", True),
+        ("is_list('{a,b}')", True),
+        ("is_list('{a,null}')", False),
+        ("is_list('{{a},{b}}')", False),
+        ("list(' a ,, b\tc ,')", ["a", "b\tc"]),
+        ("list('')", []),
+        ("number('1.5', 0, 2)", 1.5),
+        ("number('1.5', 2, null)", None),
+        ("number('1e400', null, null)", None),
+        ("number('x', null, null)", None),
+        ("whole('-7', null, null)", -7),
+        ("whole('7.0', null, null)", None),
+        ("whole('7', 8, null)", None),
+        ("single('{1e-60,0.5}')", [0.0, 0.5]),
+        ("single('{{1},{2}}')", [[0.0]]),
+    ],
+)
+def test_a_number_or_a_list_is_read_or_is_none(db: Connection, call: str, found: Any) -> None:
+    assert db.execute(f"select ragdb_internal.{call}").fetchone() == (found,)

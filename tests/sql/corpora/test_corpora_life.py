@@ -1,0 +1,134 @@
+"""The life of a corpus: made, listed, dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+from tests.sql.documents_twin import document, put
+
+
+def error(db: Connection, statement: str, *arguments: Any) -> psycopg.Error:
+    with pytest.raises(psycopg.DatabaseError) as raised, db.transaction():
+        db.execute(statement, arguments)
+    assert raised.value.diag.message_detail
+    assert raised.value.diag.message_hint
+    return raised.value
+
+
+@pytest.mark.parametrize("name", ["", "Docs", "a b", "a_b", "a" * 65, "ä", "a\n", None])
+def test_a_name_that_is_no_slug_is_refused(db: Connection, name: str | None) -> None:
+    assert error(db, "select ragdb.create_corpus(%s)", name).sqlstate == "RG411"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("text_config", "klingon"),
+        ("text_config", None),
+        ("text_config", "pg_catalog.english"),
+        ("k1", -0.1),
+        ("k1", 10.1),
+        ("k1", float("nan")),
+        ("k1", None),
+        ("b", 1.1),
+        ("b", -0.1),
+        ("b", None),
+        ("record_query_text", "some"),
+        ("record_query_text", None),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused(db: Connection, argument: str, value: object) -> None:
+    raised = error(db, f"select ragdb.create_corpus('docs', {argument} => %s)", value)
+    assert raised.sqlstate == "RG400"
+    assert argument.replace("_", " ")[:4] in str(raised)
+
+
+def test_every_configuration_of_snowball_can_be_used(db: Connection) -> None:
+    configs = db.execute("select config from ragdb_internal.text_configs()").fetchall()
+    for (config,) in configs:
+        db.execute("select ragdb.create_corpus(%s, text_config => %s)", (config, config))
+        assert put(db, document("a.md", ["one two"]), corpus=config)[0][2] == 1
+    languages = db.execute("select name, language_majority from ragdb.list_corpora()").fetchall()
+    assert [name for name, language in languages if language is None] == ["simple"]
+
+
+def test_a_name_is_taken_once(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    assert error(db, "select ragdb.create_corpus('docs')").sqlstate == "RG409"
+
+
+def test_a_corpus_id_is_never_given_out_again(db: Connection) -> None:
+    def number() -> int:
+        row = db.execute("select corpus_id from ragdb.corpora where name = 'docs'").fetchone()
+        assert row
+        return int(row[0])
+
+    db.execute("select ragdb.create_corpus('docs')")
+    first = number()
+    db.execute("select ragdb.drop_corpus('docs')")
+    db.execute("select ragdb.create_corpus('docs')")
+    assert number() > first
+
+
+def test_a_dropped_corpus_leaves_nothing_but_its_traces(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs'), ragdb.create_corpus('other')")
+    for corpus in ("docs", "other"):
+        put(
+            db,
+            document("a.md", ["one", "two"], links=[(0, "b.md")]),
+            document("b.md", ["three"], headings=[["A"]]),
+            corpus=corpus,
+        )
+        db.execute("select ragdb.retrieve(corpus => %s, query => 'one')", (corpus,))
+    db.execute("select ragdb.grant_corpus('docs', 'reader', 'read')")
+    tables = [
+        table
+        for (table,) in db.execute(
+            "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid"
+            " where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')"
+            " and not c.relispartition and a.attname = 'corpus_id' order by 1"
+        )
+    ]
+    before = {table: rows(db, table) for table in tables}
+    ids = [n for n, name in before["corpora"].items()]
+    assert len(ids) == 2
+    db.execute("select ragdb.drop_corpus('docs')")
+    for table in tables:
+        # traces stay, and what says which of their hours the rollups still have to count
+        if table in ("retrieval_traces", "retrieval_hits", "trace_marks"):
+            assert rows(db, table) == before[table]
+        else:
+            kept = {n: count for n, count in before[table].items() if n == max(ids)}
+            assert rows(db, table) == kept, table
+
+
+def rows(db: Connection, table: str) -> dict[int, int]:
+    return dict(db.execute(f"select corpus_id, count(*) from ragdb.{table} group by 1").fetchall())
+
+
+def test_the_list_counts_and_names_the_language_of_most_documents(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs', 'Documents')")
+    put(
+        db,
+        document("a.md", ["ein Satz"], language="de"),
+        document("b.md", ["noch ein Satz", "und einer"], language="de"),
+        document("c.md", ["a sentence"]),
+        document("d.md", []),
+        document("e.md", ["une phrase"], language="fr"),
+    )
+    sizes = db.execute("select sum(size_bytes) from ragdb.documents").fetchone()
+    assert sizes
+    listed = db.execute(
+        "select name, title, documents, chunks, tokens, size_bytes, language_majority, version"
+        " from ragdb.list_corpora()"
+    ).fetchall()
+    assert listed == [("docs", "Documents", 5, 5, 2 + 4 + 3 + 3 + 3, sizes[0], "de", 1)]
+    info = db.execute(
+        "select name, text_config, k1, b, privilege, drift = lexemes / 5.0 / pivot - 1"
+        " from ragdb.corpus_info('docs')"
+    ).fetchone()
+    assert info == ("docs", "english", 1.2, 0.75, "admin", True)

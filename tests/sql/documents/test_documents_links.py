@@ -1,0 +1,26 @@
+"""Edges between the chunks of documents."""
+
+from __future__ import annotations
+
+from tests.conftest import Connection
+
+
+def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each(
+    any_db: Connection,
+) -> None:
+    any_db.execute("set local statement_timeout = '5s'")
+    found = any_db.execute(
+        """with chunk as (
+          -- every tenth is a section with the nine after it below
+          select n, case when n % 10 = 0 then array['s' || n / 10]
+            else array['s' || n / 10, 'part ' || n] end as heading
+          from generate_series(0, 9999) n)
+        select edge_type, count(*), min(child_no - parent_no), max(child_no - parent_no)
+        from (select array_agg(
+              row(n, 1, '', n, '', heading, null, 0, 0, 0, '', 0, '')::ragdb_internal.planned_chunk
+              order by n) as planned
+            from chunk) c,
+          ragdb_internal.document_edges(planned, '{}')
+        group by edge_type order by edge_type"""
+    ).fetchall()
+    assert found == [("branch", 9000, 1, 9), ("default", 9999, 1, 1)]

@@ -1,0 +1,63 @@
+"""Taking sources and documents away: what goes with them, what stays."""
+
+from __future__ import annotations
+
+import hashlib
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+from tests.sql.documents_twin import document, faults, put
+
+
+def test_documents_are_deleted_with_everything_of_theirs(docs: Connection) -> None:
+    one = document("a.md", ["one", "two"], links=[(0, "b.md")])
+    two = document("b.md", ["three"], links=[(0, "a.md")])
+    put(docs, one, two)
+    cid = docs.execute("select ragdb.put_blob('bytes', 'text/plain')").fetchone()
+    gone = docs.execute("select * from ragdb.delete_document('docs', %s)", (one["doc_cid"],))
+    assert gone.fetchone() == (1, 2)
+    assert docs.execute("select count(*) from ragdb.edges").fetchone() == (0,)
+    assert docs.execute("select * from ragdb.delete_source('docs', 'b.md')").fetchone() == (1, 1)
+    assert cid == ("sha256:" + hashlib.sha256(b"bytes").hexdigest(),)
+    assert faults(docs) == []
+    for call in (
+        f"ragdb.delete_document('docs', '{one['doc_cid']}')",
+        "ragdb.delete_source('docs', 'b.md')",
+        "ragdb.delete_source('docs', null)",
+        "ragdb.get_document('docs', null)",
+        "ragdb.document_chunks('docs', 'x')",
+    ):
+        with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+            docs.execute(f"select * from {call}")
+        assert raised.value.sqlstate == "RG405"
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        docs.execute("select * from ragdb.get_chunk('docs', 'x')")
+    assert raised.value.sqlstate == "RG406"
+
+
+def test_pruning_takes_what_is_under_the_prefix_and_not_kept(docs: Connection) -> None:
+    put(docs, *(document(uri, [uri]) for uri in ("docs/a.md", "docs/b.md", "docs2/a.md")))
+    pruned = docs.execute("select * from ragdb.prune_sources('docs', 'docs/', array['docs/b.md'])")
+    assert pruned.fetchone() == (1, 1)
+    left = docs.execute("select source from ragdb.list_documents('docs')").fetchall()
+    assert left == [("docs/b.md",), ("docs2/a.md",)]
+
+
+@pytest.mark.parametrize(
+    ("call", "sqlstate"),
+    [
+        ("prune_sources('docs', null, '{}')", "RG400"),
+        ("prune_sources('docs', '', null)", "RG400"),
+        ("prune_sources('docs', '', '{null}')", "RG400"),
+    ],
+)
+def test_a_pruning_without_a_prefix_or_a_list_is_refused(
+    docs: Connection, call: str, sqlstate: str
+) -> None:
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        docs.execute(f"select ragdb.{call}")
+    assert raised.value.sqlstate == sqlstate
+    assert raised.value.diag.message_detail
+    assert raised.value.diag.message_hint

@@ -1,0 +1,52 @@
+"""Damage to a corpus is found, and what can be is repaired."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+from tests.sql.documents_twin import document, faults, put
+
+
+def test_damage_is_found_and_repaired(docs: Connection) -> None:
+    put(docs, document("a.md", ["one two", "three"]), document("b.md", ["four"]))
+    assert faults(docs) == []
+    for damage, name in [
+        ("update ragdb.corpora set documents = 7", "documents"),
+        ("update ragdb.corpora set chunks = 7", "chunks"),
+        ("update ragdb.corpora set token_count = 7", "tokens"),
+        ("update ragdb.corpora set size_bytes = 7", "size_bytes"),
+        ("update ragdb.corpora set lexeme_count = 7", "lexemes"),
+        ('update ragdb.corpora set languages = \'{"en": 2, "de": 1}\'', "languages with a wrong"),
+        ("update ragdb.lexemes set df = df + 1 where lexeme = 'four'", "lexemes with a wrong"),
+        ("delete from ragdb.chunk_lexemes where chunk_no = 1", "chunks that are not indexed"),
+        (
+            "update ragdb.lexemes set lexeme = 'five' where lexeme = 'four'",
+            "chunks that are indexed by",
+        ),
+    ]:
+        docs.execute(damage)
+        assert any(row[0].startswith(name) for row in faults(docs)), damage
+        docs.execute("select ragdb.repair_corpus('docs')")
+        assert faults(docs) == [], damage
+    for damage, name in [
+        (
+            "update ragdb.chunks set text = 'x', content_hash = 'x' where chunk_no = 1",
+            "chunks whose",
+        ),
+        ("update ragdb.chunks set chunk_id = 'x' where chunk_no = 2", "chunks whose id"),
+        ("update ragdb.documents set chunks = 9 where doc_no = 2", "documents whose chunks"),
+        ("update ragdb.document_sources set uri = 'x' where doc_no = 2", "documents not named"),
+        ("delete from ragdb.chunks where chunk_no = 2", "index rows without a chunk"),
+    ]:
+        docs.execute(damage)
+        assert any(row[0].startswith(name) for row in faults(docs)), damage
+
+
+def test_a_check_without_a_depth_is_refused(docs: Connection) -> None:
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        docs.execute("select ragdb.check_corpus('docs', null)")
+    assert raised.value.sqlstate == "RG400"
+    assert raised.value.diag.message_detail
+    assert raised.value.diag.message_hint
