@@ -101,7 +101,7 @@ class RerankerNotFound(RagdbError, code="RG421"):
 
 
 class RerankerMismatch(RagdbError, code="RG422"):
-    """The weights of a reranker are not those that it was bound with, or are of no reranker."""
+    """The weights of a reranker are not those that it was bound with, or are not of a reranker."""
 
     exit_code = 3
 
@@ -185,8 +185,8 @@ class TokenNotFound(RagdbError, code="RG454"):
 
 
 class InvalidImport(RagdbError, code="RG455"):
-    """What is imported is no export of a corpus, or not all that its header says."""
+    """What is imported is not an export of a corpus, or not all that its header says."""
 
 
 class InvalidEvidence(RagdbError, code="RG460"):
-    """Evidence is no pack, or an output no object."""
+    """Evidence is not a pack, or an output is not an object."""

@@ -23,7 +23,7 @@ import psycopg
 import pytest
 
 from ragdb.server import embedded
-from tests.python.made_documents import document, everything
+from tests.ingest.made_documents import document, everything
 from tests.watcher import watched_folder
 
 DOCUMENTS, BATCH = 120, 6

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "ragdb"
+PACKAGE = Path(__file__).parents[1] / "ragdb"
 MOST_LINES = 300
 ROOMS = [
     line.split()[0]

@@ -14,7 +14,7 @@ from ragdb.evidence.engine import Engine
 from ragdb.models.chat import ModelError, ModelRefused, OpenAIModel
 from tests.conftest import Connection
 from tests.endpoint import Fake, Respond, drips, hangs_up, says, sends, serving, stalls
-from tests.python.test_retrieval_engine import GOOD, QUESTION, Fixed
+from tests.evidence.test_retrieval_engine import GOOD, QUESTION, Fixed
 
 KEY = "sk-a-secret"
 TRUE = {

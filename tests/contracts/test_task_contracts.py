@@ -14,7 +14,7 @@ from ragdb.evidence.answers import RagError
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.tasks import ContractError, Gate, RagPolicy, TaskContract, mismatches
 from tests.conftest import Connection
-from tests.python.test_retrieval_engine import GOOD, OTHER, QUESTION, Fixed
+from tests.evidence.test_retrieval_engine import GOOD, OTHER, QUESTION, Fixed
 
 FULL: dict[str, Any] = {
     "contract_spec_format": 2,

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.python.made_documents import QUERIES, document, everything
+from tests.ingest.made_documents import QUERIES, document, everything
 
 NOT_THERE = "RG405"  # another process deleted it
 
