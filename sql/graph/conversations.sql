@@ -31,20 +31,24 @@ comment on function ragdb_internal.conversation_documents(
   jsonb, ragdb_internal.parsed_turn[]) is
   'Returns conversations as ragdb.put_documents takes documents.';
 
--- Every chunk and edge is looked up by its key (lateral, offset 0): of a corpus that is new the
--- planner believes that it has a row or two, and would scan it for each message.
+-- Every chunk and edge is looked up by its key (lateral, offset 0), and by a number of the corpus
+-- that the planner does not see: of a corpus that is new it believes that it has a row or two, and
+-- would scan it for each message.
 create or replace function ragdb_internal.store_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns void
 language sql
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
 begin atomic
   insert into ragdb.turns
     select store_turns.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0,
         0.5, 0, 1, t.given, t.created_at
-      from pg_catalog.unnest(turns) t
+      from pg_catalog.unnest(array[store_turns.corpus_id]) k (corpus_id)
+      cross join pg_catalog.unnest(turns) t
       cross join lateral (
         select c.chunk_no from ragdb.chunks c
-          where c.corpus_id = store_turns.corpus_id and c.chunk_id = t.chunk_id
+          where c.corpus_id = k.corpus_id and c.chunk_id = t.chunk_id
           offset 0) c
     on conflict (corpus_id, chunk_no) do update
       set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
@@ -59,14 +63,15 @@ returns table (parent_no integer, child_no integer, edge_type text)
 language sql stable parallel safe
 begin atomic
   select p.chunk_no, k.chunk_no, g.edge_type
-    from pg_catalog.unnest(numbered_edges.edges) g
+    from pg_catalog.unnest(array[numbered_edges.corpus_id]) n (corpus_id)
+    cross join pg_catalog.unnest(numbered_edges.edges) g
     cross join lateral (
       select c.chunk_no from ragdb.chunks c
-        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.parent_id
+        where c.corpus_id = n.corpus_id and c.chunk_id = g.parent_id
         offset 0) p
     cross join lateral (
       select c.chunk_no from ragdb.chunks c
-        where c.corpus_id = numbered_edges.corpus_id and c.chunk_id = g.child_id
+        where c.corpus_id = n.corpus_id and c.chunk_id = g.child_id
         offset 0) k;
 end;
 comment on function ragdb_internal.numbered_edges(integer, ragdb_internal.parsed_edge[]) is
@@ -78,18 +83,19 @@ returns table (at tid, parent_no integer, child_no integer, edge_type text)
 language sql stable parallel safe
 begin atomic
   select e.at, e.parent_no, e.child_no, e.edge_type
-    from pg_catalog.unnest(edges_between_turns.turns) t
+    from pg_catalog.unnest(array[edges_between_turns.corpus_id]) n (corpus_id)
+    cross join pg_catalog.unnest(edges_between_turns.turns) t
     cross join lateral (
       select c.chunk_no from ragdb.chunks c
-        where c.corpus_id = edges_between_turns.corpus_id and c.chunk_id = t.chunk_id
+        where c.corpus_id = n.corpus_id and c.chunk_id = t.chunk_id
         offset 0) c
     cross join lateral (
       select e.ctid as at, e.parent_no, e.child_no, e.edge_type from ragdb.edges e
-        where e.corpus_id = edges_between_turns.corpus_id and e.child_no = c.chunk_no
+        where e.corpus_id = n.corpus_id and e.child_no = c.chunk_no
         offset 0) e
     cross join lateral (
       select from ragdb.turns p
-        where p.corpus_id = edges_between_turns.corpus_id and p.chunk_no = e.parent_no
+        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no
         offset 0) p;
 end;
 comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
@@ -101,6 +107,8 @@ create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
 language sql
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
 begin atomic
   delete from ragdb.edges e where e.ctid = any (array(
     select o.at

@@ -14,12 +14,12 @@ begin atomic
     from ragdb.turns t
     cross join lateral (
       select c.chunk_id, c.ordinal, c.text from ragdb.chunks c
-        where c.corpus_id = session_turns.corpus_id and c.chunk_no = t.chunk_no
+        where c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
         offset 0) c
     cross join ragdb_internal.space(session_turns.corpus_id, 'current') s
     left join lateral (
       select v.embedding from ragdb.chunk_embeddings v
-        where v.space_id = s.space_id and v.corpus_id = session_turns.corpus_id
+        where v.space_id = s.space_id and v.corpus_id = t.corpus_id
           and v.chunk_no = t.chunk_no
         offset 0) v on true
     where t.corpus_id = session_turns.corpus_id and t.session_id = any (session_turns.sessions);
@@ -36,16 +36,16 @@ begin atomic
     from ragdb.turns t
     cross join lateral (
       select distinct e.parent_no from ragdb.edges e
-        where e.corpus_id = session_answers.corpus_id and e.child_no = t.chunk_no
+        where e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
           and e.edge_type in ('reply', 'branch')
         offset 0) e
     cross join lateral (
-      select from ragdb.turns p
-        where p.corpus_id = session_answers.corpus_id and p.chunk_no = e.parent_no
-          and p.session_id = any (session_answers.sessions)
+      select p.session_id from ragdb.turns p
+        where p.corpus_id = t.corpus_id and p.chunk_no = e.parent_no
         offset 0) p
     where t.corpus_id = session_answers.corpus_id
-      and t.session_id = any (session_answers.sessions);
+      and t.session_id = any (session_answers.sessions)
+      and p.session_id = any (session_answers.sessions);
 end;
 comment on function ragdb_internal.session_answers(integer, text[]) is
   'Returns the replies and branches between turns of some sessions.';
@@ -106,24 +106,35 @@ create or replace function ragdb_internal.spread_salience(corpus_id integer, ses
 returns void
 language sql
 set enable_nestloop = on
+set enable_hashjoin = off
+set enable_mergejoin = off
 begin atomic
-  update ragdb.edges e set child_salience = t.salience
-    from ragdb.turns t
-    where t.corpus_id = spread_salience.corpus_id
-      and t.session_id = any (spread_salience.sessions)
-      and e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
-      and e.child_salience <> t.salience;
+  update ragdb.edges e set child_salience = n.salience
+    from (
+      select o.at, t.salience
+        from ragdb.turns t
+        cross join lateral (
+          select e.ctid as at from ragdb.edges e
+            where e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
+              and e.child_salience <> t.salience
+            offset 0) o
+        where t.corpus_id = spread_salience.corpus_id
+          and t.session_id = any (spread_salience.sessions)) n
+    where e.ctid = n.at;
 end;
 comment on function ragdb_internal.spread_salience(integer, text[]) is
   'Copies the salience of the turns of some sessions to the edges that lead to them.';
 
 -- Everything about turns that follows from their texts, order, edges and embeddings; run again
 -- whenever a session changes, and when it has all its embeddings. What is read of each turn is
--- looked up by its key; what is joined here is as large as the sessions, and is hashed whatever the
--- planner believes of their size.
+-- looked up by its key, and by the corpus in its row: of a corpus that is new, the planner believes
+-- that it has a row or two, and then any index will do. What is joined is as large as the sessions,
+-- and is hashed whatever the planner believes of their size.
 create or replace function ragdb_internal.derive_turns(corpus_id integer, sessions text[])
 returns void
 language sql
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
 set enable_nestloop = off
 begin atomic
   update ragdb.turns t
@@ -145,7 +156,7 @@ begin atomic
         from ragdb.turns m
         cross join lateral (
           select e.child_no from ragdb.edges e
-            where e.corpus_id = derive_turns.corpus_id and e.child_no = m.chunk_no
+            where e.corpus_id = m.corpus_id and e.child_no = m.chunk_no
               and e.edge_type = 'reference'
             offset 0) e
         where m.corpus_id = derive_turns.corpus_id

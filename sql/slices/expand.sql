@@ -31,6 +31,7 @@ returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare

@@ -9,6 +9,7 @@ create or replace function ragdb_internal.slice_rows(
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 set jit = off
 as $$
 begin
