@@ -99,6 +99,7 @@ as $$
 declare
   v_taken ragdb.embedding_jobs[];
 begin
+  perform ragdb_internal.bury_jobs(take_jobs.corpus_id, take_jobs.space_id);
   with due as materialized (
     select j.ctid as place from ragdb.embedding_jobs j
     where j.corpus_id = take_jobs.corpus_id and j.space_id = take_jobs.space_id
@@ -118,7 +119,7 @@ begin
 end $$;
 comment on function ragdb_internal.take_jobs(integer, integer, text, integer, interval) is
   'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
-  'their jobs.';
+  'their jobs; first gives up those that were claimed too often.';
 
 create or replace function ragdb.claim_embeddings(
   worker text, count integer default 256, lease interval default '60 seconds',
@@ -148,7 +149,6 @@ begin
     select s.* from ragdb_internal.claimable_spaces(v_only, only_embedder, except_embedders) s
   loop
     loop
-      perform ragdb_internal.bury_jobs(v_space.corpus_id, v_space.space_id);
       v_taken := ragdb_internal.take_jobs(
         v_space.corpus_id, v_space.space_id, worker, count, lease);
       return query

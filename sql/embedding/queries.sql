@@ -111,7 +111,7 @@ comment on function ragdb.fail_query(text, text, bytea, integer, text) is
   'Gives a claimed query back after a failure, to be tried again after a back-off, five times in '
   'all. Raises RG400, RG401, RG404, RG416.';
 
--- It commits, so that a worker sees the request. So it can have no set clause and be no definer;
+-- It commits, so that a worker sees the request. So it cannot have a set clause or be a definer;
 -- everything is qualified, and it may call no private function.
 create or replace procedure ragdb.embed_query(
   query text, corpus text default null, timeout_s float8 default 30)

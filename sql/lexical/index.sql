@@ -69,7 +69,7 @@ comment on function ragdb_internal.postings(ragdb.corpora, integer[]) is
   'Returns a row for each lexeme of each of some chunks, and one without a lexeme for a chunk that '
   'has none: the length of the chunk, the positions of the lexeme as a text, and its impact.';
 
--- What the blocks know of a chunk that is indexed anew is wrong; where term ids begin anew, all
+-- What the blocks know of a chunk that is indexed again is wrong; where term ids begin again, all
 -- that they know is.
 create or replace function ragdb_internal.mark_stale(corpus ragdb.corpora, chunk_nos integer[])
 returns void
@@ -101,7 +101,7 @@ begin
     raise exception 'corpus % has no number left for its lexemes',
         ragdb_internal.quote(corpus.name)
       using errcode = 'RG413', detail = 'a corpus gives out 1000000000 numbers to lexemes',
-            hint = 'ragdb.repair_corpus() numbers the lexemes that there are anew';
+            hint = 'ragdb.repair_corpus() gives the lexemes that there are new numbers';
   end if;
   return corpus.next_term_id + nth - 1;
 end $$;

@@ -111,7 +111,7 @@ declare
   v_chunk_nos integer[];
   -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
   -- makes the C library of most servers keep what later calls give back. Without it, each of them
-  -- asks the system for its memory anew, page by page; that took a fifth of the time (measured).
+  -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
   v_primed constant integer := length(repeat(' ', 2000000));
 begin
   v_scope := ragdb_internal.scope(corpus, query, v_question, filter, chunk_ids, among);

@@ -65,5 +65,5 @@ begin
     limit k;
 end $$;
 comment on function ragdb_internal.rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
-  'Returns the k chunks whose sets of words are most alike the query''s (Jaccard, over 0), as the '
+  'Returns the k chunks whose sets of words are most like the query''s (Jaccard, over 0), as the '
   'reference runtime ranks. Reads every chunk. Raises RG410.';

@@ -45,8 +45,8 @@ begin
     order by h.rank;
 end $$;
 comment on function ragdb.search(
-  text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
-  float8) is
+  text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8)
+  is
   'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in '
   '[0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, '
   'RG418.';

@@ -2,8 +2,8 @@
 --
 -- There are three ways to look at a space: at every chunk (scan_space), at given chunks
 -- (score_chunks), and by the index (walk_space). Each is one statement on the space's partition
--- that is planned anew, because a width cannot be a parameter and a plan for the parent opens every
--- partition. The vectors are scored where they are found.
+-- that is planned each time, because a width cannot be a parameter and a plan for the parent opens
+-- every partition. The vectors are scored where they are found.
 
 -- All ties at the k-th place stay: only the caller knows the ids that order them.
 create or replace function ragdb_internal.scan_space(

@@ -110,4 +110,4 @@ return (
       where e.space_id = (missing_embeddings.space).space_id
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
 comment on function ragdb_internal.missing_embeddings(ragdb.embedding_spaces) is
-  'Returns the number of chunks that a space has no embedding of.';
+  'Returns the number of chunks of the corpus without an embedding in a space.';
