@@ -1,4 +1,5 @@
--- Search by bounds: a tsquery that lets through only the chunks that can reach a need.
+-- Search by a tsquery over the terms: by all of their postings where these are few, else by bounds,
+-- a condition that lets through only the chunks that can reach a need.
 --
 -- The k-th best score is guessed first. Every chunk with a score of at least the need is looked at,
 -- and the k-th score that is found is a lower bound of the true one: so what follows a guess that
@@ -113,6 +114,26 @@ comment on function ragdb_internal.best_under(
   'Returns the k best chunks under a condition and a restriction (null: none), and what ties with '
   'the last, best first.';
 
+create or replace function ragdb_internal.find_by_words(
+  corpus_id integer, question ragdb_internal.question, demand text,
+  restriction ragdb_internal.restriction, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_any constant text := (
+    select string_agg(ragdb_internal.token(find_by_words.corpus_id, t.term_id), '|')
+    from unnest(question.terms) t);
+begin
+  return ragdb_internal.best_under(('(' || v_any || ')' || demand)::tsquery, restriction,
+    ragdb_internal.sparse(question.weights), k);
+end $$;
+comment on function ragdb_internal.find_by_words(
+  integer, ragdb_internal.question, text, ragdb_internal.restriction, integer) is
+  'Returns the k best chunks for a question that meet a demand (the rest of a tsquery) and a '
+  'restriction (null: none), and what ties with the last, best first, by all of its postings.';
+
 create or replace function ragdb_internal.by_bound(
   corpus_id integer, terms ragdb_internal.question_term[],
   out tokens text[], out bounds float8[], out rests float8[])
@@ -144,7 +165,7 @@ declare
   v_bounds float8[];
   v_rests float8[];
   v_share float8 := 0.65;  -- what the k-th score is guessed to be of the highest
-  v_need float8 := case when question.postings > 400 then v_share * question.max_score else 0 end;
+  v_need float8 := v_share * question.max_score;
   v_condition text;
   v_found ragdb_internal.candidate[];
   v_kth float8;

@@ -1,11 +1,11 @@
 -- Lexical ranking: a strategy finds candidates by their scores in float4, and these are scored
 -- exactly.
 --
--- There are three strategies. Where the chunks to look at are listed, all of them are scored
--- (find_among). Where the corpus has blocks that know nearly all of its chunks, and words are all
--- that counts, the blocks say where to look (find_in_blocks). Otherwise a tsquery lets through what
--- can reach the k-th score (find_by_bounds), which scores everything where postings are few; where
--- the terms are too many for a tsquery, every chunk is scored.
+-- Where the chunks to look at are listed, all of them are scored (find_among). Where the corpus has
+-- blocks that know nearly all of its chunks, and words are all that counts, the blocks say where to
+-- look (find_in_blocks). Few postings are all scored (find_by_words). Otherwise a tsquery lets
+-- through what can reach the k-th score (find_by_bounds); where the terms are too many for a
+-- tsquery, every chunk is scored.
 create or replace function ragdb_internal.find_among(
   corpus_id integer, question ragdb_internal.question, demand text, chunk_nos integer[], k integer)
 returns ragdb_internal.candidate[]
@@ -91,6 +91,40 @@ comment on function ragdb_internal.scope(
   'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
   'chunk ids, or among the given (null: all). Raises RG400, RG410.';
 
+create or replace function ragdb_internal.find_candidates(
+  corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found ragdb_internal.candidate[];
+begin
+  if scope.chunk_nos is not null then
+    return ragdb_internal.find_among(
+      corpus.corpus_id, question, scope.demand, scope.chunk_nos, k);
+  end if;
+  if question.postings > 400 and scope.restriction is null and scope.demand = '' then
+    v_found := ragdb_internal.find_in_blocks(corpus, question, k);
+    if v_found is not null then
+      return v_found;
+    end if;
+  end if;
+  if ragdb_internal.is_long(question) then
+    return ragdb_internal.find_among(corpus.corpus_id, question, scope.demand,
+      array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id), k);
+  elsif question.postings <= 400 then
+    return ragdb_internal.find_by_words(
+      corpus.corpus_id, question, scope.demand, scope.restriction, k);
+  end if;
+  return ragdb_internal.find_by_bounds(
+    corpus.corpus_id, question, scope.demand, scope.restriction, k);
+end $$;
+comment on function ragdb_internal.find_candidates(
+  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer) is
+  'Chooses how to find the k best chunks of a corpus for a question in a scope, and returns them '
+  'and what ties with the last, best first.';
+
 -- The settings hold for the strategies too, which nothing else calls.
 create or replace function ragdb_internal.rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb,
@@ -118,19 +152,7 @@ begin
   if v_question.terms is null or v_scope.demand is null then
     return;
   end if;
-  if v_scope.chunk_nos is not null then
-    v_found := ragdb_internal.find_among(
-      corpus.corpus_id, v_question, v_scope.demand, v_scope.chunk_nos, k);
-  elsif v_question.postings > 400 and v_scope.restriction is null and v_scope.demand = '' then
-    v_found := ragdb_internal.find_in_blocks(corpus, v_question, k);
-  end if;
-  if v_found is null and ragdb_internal.is_long(v_question) then
-    v_found := ragdb_internal.find_among(corpus.corpus_id, v_question, v_scope.demand,
-      array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id), k);
-  elsif v_found is null then
-    v_found := ragdb_internal.find_by_bounds(
-      corpus.corpus_id, v_question, v_scope.demand, v_scope.restriction, k);
-  end if;
+  v_found := ragdb_internal.find_candidates(corpus, v_question, v_scope, k);
   -- what float4 puts clearly below the k-th cannot rank
   v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
   v_chunk_nos := array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
