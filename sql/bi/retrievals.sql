@@ -2,7 +2,7 @@
 -- nobody may touch the tables, and are security barriers: no condition of a query sees a row that
 -- its role may not. Personal corpora are left out for everybody.
 
--- The one gate, once a query. bi_reader is no ragdb_reader, who may read documents: it sees what
+-- The one gate, once a query. bi_reader is not a ragdb_reader, who may read documents: it sees what
 -- was asked and found in the corpora that every reader may read, and in those that it was granted.
 create or replace function bi.readable_corpora()
 returns table (corpus_id integer, corpus text, shows_queries boolean)

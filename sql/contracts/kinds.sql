@@ -1,6 +1,6 @@
 -- The closed lists of evaluations: kinds of assertion, metrics and grounding policies. Whatever
 -- depends on one of their names reads it here. A new kind of assertion is a row of the list, its
--- branch in ragdb_internal.assert_results (or assert_trace) and its test.
+-- branch in evaluation/assertion_tests.sql (or trace_assertions.sql) and its test.
 
 create type ragdb_internal.assertion_kind as (
   kind text, property text, meaning text, expectation text, is_frozen boolean, option text,

@@ -64,11 +64,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select row(a.lexeme, ln(1 + (cardinality(sentences)::float8 - d.df + 0.5) / (d.df + 0.5))
+    select row(a.lexeme, ragdb_internal.idf(cardinality(sentences), d.df)
       )::ragdb_internal.asked_term
     from unnest(asked_terms.lexemes) a (lexeme)
       cross join lateral (
-        select count(*)::float8 as df from unnest(sentences) s
+        select count(*)::integer as df from unnest(sentences) s
         where a.lexeme = any (s.lexemes)) d);
 end $$;
 comment on function ragdb_internal.asked_terms(text[], ragdb_internal.evidence_sentence[]) is

@@ -96,7 +96,7 @@ begin
       (2, case when jsonb_typeof(coalesce(plan -> 'queries', '[]')) <> 'array'
         then 'queries: no array'
         when jsonb_path_exists(plan, 'strict $.queries[*] ? (@.type() != "string")', silent => true)
-          then 'queries: one is no text'
+          then 'queries: one is not a text'
         when exists (
             select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q (query)
             where q.query !~ '\S' or length(q.query) > 10000)

@@ -7,13 +7,10 @@ returns table (plane text, id uuid, text text, score float8, source_ids text[], 
 language sql stable parallel safe
 begin atomic
   with asked as materialized (
-    select w.lexeme, pg_catalog.cardinality(w.positions) * pg_catalog.ln(
-        1 + ((corpus).chunks - coalesce(l.df, 0) + 0.5::float8) / (coalesce(l.df, 0) + 0.5::float8))
-        as weight
-      from (select pg_catalog.string_agg(c.text, ' ') as text
-        from ragdb_internal.query_clauses(rank_statements.query) c where c.kind <> 'not') q
-      cross join pg_catalog.unnest(
-        ragdb_internal.lexemes(coalesce(q.text, ''), (corpus).text_config)) w
+    select w.lexeme, pg_catalog.cardinality(w.positions)
+        * ragdb_internal.idf((corpus).chunks, coalesce(l.df, 0)) as weight
+      from pg_catalog.unnest(ragdb_internal.lexemes(
+        ragdb_internal.ranking_text(rank_statements.query), (corpus).text_config)) w
       left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
   ), statements as (
     select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,
@@ -27,13 +24,15 @@ begin atomic
   select s.plane, s.id, s.text, r.score, s.source_ids, s.slice_id
     from statements s
     cross join lateral (
-      select (corpus).k1 * (1 - (corpus).b + (corpus).b
-          * pg_catalog.sum(pg_catalog.cardinality(w.positions))::float8 / (corpus).pivot) as norm
+      select ragdb_internal.length_norm(pg_catalog.sum(pg_catalog.cardinality(w.positions)),
+          (corpus).k1, (corpus).b, (corpus).pivot) as norm
         from pg_catalog.unnest(s.lexemes) w) d
     cross join lateral (
-      select pg_catalog.sum(q.weight * pg_catalog.cardinality(w.positions)
-            / (pg_catalog.cardinality(w.positions) + d.norm) order by q.lexeme collate "C")
-          / (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a) as score
+      select pg_catalog.sum(ragdb_internal.impact(pg_catalog.cardinality(w.positions), d.norm,
+            (corpus).k1, q.weight) order by q.lexeme collate "C")
+          / (((corpus).k1 + 1)
+            * (select pg_catalog.sum(a.weight order by a.lexeme collate "C") from asked a))
+          as score
         from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
     where r.score > 0;
 end;

@@ -88,4 +88,4 @@ begin
 end $$;
 comment on function ragdb.job_state(uuid) is
   'Returns what has become of the job of a partition answer: waiting, in_work, failed (with the '
-  'error), or done for texts; a job that is done otherwise is no more. Raises RG453.';
+  'error), or done for texts; any other job that is done is gone. Raises RG453.';

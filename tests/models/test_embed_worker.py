@@ -109,10 +109,11 @@ def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Any) -> N
         assert status(db, "array[coverage, backlog, dead]") == [1, 0, 0]
         assert status(db, "last_error") is None
         assert one(db, "select count(*) from ragdb.embedding_jobs") == 0
-    # only what a killed worker had in hand, one claim a kill, was computed again
+    # only what a killed worker had in hand, one claim a kill, was computed again; nothing where a
+    # slow machine had not let it begin
     computed = log.read_text().splitlines()
     assert len(set(computed)) == 2000
-    assert 0 < len(computed) - 2000 <= 10 * 40
+    assert len(computed) - 2000 <= 10 * 40
 
 
 def test_two_living_workers_embed_nothing_twice(

@@ -934,8 +934,7 @@ class Functions(Caller):
 
     def job_state(self, job_id: UUID | str) -> JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
-        (with the error), or done for texts; a job that is done otherwise is no more. Raises
-        RG453.
+        (with the error), or done for texts; any other job that is done is gone. Raises RG453.
         """
         return self._row(calls.JOB_STATE, JobStateRow, job_id)
 

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.sql.test_traces_partitions import CHANGES, pin
 
 from ragdb.errors import InvalidEvaluation
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
+from tests.sql.traces.test_traces_partitions import CHANGES, pin
 
 Connection = psycopg.Connection[Any]
 QUESTION = "How are refunds paid to bikers?"
@@ -258,8 +258,8 @@ def test_nothing_is_recorded_where_nothing_may_be_written_or_read(asked: Connect
         ({"needs_retrieval": "yes"}, ["needs_retrieval: no boolean"]),
         ({"needs_retrieval": True}, ["queries: none"]),
         ({"needs_retrieval": True, "queries": "a"}, ["queries: no array"]),
-        ({"needs_retrieval": True, "queries": ["a", 1]}, ["queries: one is no text"]),
-        ({"needs_retrieval": True, "queries": ["a", [["b"]]]}, ["queries: one is no text"]),
+        ({"needs_retrieval": True, "queries": ["a", 1]}, ["queries: one is not a text"]),
+        ({"needs_retrieval": True, "queries": ["a", [["b"]]]}, ["queries: one is not a text"]),
         (
             {"needs_retrieval": True, "queries": ["\n"], "reason": 1},
             ["queries: one is empty or longer than 10000 characters", "reason: no text"],

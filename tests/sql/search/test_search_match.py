@@ -6,9 +6,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from ragdb.embed import Reals
 
 from ragdb import errors
+from ragdb.client.calling import Reals
 from tests.embedding import ENCODER, embed, make_corpus, one
 
 Connection = psycopg.Connection[Any]

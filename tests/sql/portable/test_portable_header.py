@@ -1,0 +1,78 @@
+"""What is refused of the header of an export, before anything is made of it.
+
+What an import makes is tested with whole files, in tests/python/test_portable.py.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+
+HEADER: dict[str, Any] = {
+    "format": "ragdb-corpus/1",
+    "corpus": {
+        "name": "copy",
+        "title": None,
+        "text_config": "english",
+        "k1": 1.2,
+        "b": 0.75,
+        "pivot": 100,
+        "record_query_text": "full",
+        "is_restricted": True,
+    },
+    "embedder": None,
+    "counts": {},
+    "digest": "",
+}
+
+
+def test_a_sound_header_makes_a_corpus_of_its_settings(db: Connection) -> None:
+    assert db.execute("select ragdb.import_corpus(%s)", (json.dumps(HEADER),)).fetchone() == (
+        "copy",
+    )
+    row = db.execute("select title, pivot, privilege from ragdb.corpus_info('copy')").fetchone()
+    assert row == (None, 100, "admin")
+    assert db.execute("select privilege from ragdb.corpus_grants").fetchall() == [("admin",)]
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("header", "counts", []),
+        ("header", "digest", None),
+        ("header", "embedder", "hash"),
+        *(("corpus", field, {}) for field in HEADER["corpus"]),
+        *(("corpus", field, None) for field in HEADER["corpus"] if field != "title"),
+        ("embedder", "dims", "256"),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_its_name(
+    db: Connection, part: str, field: str, value: Any
+) -> None:
+    header = json.loads(json.dumps(HEADER))
+    if part == "embedder":
+        header["embedder"] = {"name": "e", "model": "m", "revision": None}
+    (header if part == "header" else header[part])[field] = value
+    with pytest.raises(psycopg.Error, match=f'no right "{field}"') as raised:
+        db.execute("select ragdb.import_corpus(%s)", (json.dumps(header),))
+    assert raised.value.sqlstate == "RG455"
+    assert raised.value.diag.message_hint
+
+
+@pytest.mark.parametrize("header", [None, {}, [], {**HEADER, "format": "ragdb-corpus/2"}])
+def test_another_format_is_refused(db: Connection, header: Any) -> None:
+    with pytest.raises(psycopg.Error, match="its format is") as raised:
+        db.execute("select ragdb.import_corpus(%s)", (json.dumps(header),))
+    assert raised.value.sqlstate == "RG455"
+
+
+def test_a_header_of_a_million_bytes_is_refused(db: Connection) -> None:
+    header = {**HEADER, "more": "x" * 1_000_000}
+    with pytest.raises(psycopg.Error, match="over a million bytes") as raised:
+        db.execute("select ragdb.import_corpus(%s)", (json.dumps(header),))
+    assert raised.value.sqlstate == "RG455"
