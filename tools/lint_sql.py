@@ -92,21 +92,20 @@ def _names(text: str) -> Iterator[Name]:
             yield word, tokens[place + 2][1]
 
 
-def _defined(node: object, text: str) -> tuple[Name | None, str]:
+def _defined(node: object) -> tuple[Name | None, str]:
     """What a statement defines, and what kind of statement it is."""
-    name: Name | None = None
-    kind = "other"
     match node:
-        case ast.CreateFunctionStmt():
-            schema, function = (part.sval for part in node.funcname)
-            name, kind = (schema, function), "function"
-        case ast.ViewStmt():
-            name, kind = (node.view.schemaname, node.view.relname), "view"
-        case ast.CompositeTypeStmt():
-            name, kind = (node.typevar.schemaname, node.typevar.relname), "type"
+        case ast.CreateFunctionStmt(funcname=[schema, function]):
+            return (schema.sval, function.sval), "function"
+        case ast.ViewStmt(view=ast.RangeVar(schemaname=str(schema), relname=str(view))):
+            return (schema, view), "view"
+        case ast.CompositeTypeStmt(
+            typevar=ast.RangeVar(schemaname=str(schema), relname=str(composite))
+        ):
+            return (schema, composite), "type"
         case ast.CommentStmt():
-            kind = "comment"
-    return name, kind
+            return None, "comment"
+    return None, "other"
 
 
 def order(folder: Path = SQL) -> dict[str, str]:
@@ -122,7 +121,7 @@ def statements(file: str, text: str) -> Iterator[Statement]:
         code = re.sub(r"\A(\s|--[^\n]*\n)+", "", statement)
         line = text[: part.stop].count("\n") - code.rstrip().count("\n") + 1
         node = parser.parse_sql(statement)[0].stmt
-        name, kind = _defined(node, statement)
+        name, kind = _defined(node)
         yield Statement(file, line, code, name, kind)
 
 
