@@ -189,7 +189,9 @@ class Made:
         numbers = self.numbers[list(places)]
         for number, text in zip(numbers.tolist(), texts, strict=True):
             self.db.execute(
-                "update ragdb.chunks set text = %s where corpus_id = %s and chunk_no = %s",
+                "update ragdb.chunks set text = t, end_offset = length(t),"
+                " content_hash = ragdb_internal.content_hash(t) from (select %s::text) n (t)"
+                " where corpus_id = %s and chunk_no = %s",
                 (" ".join(text), self.corpus_id, number),
             )
         for function in ("unindex_chunks", "index_chunks"):

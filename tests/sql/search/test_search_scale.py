@@ -144,11 +144,13 @@ def test_a_million_chunks_are_edited_and_optimized(growing: Made) -> None:
     made.learn([chunk for chunk, _ in places], np.array([n for _, n in places]), texts)
     # what the blocks do not know: new chunks, gone ones, and some that were indexed anew
     made.add(3_000)
-    made.rewrite(range(20_000, 20_500), made.draw(500))
+    made.rewrite(np.flatnonzero(made.alive)[:500].tolist(), made.draw(500))
     ask(made, 60)
     # too much that they do not know
     made.add(1_500)
     ask(made, 60)
     made.optimize()
     ask(made)
-    assert made.db.execute("select * from ragdb.check_corpus('growing')").fetchall() == []
+    # all is well but for ids: a made chunk has one of its own
+    wrong = made.db.execute("select * from ragdb.check_corpus('growing')").fetchall()
+    assert [check for check, *_ in wrong] == ["chunks whose id is not their content's"]

@@ -219,3 +219,22 @@ def test_an_index_over_vectors_comes_with_20000_chunks(filtered: Made, chunks: i
             assert {row[2] for row in found} == {not walked}
             best = np.sort(near[:among])[::-1][:10]
             assert [row[1] for row in found] == pytest.approx(best, abs=2e-6)
+
+
+@pytest.mark.parametrize("believed", [0, 100_000, 1_000_000, 10_000_000])
+def test_blocks_are_made_in_one_pass_however_large_the_planner_takes_the_corpus_for(
+    any_db: Connection, believed: int
+) -> None:
+    made = Made(any_db, chunks_per_document=100)
+    made.add(3_000)
+    any_db.execute(
+        "update pg_class set reltuples = %s, relpages = 1 + pg_relation_size(oid) / 8192"
+        " where oid in ('ragdb.chunk_lexemes'::regclass, 'ragdb.chunks'::regclass)",
+        (believed,),
+    )
+    made.optimize()
+    ((fetched,),) = any_db.execute(
+        "select sum(idx_tup_fetch) from pg_stat_xact_user_tables"
+        " where relname in ('lexemes', 'chunk_lexemes')"
+    ).fetchall()
+    assert fetched < 50_000
