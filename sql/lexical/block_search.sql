@@ -121,8 +121,7 @@ begin
     exit when v_wanted.need = 0 or v_kth >= v_wanted.need * unit_score;
     v_wanted.need := case when v_kth > 0 then v_kth / unit_score
       when v_wanted.need * unit_score < max_score / 100 then 0 else v_wanted.need / 2 end;
-    select g.bits into v_wanted.bits
-      from ragdb_internal.groups_above(sums, v_wanted.need) g;
+    select g.bits into v_wanted.bits from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
 end $$;
