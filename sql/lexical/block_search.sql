@@ -87,7 +87,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_found ragdb_internal.candidate[] := others;
-  v_other_nos constant integer[] := array(select o.chunk_no from unnest(others) o);
+  v_other_nos integer[] := '{}';
   v_group_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
@@ -95,6 +95,9 @@ declare
   v_kth float8 := 0;
   v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
 begin
+  if cardinality(others) > 0 then
+    v_other_nos := array(select o.chunk_no from unnest(others) o);
+  end if;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(sums, v_wanted.bits) g;
@@ -118,8 +121,7 @@ begin
     exit when v_wanted.need = 0 or v_kth >= v_wanted.need * unit_score;
     v_wanted.need := case when v_kth > 0 then v_kth / unit_score
       when v_wanted.need * unit_score < max_score / 100 then 0 else v_wanted.need / 2 end;
-    select g.bits into v_wanted.bits
-      from ragdb_internal.groups_above(sums, v_wanted.need) g;
+    select g.bits into v_wanted.bits from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
 end $$;

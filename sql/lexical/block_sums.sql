@@ -4,19 +4,7 @@
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). Instead of scaling vectors, a term
 -- that weighs n times its weight in the blocks is added n times: the i-th level lists the terms
--- with n ≥ i. All sums are in units of the blocks; unit_score turns them into scores. In pieces:
--- GIN looks at every word of a condition for every chunk that has one of them, and the server's
--- stack must hold what a condition nests.
-create or replace function ragdb_internal.any_of(tokens text[]) returns text[]
-language sql immutable parallel safe
-return nullif(array(
-  select '(' || pg_catalog.string_agg(t.token, '|' order by t.n) || ')'
-  from pg_catalog.unnest(any_of.tokens) with ordinality t (token, n)
-  group by (t.n - 1) / 64), '{}');
-comment on function ragdb_internal.any_of(text[]) is
-  'Returns tsqueries, as text, one of which is true of every chunk with one of some tokens; null '
-  'for none.';
-
+-- with n ≥ i. All sums are in units of the blocks; unit_score turns them into scores.
 create or replace function ragdb_internal.block_question(
   corpus_id integer, terms ragdb_internal.question_term[],
   out levels text[], out unit_score float8, out outside tsquery[])
@@ -26,13 +14,14 @@ as $$
 declare
   v_term_ids integer[];
   v_times integer[];
+  v_tokens text[];
 begin
   select array_agg(t.term_id) filter (where t.times is not null),
     array_agg(t.times) filter (where t.times is not null),
     coalesce(max(t.weight / (t.times * t.block_weight)), 1),
-    ragdb_internal.any_of(array_agg(ragdb_internal.token(block_question.corpus_id, t.term_id))
-      filter (where t.times is null))
-  into v_term_ids, v_times, unit_score, outside
+    array_agg(ragdb_internal.token(block_question.corpus_id, t.term_id))
+      filter (where t.times is null)
+  into v_term_ids, v_times, unit_score, v_tokens
   from (
     select u.*, case when u.block_weight is not null
       then greatest(1, least(100, round(u.weight / u.block_weight)))::integer end as times
@@ -45,6 +34,14 @@ begin
       from unnest(v_term_ids, v_times) t (term_id, times)
         cross join lateral generate_series(1, t.times) l (level)
       group by l.level);
+  end if;
+  -- in pieces: GIN looks at every word of a condition for every chunk that has one of them, and the
+  -- server's stack must hold what a condition nests
+  if v_tokens is not null then
+    outside := array(
+      select string_agg(t.token, '|')::tsquery
+      from unnest(v_tokens) with ordinality t (token, n)
+      group by (t.n - 1) / 64);
   end if;
 end $$;
 comment on function ragdb_internal.block_question(integer, ragdb_internal.question_term[]) is

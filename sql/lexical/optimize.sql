@@ -52,27 +52,34 @@ end $$;
 comment on function ragdb_internal.move_pivot(ragdb.corpora, float8) is
   'Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.';
 
-create or replace function ragdb_internal.weigh_blocked_terms(corpus ragdb.corpora) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-as $$
-begin
-  update ragdb.lexemes l set block_weight = w.weight
-    from (
-      select t.term_id,
-        case when t.df >= 64 then ragdb_internal.idf(corpus.chunks, t.df) end as weight
-      from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
-    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id
-      and l.block_weight is distinct from w.weight;
-end $$;
-comment on function ragdb_internal.weigh_blocked_terms(ragdb.corpora) is
-  'Gives the lexemes of a corpus that are worth blocks their weight, and takes it from the others.';
+-- It takes the numbers of the corpus one by one: to take each out of a row for every posting costs
+-- a tenth of the time.
+create or replace function ragdb_internal.group_impacts(
+  corpus_id integer, last_chunk_no integer, k1 float8, b float8, pivot float8)
+returns table (group_no integer, term_id integer, impact float8)
+language sql stable parallel safe
+begin atomic
+  select n.group_no, p.term_id, p.impact
+  from pg_catalog.generate_series(0, (group_impacts.last_chunk_no - 1) / 4) n (group_no)
+    cross join lateral (
+      select ragdb_internal.term_id(u.lexeme) as term_id,
+        max(ragdb_internal.impact(pg_catalog.cardinality(u.positions), ragdb_internal.length_norm(
+          x.lexeme_count, group_impacts.k1, group_impacts.b, group_impacts.pivot),
+          group_impacts.k1)) as impact
+      from ragdb.chunk_lexemes x cross join lateral pg_catalog.unnest(x.lexemes) u
+      where x.corpus_id = group_impacts.corpus_id
+        and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
+      group by u.lexeme
+      offset 0) p;
+end;
+comment on function ragdb_internal.group_impacts(integer, integer, float8, float8, float8) is
+  'Returns the largest impact of each lexeme in each group of four chunks of a corpus, under its '
+  'k1, b and pivot.';
 
 -- A lexeme that 64 chunks have is worth a block. No lexeme is in a corpus of fewer than 2,000
 -- chunks. A search holds the sums of all blocks at once, 64 kB each: past 2,000 blocks it does
--- without. Groups are taken one by one, so that memory holds only the largest impacts.
--- The dictionary is joined to all groups at once (offset 0): the planner may take it for a few rows
+-- without. Groups are taken one by one, so that memory holds only the largest impacts. The
+-- dictionary is joined to all groups at once (offset 0): the planner may take it for a few rows,
 -- and read it for each group.
 create or replace function ragdb_internal.build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
@@ -84,32 +91,27 @@ set work_mem = '64MB'
 set jit = off
 as $$
 declare
-  v_last constant integer := corpus.next_chunk_no - 1;
-  v_blocks constant integer := ragdb_internal.blocks(v_last);
+  v_blocks constant integer := ragdb_internal.blocks(corpus.next_chunk_no - 1);
 begin
   delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
   if corpus.chunks < 2000 or v_blocks > 2000 then
     return;
   end if;
-  insert into ragdb.block_states (corpus_id, last_chunk_no) values (corpus.corpus_id, v_last);
-  perform ragdb_internal.weigh_blocked_terms(corpus);
+  insert into ragdb.block_states (corpus_id, last_chunk_no)
+    values (corpus.corpus_id, corpus.next_chunk_no - 1);
+  update ragdb.lexemes l set block_weight = w.weight
+    from (
+      select t.term_id,
+        case when t.df >= 64 then ragdb_internal.idf(corpus.chunks, t.df) end as weight
+      from ragdb.lexemes t where t.corpus_id = corpus.corpus_id) w
+    where l.corpus_id = corpus.corpus_id and l.term_id = w.term_id
+      and l.block_weight is distinct from w.weight;
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
   select corpus.corpus_id, g.term_id, g.group_no % v_blocks, ragdb_internal.sparse_block(
     string_agg(g.group_no / v_blocks + 1 || ':' || (w.block_weight * g.impact)::real, ','),
-    ragdb_internal.block_size(v_last))
-  from (
-      select n.group_no, p.term_id, p.impact
-      from generate_series(0, (v_last - 1) / 4) n (group_no)
-        cross join lateral (
-          select ragdb_internal.term_id(u.lexeme) as term_id,
-            max(ragdb_internal.impact(cardinality(u.positions), ragdb_internal.length_norm(
-              x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) as impact
-          from ragdb.chunk_lexemes x cross join lateral unnest(x.lexemes) u
-          where x.corpus_id = corpus.corpus_id
-            and x.chunk_no between 4 * n.group_no + 1 and 4 * n.group_no + 4
-          group by u.lexeme
-          offset 0) p
-      offset 0) g
+    ragdb_internal.block_size(corpus.next_chunk_no - 1))
+  from (select i.* from ragdb_internal.group_impacts(corpus.corpus_id,
+      corpus.next_chunk_no - 1, corpus.k1, corpus.b, corpus.pivot) i offset 0) g
     join (select l.term_id, l.block_weight from ragdb.lexemes l
       where l.corpus_id = corpus.corpus_id and l.block_weight is not null offset 0) w
       on w.term_id = g.term_id
