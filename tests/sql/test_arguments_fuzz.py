@@ -164,7 +164,7 @@ def spoil(value: Any, rng: random.Random) -> Any:
     """The same JSON with one place of it damaged."""
     places = list(_places(value))
     if not places or rng.random() < 0.05:
-        return rng.choice(SPOILT)
+        return copy.deepcopy(rng.choice(SPOILT))
     holder, key = rng.choice(places)
     act = rng.randrange(4)
     if act == 0:
@@ -172,9 +172,10 @@ def spoil(value: Any, rng: random.Random) -> Any:
     elif act == 1 and isinstance(holder, list):
         holder.append(copy.deepcopy(holder[key]))
     elif act == 2 and isinstance(holder, dict):
-        holder["".join(rng.choices(string.printable[:94], k=3))] = rng.choice(SPOILT)
+        holder["".join(rng.choices(string.printable[:94], k=3))] = copy.deepcopy(rng.choice(SPOILT))
     else:
-        holder[key] = rng.choice([*SPOILT, {"in": [rng.choice(SPOILT)]}, [rng.choice(SPOILT)]])
+        wrong = rng.choice(SPOILT)
+        holder[key] = copy.deepcopy(rng.choice([wrong, [wrong], {"in": [wrong]}]))
     return value
 
 
