@@ -54,11 +54,7 @@ as $$
 #variable_conflict use_column
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  if count is null or count not between 1 and 1000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many queries',
-            hint = 'pass count from 1 to 1000';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 1000, 'queries');
   return query
     with due as materialized (
       select q.corpus_id, q.embedder_id, q.query_hash, c.name as corpus, e.name as embedder,

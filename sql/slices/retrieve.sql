@@ -18,7 +18,7 @@ return (
         where not exists (select from ragdb.chunk_embeddings v
           where v.space_id = s.space_id and v.corpus_id = (slice).corpus_id
             and v.chunk_no = c.chunk_no)) m
-    where shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
+    where ragdb_internal.uses_embeddings(shortfall.mode) and m.count > 0);
 comment on function ragdb_internal.shortfall(ragdb.slices, text) is
   'Says which members of a slice a search in some mode cannot look at by meaning; null when it can '
   'look at all.';
@@ -60,7 +60,7 @@ begin
   v_found.token := ragdb_internal.issue_token(v_corpus, v_found.slice, v_found.policy);
   v_found.mode := ragdb_internal.search_mode(
     array[v_corpus], asked.mode, asked.query, v_embedding);
-  if v_found.mode in ('semantic', 'hybrid') then
+  if ragdb_internal.uses_embeddings(v_found.mode) then
     v_space := ragdb_internal.current_space(v_corpus);
     v_found.query_embedding :=
       ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);

@@ -58,8 +58,7 @@ begin
     end;
   end if;
   -- what is not a mode cannot be recorded as one
-  v_trace.rank_mode :=
-    case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
+  v_trace.rank_mode := case when mode = any (ragdb_internal.search_modes()) then mode end;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;

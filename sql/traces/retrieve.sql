@@ -47,7 +47,7 @@ begin
     from ragdb_internal.open_corpus(retrieve_traced.corpus, 'read') c;
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
-  if v_found.mode in ('semantic', 'hybrid') then
+  if ragdb_internal.uses_embeddings(v_found.mode) then
     v_trace := ragdb_internal.note_meaning(
       v_trace, v_found.corpus, (v_found.space).embedder_id,
       ragdb_internal.query_vector(v_found.corpus, v_found.space, query, v_embedding), v_asked);
@@ -91,3 +91,24 @@ comment on function ragdb.retrieve(
   'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '
   'raises, RG400, RG413, and 25006 where nothing can be written.';
+
+create or replace function ragdb_internal.plain_hit(hit ragdb.traced_hit) returns ragdb.hit
+language sql immutable parallel safe
+return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source, (hit).title,
+  (hit).heading, (hit).page, (hit).start_offset, (hit).end_offset, (hit).text, (hit).citation,
+  (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
+  (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
+  (hit).is_exact)::ragdb.hit;
+comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
+  'Returns a hit of a recorded retrieval without its trace.';
+
+create or replace function ragdb_internal.hit_rows(corpus_id integer, hits ragdb.hit[])
+  returns ragdb.retrieval_hits[]
+language sql immutable parallel safe
+return array(
+  select row(hit_rows.corpus_id, null, null, h.rank, h.chunk_id,
+    pg_catalog.decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
+    h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
+  from pg_catalog.unnest(hits) h);
+comment on function ragdb_internal.hit_rows(integer, ragdb.hit[]) is
+  'Returns hits as a trace stores them.';

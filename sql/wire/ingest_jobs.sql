@@ -40,11 +40,7 @@ declare
   v_only integer;
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  if count is null or count not between 1 and 100 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many blobs',
-        hint = 'pass count from 1 to 100';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 100, 'blobs');
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
