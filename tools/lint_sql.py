@@ -16,6 +16,8 @@ from pathlib import Path
 
 from pglast import ast, parser
 
+from ragdb.server.scripts import order
+
 SQL = Path(__file__).resolve().parent.parent / "sql"
 SCHEMAS = ("ragdb", "ragdb_internal", "bi")
 WIDTH = 100
@@ -108,13 +110,6 @@ def _defined(node: object) -> tuple[Name | None, str]:
     return None, "other"
 
 
-def order(folder: Path = SQL) -> dict[str, str]:
-    """The files of sql/ in loading order, each with its sentence."""
-    lines = (folder / "ORDER").read_text("utf-8").splitlines()
-    words = (line.split(maxsplit=1) for line in lines if ".sql" in line.split(maxsplit=1)[:1][0])
-    return {w[0]: w[1] if len(w) > 1 else "" for w in words}
-
-
 def statements(file: str, text: str) -> Iterator[Statement]:
     for part in parser.split(text, only_slices=True):
         statement = text[part]
@@ -202,7 +197,7 @@ def main() -> None:
     found = list(problems())
     for problem in found:
         print(problem)
-    print(f"sql/: {len(order())} files, {len(found)} problems")
+    print(f"sql/: {len(order(SQL))} files, {len(found)} problems")
     sys.exit(1 if found else 0)
 
 

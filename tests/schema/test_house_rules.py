@@ -270,7 +270,7 @@ def test_a_file_of_tables_has_at_most_250_lines() -> None:
     assert {f.name: n for f in files if (n := len(f.read_text().splitlines())) > 250} == {}
 
 
-def test_sql_keeps_within_100_columns() -> None:
+def test_the_files_of_tables_keep_within_100_columns() -> None:
     files = sorted(RELEASE.glob("*.sql"))
     assert files
     too_long = [

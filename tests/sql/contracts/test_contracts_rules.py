@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from ragdb.contracts import contract_file, syntax
 from ragdb.errors import RagdbError
 from tests.conftest import Connection
+from tests.sql.contracts.test_contracts_applied import PLAIN, apply
 
 SQL = Path(__file__).parents[3] / "sql/contracts"
 
@@ -352,20 +353,6 @@ def test_a_name_of_a_megabyte_is_compared_by_its_beginning(any_db: Connection) -
 
 
 # ── against what is stored ──────────────────────────────────────────────────────────────────────
-
-PLAIN = """
-corpus name="My Docs" title=T
-  source name=a uri=./docs
-retriever name=R corpus="My Docs" topK=2 minScore=0.1
-rag name=A retriever=R
-"""
-
-
-def apply(db: Connection, text: str, name: str = "c") -> Any:
-    found = contract_file.contract(syntax.parse(text), name)
-    row = db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),)).fetchone()
-    assert row is not None
-    return row
 
 
 def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connection) -> None:
