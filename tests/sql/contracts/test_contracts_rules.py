@@ -210,6 +210,36 @@ def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str
     assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "bound", "wrong"),
+    [
+        ("scoreGte", "threshold=0.4", 4),
+        ("scoreLte", "threshold=0.4", "high"),
+        ("uniqueSourcesGte", "count=2", 0.5),
+        ("chunkCountEq", "count=2", -1),
+        ("latencyLte", "valueMs=50", -1),
+    ],
+)
+def test_the_given_value_of_an_assertion_is_its_bound(
+    db: Connection, kind: str, bound: str, wrong: Any
+) -> None:
+    number = bound.partition("=")[2]
+    plain = SOUND.replace("kind=scoreGte threshold=0.4 quantifier=all", f"kind={kind} {bound}")
+    given = plain.replace(bound, f"value={number}", 1)
+    assert given != plain
+    assert validate(db, given) == validate(db, plain) == []
+    apply(db, given)
+    # stored as the kind names it, so both are one version
+    assert apply(db, plain)[1:3] == (1, False)
+    rules = {
+        row.rule for row in validate(db, given.replace(f"value={number}", f"value={wrong}", 1))
+    }
+    assert {rule for rule in rules if "invalid" in rule} != set()
+    # a value beside the bound is one too many
+    twice = validate(db, plain.replace(bound, f"{bound} value={number}", 1))
+    assert "rag-assert-property-unused" in {row.rule for row in twice}
+
+
 # Of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own.
 ELSEWHERE = {
     "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
