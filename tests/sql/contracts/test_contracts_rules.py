@@ -397,6 +397,17 @@ def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connecti
     assert validate(any_db, PLAIN) == []
 
 
+def test_a_threshold_that_empties_every_result_warns(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    for _ in range(20):
+        any_db.execute("select from ragdb.retrieve('my-docs', 'refund', min_score => 0.999999)")
+    high = PLAIN.replace("minScore=0.1", "minScore=0.999999")
+    assert [row.rule for row in validate(any_db, high)] == ["rag-retriever-minscore-unreachable"]
+    # what did not reach so much may still reach less
+    assert validate(any_db, PLAIN) == []
+
+
 def mutated(text: str, chance: random.Random) -> str:
     """A contract with one to four things of it changed."""
     for _ in range(chance.randint(1, 4)):
