@@ -1002,7 +1002,9 @@ class Functions(Caller):
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
     def list_policies(self) -> list[ListPoliciesRow]:
-        """Lists the registered slice policies by reference."""
+        """Lists the slice policies that may be named, by reference: the registered ones, and the
+        default, which has no created_at and no created_by until a slice is stored under it.
+        """
         return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
     def list_proposals(
@@ -1527,7 +1529,7 @@ class Functions(Caller):
         project: str | None = None,
     ) -> list[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
-        turn of the session, the best hit of the query (semantic), the most recent turn
+        turn of the session, the best hit of the query (query), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return self._rows(

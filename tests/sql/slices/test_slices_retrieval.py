@@ -147,7 +147,8 @@ def test_a_reader_keeps_no_slice_by_a_policy_of_its_own(signed: Connection) -> N
         with pytest.raises(psycopg.DatabaseError) as caught, signed.transaction():
             signed.execute(statement, (uuid(1), own))
         assert caught.value.sqlstate == "RG431"
-    assert signed.execute("select from ragdb.list_policies()").fetchall() == []
+    listed = "select policy_id, created_by from ragdb.list_policies()"
+    assert signed.execute(listed).fetchall() == [("slice_policy_v1", None)]
     assert signed.execute(call.replace("retrieve", "search"), (uuid(1), own)).fetchall()
     signed.execute("set role admin")
     signed.execute("select ragdb.register_policy(%s)", (own,))
