@@ -271,13 +271,14 @@ def test_changed_evidence_fails_and_is_named(chat: Run, tmp_path: Path) -> None:
 def test_a_search_without_an_anchor_finds_one_and_says_which(chat: Run) -> None:
     result = chat("slice", "search", "vouchers", "-c", "chat")
     assert result.exit_code == 0
-    assert f"anchor {uuid(4)} (semantic)" in result.stderr
+    assert f"anchor {uuid(4)} (query)" in result.stderr
     assert "Gifts become vouchers." in result.stdout
 
 
 def test_a_policy_is_registered_listed_and_used_by_reference(chat: Run) -> None:
     added = done(chat, "policy", "add", '{"max_nodes": 2, "version": "small"}')
-    (listed,) = done(chat, "policy", "ls")
+    default, listed = done(chat, "policy", "ls")
+    assert (default["policy_id"], default["created_at"]) == ("slice_policy_v1", None)
     assert (listed["policy_id"], listed["params_hash"]) == ("small", added["params_hash"])
     reference = f"small@{added['params_hash']}"
     made = done(chat, "slice", "build", uuid(1), "-c", "chat", "--policy", reference)
