@@ -19,6 +19,7 @@ from psycopg_pool import AsyncConnectionPool
 from starlette.requests import Request
 
 from ragdb.client.client import AsyncClient, Client
+from ragdb.client.connecting import connect, options
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
 from ragdb.version import __version__
@@ -82,11 +83,13 @@ class Server:
             max_waiting=config.max_requests,
             timeout=5,
             open=False,
-            kwargs={"application_name": f"ragdb/{__version__} serve"},
+            kwargs=options(
+                config.conninfo, application_name=f"ragdb/{__version__} serve"
+            ),
             check=AsyncConnectionPool.check_connection,
             name="ragdb",
         )
-        with Client(psycopg.connect(config.conninfo)) as db:
+        with Client(connect(config.conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
             self.offered = db.capability_schemas()
 
