@@ -22,6 +22,8 @@ CODES = {
     "RG431": "POLICY_NOT_FOUND",
     "RG434": "SLICE_FAILED",
 }
+# what a statement is told that meets a function or view while an upgrade drops it
+REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
 
 
 def register(app: FastAPI, server: Server) -> None:
@@ -105,6 +107,17 @@ def register(app: FastAPI, server: Server) -> None:
     async def unavailable(request: Request, _: Exception) -> Answer:
         message = "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+
+    @app.exception_handler(psycopg.errors.UndefinedFunction)
+    @app.exception_handler(psycopg.errors.InvalidSchemaName)
+    @app.exception_handler(psycopg.errors.InternalError_)
+    async def reloaded(request: Request, problem: psycopg.Error) -> Answer:
+        message = problem.diag.message_primary or ""
+        if problem.sqlstate == "XX000" and not message.startswith(REPLACED):
+            raise problem
+        message = "the functions of the database are being replaced, or are not there"
+        hint = {"hint": "`ragdb init` installs them"}
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
     async def read_only(request: Request, _: Exception) -> Answer:
