@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a test server: each transaction takes any free connection."""
+"""PgBouncer in transaction mode before a test server: a transaction takes any free connection."""
 
 from __future__ import annotations
 

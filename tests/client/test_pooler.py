@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -68,7 +67,9 @@ def mixed_up(pooled: str, direct: str, calls: int) -> list[str]:
         list(threads.map(ask, range(THREADS)))
     with psycopg.connect(direct) as db:
         asked = dict(db.execute("select id, query_text from ragdb.retrieval_traces").fetchall())
-    problems += [f"{q}: its trace has {asked.get(i)}" for i, q in traces.items() if asked.get(i) != q]
+    problems += [
+        f"{q}: its trace has {asked.get(i)}" for i, q in traces.items() if asked.get(i) != q
+    ]
     if len(asked) != THREADS * calls:
         problems.append(f"{len(asked)} traces of {THREADS * calls} calls")
     return problems
