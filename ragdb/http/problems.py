@@ -108,16 +108,12 @@ def register(app: FastAPI, server: Server) -> None:
         message = "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
-    @app.exception_handler(psycopg.errors.UndefinedFunction)
-    @app.exception_handler(psycopg.errors.InvalidSchemaName)
     @app.exception_handler(psycopg.errors.InternalError_)
-    async def reloaded(request: Request, problem: psycopg.Error) -> Answer:
-        message = problem.diag.message_primary or ""
-        if problem.sqlstate == "XX000" and not message.startswith(REPLACED):
+    async def replaced(request: Request, problem: psycopg.Error) -> Answer:
+        if not (problem.diag.message_primary or "").startswith(REPLACED):
             raise problem
-        message = "the functions of the database are being replaced, or are not there"
-        hint = {"hint": "`ragdb init` installs them"}
-        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
+        message = "the functions of the database are being replaced"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
     async def read_only(request: Request, _: Exception) -> Answer:

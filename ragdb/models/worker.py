@@ -132,7 +132,8 @@ class Worker:
         return connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
 
     def _renew(self) -> None:
-        with self._connect() as connection:
+        # whoever works meets the error too, and says it
+        with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
             while not self._stop.wait(self.lease / 4):
                 Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
 
