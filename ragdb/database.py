@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import psycopg
 
+from ragdb.client import connecting
 from ragdb.client.client import AsyncClient, Client
 from ragdb.server import settings
 from ragdb.version import __version__
@@ -128,16 +129,20 @@ def connect(dsn: str | None = None, **parameters: Any) -> Database:
 
     `ragdb.server.settings` says which one that is.
 
-    `parameters` are libpq's, such as `application_name`. Raises psycopg.OperationalError.
+    `parameters` are libpq's, such as `application_name`, and psycopg's: `prepare_threshold=5` saves
+    some of each call's time, and does not work behind every pooler (docs/poolers.md). Raises
+    psycopg.OperationalError.
     """
     parameters.setdefault("application_name", f"ragdb/{__version__}")
     conninfo = settings.connection(dsn).conninfo
-    return Database(psycopg.connect(conninfo, autocommit=True, **parameters))
+    return Database(connecting.connect(conninfo, autocommit=True, **parameters))
 
 
 async def aconnect(dsn: str | None = None, **parameters: Any) -> AsyncDatabase:
     """The asynchronous `connect`."""
     parameters.setdefault("application_name", f"ragdb/{__version__}")
     conninfo = settings.connection(dsn).conninfo
-    connection = await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **parameters)
+    connection = await psycopg.AsyncConnection.connect(
+        conninfo, autocommit=True, **connecting.options(conninfo, **parameters)
+    )
     return AsyncDatabase(connection)

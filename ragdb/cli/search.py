@@ -75,8 +75,8 @@ def search(
         hits: list[Any]
         trace_id = None
         if trace:
-            hits = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
-            trace_id = db.last_trace_id()
+            found = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
+            hits, trace_id = found, found.trace_id
         else:
             hits = list(db.search(names, query, **how))
         if rerank is not None:

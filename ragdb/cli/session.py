@@ -75,10 +75,13 @@ class Session:
 
     def connect(self) -> Database:
         """A connection to it."""
+        from ragdb.cli import lost
         from ragdb.database import connect
         from ragdb.version import __version__
 
-        return connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+        db = connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+        lost.watch(db.connection)
+        return db
 
     @functools.cached_property
     def out(self) -> Console:

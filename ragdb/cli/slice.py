@@ -162,15 +162,17 @@ def slice_search(
                 raise Failure(f"corpus {corpus} has nothing to anchor a slice in")
             how["anchor"] = found[0].anchor
             session.note(f"anchor {found[0].anchor} ({found[0].resolved_by})")
-        hits = (
-            recorded(db, db.retrieve_slice, corpus, query, **how, client="ragdb cli")
-            if trace
-            else list(db.search_slice(corpus, query, **how))
-        )
+        hits: list[Any]
+        trace_id = None
+        if trace:
+            found = recorded(db, db.retrieve_slice, corpus, query, **how, client="ragdb cli")
+            hits, trace_id = found, found.trace_id
+        else:
+            hits = list(db.search_slice(corpus, query, **how))
         columns = ["rank", "score", "role", "phase", "depth", "chunk_id", "text"]
         output.rows(session, hits, columns, empty="nothing found in the slice")
-        if trace:
-            session.note(f"trace {db.last_trace_id()}")
+        if trace_id:
+            session.note(f"trace {trace_id}")
 
 
 def policy_add(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ragdb.client._generated.rows import TracedHit
+    from ragdb.client.calling import Recorded
     from ragdb.client.client import Client
     from ragdb.models.rerank import RerankedHit, Reranker
 
@@ -59,7 +60,7 @@ class PostgresRetriever:
             query_embedding=vector,
             rerank="none",
         )
-        self.trace_id = self.db.last_trace_id()
+        self.trace_id = hits.trace_id
         return _best(self.db, query, hits, reranker)
 
 
@@ -103,7 +104,7 @@ class CorpusRetriever:
             query_embedding=vector,
             client=self.client,
         )
-        self.trace_id = self.db.last_trace_id()
+        self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)
 
 
@@ -112,8 +113,8 @@ ASKED = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy", "cl
 
 
 def recorded(
-    db: Client, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
-) -> list[Any]:
+    db: Client, retrieve: Callable[..., Recorded[Any]], corpus: str, query: str, **how: Any
+) -> Recorded[Any]:
     """The hits of a retrieval that records; a failure is recorded too, and raised again.
 
     `retrieve` is `db.retrieve` or `db.retrieve_slice`. Its trace is lost with what it raises, a

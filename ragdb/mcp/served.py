@@ -13,6 +13,7 @@ from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool
 
 from ragdb.client.client import Client
+from ragdb.client.connecting import options
 from ragdb.models import embedders, encoders, rerank
 from ragdb.version import __version__
 
@@ -44,7 +45,7 @@ class Served:
             max_size=8,
             timeout=10,
             open=False,
-            kwargs={"application_name": f"ragdb/{__version__} mcp"},
+            kwargs=options(conninfo, application_name=f"ragdb/{__version__} mcp"),
             configure=self._configure,
             # the database may have been restarted since the last question
             check=ConnectionPool.check_connection,

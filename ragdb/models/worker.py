@@ -18,6 +18,7 @@ import psycopg
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import Embedders, EmbeddingStatusRow
 from ragdb.client.calling import Reals
+from ragdb.client.connecting import connect, is_pooled
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,
@@ -96,7 +97,9 @@ class Worker:
         started = time.monotonic()
         heart = threading.Thread(target=self._renew, daemon=True)
         with self._connect() as connection:
-            for channel in CHANNELS:
+            # behind a pooler it would be another client that is woken
+            listens = not is_pooled(connection)
+            for channel in CHANNELS if listens else ():
                 connection.execute(f"listen {channel}")
             maintain(connection)
             db = Functions(connection)
@@ -113,10 +116,12 @@ class Worker:
                     self._index(db)
                     if until == "idle" or (until == "empty" and not self._left(db)):
                         break
+                    pause = poll if listens and until != "empty" else min(poll, 0.5)
+                    if not listens:
+                        self._stop.wait(pause)
+                        continue
                     # a notification is a hint: the clock is the truth
-                    for _ in connection.notifies(
-                        timeout=min(poll, 0.5) if until == "empty" else poll, stop_after=1
-                    ):
+                    for _ in connection.notifies(timeout=pause, stop_after=1):
                         pass
             finally:
                 self._stop.set()
@@ -124,10 +129,11 @@ class Worker:
         return self.done
 
     def _connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
+        return connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
 
     def _renew(self) -> None:
-        with self._connect() as connection:
+        # whoever works meets the error too, and says it
+        with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
             while not self._stop.wait(self.lease / 4):
                 Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
 

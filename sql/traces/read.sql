@@ -1,11 +1,26 @@
 -- Reading traces: who may read a corpus may read its traces.
 
+-- Behind a pooler the next transaction may be another client's, whose setting this would be; hence
+-- the setting names its transaction, too.
 create or replace function ragdb.last_trace_id() returns uuid
-language sql stable parallel safe
-return nullif(pg_catalog.current_setting('ragdb.last_trace_id', true), '')::uuid;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_recorded text := current_setting('ragdb.last_trace_id', true);
+begin
+  if (split_part(v_recorded, ' ', 1) = pg_current_xact_id_if_assigned()::text) is not true then
+    raise exception 'this transaction recorded no trace'
+      using errcode = 'RG407',
+        detail = 'outside a transaction block each statement is a transaction of its own',
+        hint = 'each hit has its trace_id; or begin, retrieve, and ask before you commit';
+  end if;
+  return split_part(v_recorded, ' ', 2)::uuid;
+end $$;
 comment on function ragdb.last_trace_id() is
-  'Returns the id of the trace that this session recorded last, also when the retrieval had no '
-  'hits; null when it recorded none.';
+  'Returns the id of the trace that this transaction recorded last, also when the retrieval had no '
+  'hits. Raises RG407 where it recorded none, hence outside a transaction block: there each hit '
+  'has its trace_id.';
 
 -- The gate to a trace: who may read its corpus may read it.
 create or replace function ragdb_internal.open_trace(trace_id uuid) returns ragdb.retrieval_traces

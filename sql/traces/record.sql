@@ -71,9 +71,7 @@ begin
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   insert into ragdb.trace_marks
     values (trace.corpus_id, date_trunc('hour', trace.created_at, 'UTC'));
-  -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has
-  -- two transactions
-  perform set_config('ragdb.last_trace_id', trace.id::text, false);
+  perform set_config('ragdb.last_trace_id', pg_current_xact_id() || ' ' || trace.id, true);
   return trace.id;
 end $$;
 comment on function ragdb_internal.record_trace(

@@ -212,7 +212,7 @@ def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -
 
 
 def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:
-    served = create_app(Config(api.dsn, stall=0.1))
+    served = create_app(Config(api.dsn, anonymous_role="reader", stall=0.1))
     sent: list[Any] = []
 
     async def receive() -> Any:

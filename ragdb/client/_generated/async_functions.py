@@ -91,7 +91,13 @@ from ragdb.client._generated.rows import (
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import AsyncCaller, Reals, choose, documented_by
+from ragdb.client.calling import (
+    AsyncCaller,
+    Reals,
+    Recorded,
+    choose,
+    documented_by,
+)
 
 
 @documented_by(Functions)
@@ -629,8 +635,8 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    async def last_trace_id(self) -> UUID | None:
-        value: UUID | None = await self._value(calls.LAST_TRACE_ID)
+    async def last_trace_id(self) -> UUID:
+        value: UUID = await self._value(calls.LAST_TRACE_ID)
         return value
 
     async def list_contracts(self) -> list[ListContractsRow]:
@@ -1064,8 +1070,8 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TracedHit]:
-        return await self._rows(
+    ) -> Recorded[TracedHit]:
+        return await self._recorded(
             calls.RETRIEVE,
             TracedHit,
             corpus,
@@ -1098,8 +1104,8 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        return await self._rows(
+    ) -> Recorded[TurnHit]:
+        return await self._recorded(
             calls.RETRIEVE_GLOBAL,
             TurnHit,
             corpus,
@@ -1134,8 +1140,8 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        return await self._rows(
+    ) -> Recorded[TurnHit]:
+        return await self._recorded(
             calls.RETRIEVE_SLICE,
             TurnHit,
             corpus,
@@ -1192,8 +1198,8 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> list[TracedHit]:
-        return await self._rows(
+    ) -> Recorded[TracedHit]:
+        return await self._recorded(
             calls.RETRIEVE_WITH,
             TracedHit,
             retriever,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ragdb.client.calling import Call
+from ragdb.client.calling import (
+    Call,
+)
 
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",

@@ -90,7 +90,12 @@ from ragdb.client._generated.rows import (
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import Caller, Reals, choose
+from ragdb.client.calling import (
+    Caller,
+    Reals,
+    Recorded,
+    choose,
+)
 
 
 class Functions(Caller):
@@ -945,11 +950,12 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    def last_trace_id(self) -> UUID | None:
-        """Returns the id of the trace that this session recorded last, also when the retrieval
-        had no hits; null when it recorded none.
+    def last_trace_id(self) -> UUID:
+        """Returns the id of the trace that this transaction recorded last, also when the
+        retrieval had no hits. Raises RG407 where it recorded none, hence outside a
+        transaction block: there each hit has its trace_id.
         """
-        value: UUID | None = self._value(calls.LAST_TRACE_ID)
+        value: UUID = self._value(calls.LAST_TRACE_ID)
         return value
 
     def list_contracts(self) -> list[ListContractsRow]:
@@ -1594,13 +1600,13 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TracedHit]:
+    ) -> Recorded[TracedHit]:
         """Returns the hits of ragdb.search with the same arguments, best first, each with the id
         of the one trace that is recorded in the same transaction; client (up to 200
         characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
         Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE,
             TracedHit,
             corpus,
@@ -1633,12 +1639,12 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
+    ) -> Recorded[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns, and records the one trace, which is never admissible. Raises what ragdb.search
         raises, RG413, and 25006 where nothing can be written.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_GLOBAL,
             TurnHit,
             corpus,
@@ -1673,14 +1679,14 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
+    ) -> Recorded[TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
         trace that proves them: slice, policy, snapshot and a fresh token, over evidence
         recomputed from the rows; not admissible where members had no embedding for a search
         by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
         slice's evidence has changed.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_SLICE,
             TurnHit,
             corpus,
@@ -1742,14 +1748,14 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> list[TracedHit]:
+    ) -> Recorded[TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
         trace with both names. A retriever that declares a reranker must be asked for its
         ranking before reranking (rerank: none), which a client reranks. Raises what
         ragdb.retrieve raises, RG415, RG417, RG441.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_WITH,
             TracedHit,
             retriever,
