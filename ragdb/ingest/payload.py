@@ -23,6 +23,8 @@ def to_payload(
     *,
     source_name: str = "",
     etag: str | None = None,
+    root: str | None = None,
+    adopt: bool = False,
     strategy: str = "paragraph",
     max_tokens: int = 240,
     overlap: int = 48,
@@ -69,6 +71,8 @@ def to_payload(
         "size_bytes": len(document.data),
         "pages": len(document.pages) or None,
         "etag": etag,
+        "root": root,
+        "adopt": adopt,
         "chunking": {
             "chunker": chunker.NAME,
             "strategy": strategy,

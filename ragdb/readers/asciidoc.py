@@ -60,9 +60,7 @@ def read(text: str) -> Content:
             source, cols = _SOURCE.match(bare), _COLUMNS.search(bare)
             language = source[1] if source else ""
             columns = cols[1] if cols else ""
-        elif _DIRECTIVE.fullmatch(bare) or bare in ("'''", "<<<"):
-            made.append("")
-        elif bare == "+":
+        elif _DIRECTIVE.fullmatch(bare) or bare in ("'''", "<<<", "+"):
             made.append("")
         else:
             made.append(_prose(bare, attributes))

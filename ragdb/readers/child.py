@@ -87,9 +87,9 @@ def _answer(
 def _confine() -> None:
     # what the parsers look up by themselves when they first need it
     import encodings
+    import xml.dom.expatbuilder  # noqa: F401, mammoth imports it when it first reads
 
     import charset_normalizer  # noqa: F401
-    import xml.dom.expatbuilder  # noqa: F401, mammoth imports it when it first reads
 
     for module in pkgutil.iter_modules(encodings.__path__):
         with contextlib.suppress(LookupError, ImportError):

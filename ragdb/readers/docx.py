@@ -44,4 +44,3 @@ def read(data: bytes) -> Content:
         title=(one_line(unescape(title[1])) if title else None) or content.title,
         language=language[1] if language else None,
     )
-

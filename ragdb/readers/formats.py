@@ -36,17 +36,17 @@ PLUG = "plug:"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
 # what people write for machines, and machines for people: read as it stands
-_SOURCE = tuple(
-    ".asm .awk .bash .bat .bib .c .cc .cfg .clj .cljs .cmake .conf .cpp .cs .css .cxx .d .dart .diff"
-    " .dockerfile .el .elm .env-example .erl .ex .exs .f .f90 .fish .fs .go .gradle .graphql .groovy"
-    " .h .hcl .hh .hpp .hs .hxx .ini .j2 .java .jinja .jl .js .jsx .kt .kts .less .lisp .log .lua"
-    " .m .mak .make .mjs .ml .mli .mk .nim .nix .pas .patch .php .pl .pm .po .pot .properties .proto"
-    " .ps1 .pxd .py .pyi .pyx .r .rb .rkt .rs .s .sass .sbt .scala .scm .scss .sh .sol .sql .srt"
-    " .svelte .swift .tcl .tex .tf .thrift .toml .ts .tsx .v .vb .vhd .vim .vtt .vue .zig .zsh".split()
-)
+_SOURCE = """
+.asm .awk .bash .bat .bib .c .cc .cfg .clj .cljs .cmake .conf .cpp .cs .css .cxx .d .dart .diff
+.dockerfile .el .elm .erl .ex .exs .f .f90 .fish .fs .go .gradle .graphql .groovy .h .hcl .hh
+.hpp .hs .hxx .ini .j2 .java .jinja .jl .js .jsx .kt .kts .less .lisp .log .lua .m .mak .make
+.mjs .ml .mli .mk .nim .nix .pas .patch .php .pl .pm .po .pot .properties .proto .ps1 .pxd .py
+.pyi .pyx .r .rb .rkt .rs .s .sass .sbt .scala .scm .scss .sh .sol .sql .srt .svelte .swift .tcl
+.tex .tf .thrift .toml .ts .tsx .v .vb .vhd .vim .vtt .vue .zig .zsh
+"""
 
 FORMATS = {
-    "text": Format((".txt", ".text", *_SOURCE), ("text/plain",)),
+    "text": Format((".txt", ".text", *_SOURCE.split()), ("text/plain",)),
     "markdown": Format(
         (".md", ".markdown", ".mdown", ".mkd"),
         ("text/markdown", "text/x-markdown"),
@@ -55,7 +55,9 @@ FORMATS = {
     "mdx": Format((".mdx",), ("text/mdx",), "mdx:read"),
     "rst": Format((".rst", ".rest"), ("text/x-rst",), "rst:read", family="rst"),
     "asciidoc": Format((".adoc", ".asciidoc", ".asc"), ("text/asciidoc",), "asciidoc:read"),
-    "html": Format((".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), "html:read"),
+    "html": Format(
+        (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml"), "html:read"
+    ),
     "csv": Format((".csv",), ("text/csv",), "delimited:read_csv"),
     "tsv": Format((".tsv", ".tab"), ("text/tab-separated-values",), "delimited:read_tsv"),
     "json": Format(

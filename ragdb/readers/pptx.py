@@ -35,9 +35,7 @@ def read(data: bytes) -> Content:
         raise ReadError(
             "corrupt", f"it is not a readable PPTX ({type(error).__name__})", "save it again"
         ) from None
-    content = built.content(title=title, language=language, pages_without_text=empty)
-    # pages that have no text begin where the next one does
-    return content
+    return built.content(title=title, language=language, pages_without_text=empty)
 
 
 def _slide(built: Builder, slide: Any) -> None:

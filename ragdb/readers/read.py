@@ -146,9 +146,9 @@ def _kind(data: bytes, name: str, media_type: str | None) -> str:
     """The reader for a file: by its contents where they are unmistakable, else by its name."""
     suffix = formats.ending(name)
     declared = (media_type or "").split(";")[0].strip().lower()
-    for magic, kind in _MAGIC:
+    for magic, unmistakable in _MAGIC:
         if data.startswith(magic):
-            return kind
+            return unmistakable
     named = formats.BY_ENDING.get(suffix)
     plug = suffix in plugs.endings()
     if data.startswith(b"PK\x03\x04") and not plug:

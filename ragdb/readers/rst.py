@@ -32,17 +32,18 @@ _SETTINGS = {
     "warning_stream": False,
 }
 # what Sphinx makes tables of contents and cross-references of: nothing to read
-_SILENT = frozenset(
-    "toctree index highlight currentmodule module contents sectnum testsetup testcleanup "
-    "tabularcolumns default-domain meta role include raw csv-table-file literalinclude".split()
-)
-_CODE = frozenset("code-block sourcecode doctest testcode testoutput prompt parsed-literal".split())
+_SILENT_NAMES = """
+toctree index highlight currentmodule module contents sectnum testsetup testcleanup
+tabularcolumns default-domain meta role include raw csv-table-file literalinclude
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
+_CODE = ("code-block", "sourcecode", "testcode", "testoutput", "prompt", "parsed-literal")
 _OPTION = re.compile(r":\w[\w-]*:")
 _TARGET = re.compile(r"(?s)(.*?)\s*<([^<>]*)>")
 _MAX_DEPTH = 150
 
 
-class _Unknown(Directive):  # type: ignore[misc]
+class _Unknown(Directive):
     """A directive of somebody else: its argument and what it encloses."""
 
     optional_arguments = 1
@@ -82,7 +83,7 @@ def _role(_name: str, rawtext: str, text: str, *_: Any, **__: Any) -> tuple[list
 
 
 def _directive(name: str, language: Any, document: Any, /) -> tuple[Any, list[Any]]:
-    if name.rpartition(":")[2] in _SILENT | _CODE:
+    if name.rpartition(":")[2] in (*_SILENT, *_CODE):
         return _Unknown, []
     found, _ = _known_directive(name, language, document)
     return found or _Unknown, []
@@ -93,8 +94,10 @@ def _find_role(name: str, language: Any, number: int, reporter: Any, /) -> tuple
     return found or _role, []
 
 
+# docutils has no other place to say what an unknown name means
+_tables: tuple[Any, Any] = (directives, roles)
 _known_directive, _known_role = directives.directive, roles.role
-directives.directive, roles.role = _directive, _find_role
+_tables[0].directive, _tables[1].role = _directive, _find_role
 # docutils imports each part when a text first needs it, and then nothing can be opened any more
 for _module in ("admonitions", "body", "html", "images", "misc", "parts", "references", "tables"):
     import_module(f"docutils.parsers.rst.directives.{_module}")
@@ -131,7 +134,8 @@ def _walk(built: Builder, parent: Any, level: int, depth: int) -> None:
         elif isinstance(node, nodes.paragraph | nodes.title | nodes.subtitle | nodes.rubric):
             _paragraph(built, node, "")
         elif isinstance(node, nodes.literal_block | nodes.doctest_block | nodes.math_block):
-            words = [word for word in node.get("classes", ()) if word != "code"]
+            classes: list[str] = node.get("classes", [])
+            words = [word for word in classes if word != "code"]
             built.block(f"```{words[0] if words else ''}\n{node.astext()}\n```")
         elif isinstance(node, nodes.bullet_list | nodes.enumerated_list):
             _list(built, node, depth)
@@ -192,7 +196,8 @@ def _list(built: Builder, node: Any, depth: int) -> None:
 
 def _definition(built: Builder, node: Any, level: int, depth: int) -> None:
     """A term, a field or an option with what is said of it, in one block where that is short."""
-    *names, body = node.children if node.children else [nodes.Text("")]
+    parts: list[Any] = list(node.children) or [nodes.Text("")]
+    *names, body = parts
     name = " ".join(" ".join(one.astext().split()) for one in names)
     if isinstance(node, nodes.field):
         name = f"{name}:"

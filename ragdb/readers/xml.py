@@ -21,13 +21,14 @@ _TITLES = frozenset({"title", "heading", "head"})
 def parse(data: bytes) -> Element:
     """The root of XML. Raises ReadError `malformed`."""
     try:
-        return fromstring(data)
+        root: Element = fromstring(data)
     except DefusedXmlException:
         raise ReadError(
             "malformed", "it declares entities of its own", "write out what they stand for"
         ) from None
     except (ParseError, ValueError, LookupError) as error:
         raise ReadError("malformed", f"it is not XML ({str(error)[:80]})", "correct it") from None
+    return root
 
 
 def name(element: Element) -> str:

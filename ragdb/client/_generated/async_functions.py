@@ -53,6 +53,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KnownSourcesRow,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -629,6 +630,9 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
+    async def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
     async def last_trace_id(self) -> UUID | None:
         value: UUID | None = await self._value(calls.LAST_TRACE_ID)
         return value
@@ -735,8 +739,10 @@ class AsyncFunctions(AsyncCaller):
     async def provenance(self, trace_id: UUID | str) -> Any:
         return await self._value(calls.PROVENANCE, trace_id)
 
-    async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        return await self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+    async def prune_sources(
+        self, corpus: str, prefix: str, keep: Sequence[str], root: str | None = None
+    ) -> PruneSourcesRow:
+        return await self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root)
 
     async def put_blob(self, bytes: bytes, media_type: str) -> str:
         value: str = await self._value(calls.PUT_BLOB, bytes, media_type)

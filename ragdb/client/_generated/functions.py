@@ -52,6 +52,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KnownSourcesRow,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -945,6 +946,12 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
+    def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        """Returns those of some sources that the corpus has: where each came from (root, null
+        where nobody said) and the identity of its document. Raises RG400, RG404.
+        """
+        return self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
     def last_trace_id(self) -> UUID | None:
         """Returns the id of the trace that this session recorded last, also when the retrieval
         had no hits; null when it recorded none.
@@ -1127,12 +1134,14 @@ class Functions(Caller):
         """
         return self._value(calls.PROVENANCE, trace_id)
 
-    def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and
-        every document that is left without one; returns how many documents and chunks went.
-        Raises RG400, RG401, RG404.
+    def prune_sources(
+        self, corpus: str, prefix: str, keep: Sequence[str], root: str | None = None
+    ) -> PruneSourcesRow:
+        """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
+        and are not among those to keep, and every document that is left without one; returns
+        how many documents and chunks went. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root)
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
@@ -1202,8 +1211,9 @@ class Functions(Caller):
         not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
         "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
-        "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
-        "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        "pages", "etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title"
+        on, "page" and "heading" may be missing. A source that came from another root is
+        refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
