@@ -20,14 +20,15 @@ from psycopg.types.json import Jsonb
 
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists, CorpusNotFound, NotAuthorized, RagdbError
+from ragdb.ingest import origins
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import Outcome, Ready, tasks
 from ragdb.ingest.report import Failed, FileResult, Progress, Report
 from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
-from ragdb.readers import read as readers
-from ragdb.readers.document import storable
+from ragdb.readers import formats
+from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
     from ragdb.client._generated.rows import PutResult
@@ -71,6 +72,7 @@ class Entry:
     file: FileResult
     document: Ready
     outcome: Outcome
+    source: Source
 
 
 class Run:
@@ -82,7 +84,7 @@ class Run:
         if options.get("metadata"):
             try:
                 self.options = {**options, "metadata": storable(options["metadata"])}
-            except readers.ReadError as error:
+            except ReadError as error:
                 raise IngestError(error.reason, error.hint) from None
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
@@ -93,7 +95,7 @@ class Run:
         self.batch: list[Entry] = []
         self.batch_bytes = 0
         self.seen: list[str] = []
-        self.files_done = self.bytes_done = self.chunks = 0
+        self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -103,6 +105,8 @@ class Run:
             self._report_what_is_not_read()
             if self.found.sources:
                 self._ensure_corpus()
+                if not self.report.created:
+                    origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
             for source, file, outcome, is_last in self._read():
@@ -167,23 +171,28 @@ class Run:
         file.pages = outcome.pages
         file.empty += outcome.empty
         file.pages_without_text = outcome.pages_without_text
-        file.replaced += outcome.replaced
+        file.bad_characters += outcome.bad_characters
         file.cut += outcome.cut
         if outcome.unchanged:
             file.documents += 1
             file.doc_cid = outcome.unchanged
+        if outcome.skipped:
+            file.status, file.type = "skipped", outcome.type
+            file.reason, file.hint = outcome.skipped.reason, outcome.skipped.hint
+            self._keep(file.uri)
         for failure in outcome.failures:
             self._fail(file, failure)
         for document in outcome.documents:
-            if self.prune:
-                self.seen.append(document.uri)
-            self.batch.append(Entry(file, document, outcome))
+            self._keep(document.uri)
+            self.batch.append(Entry(file, document, outcome, source))
             self.batch_bytes += len(document.json)
             if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
                 self._flush()
+        self.bytes_begun = outcome.at
         if is_last:
             self.files_done += 1
             self.bytes_done += source.size or 0
+            self.bytes_begun = 0
         self._tell()
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
@@ -192,17 +201,19 @@ class Run:
             file.reason, file.hint = failure.reason, failure.hint
         if len(self.report.failures) < MAX_FAILURES:
             self.report.failures.append(failure)
+        # what cannot be read now is still there
+        self._keep(failure.uri)
+
+    def _keep(self, uri: str) -> None:
         if self.prune:
-            # what cannot be read now is still there
-            self.seen.append(failure.uri)
+            self.seen.append(uri)
 
     def _tell(self) -> None:
         progress = self.options.get("progress")
         if progress:
-            total = len(self.files)
-            progress(
-                Progress(self.files_done, total, self.bytes_done, self.bytes_total, self.chunks)
-            )
+            read = self.bytes_done + self.bytes_begun
+            total = len(self.files), self.bytes_total
+            progress(Progress(self.files_done, total[0], read, total[1], self.chunks))
 
     # ── writing ──
 
@@ -213,6 +224,8 @@ class Run:
             self._tell()
 
     def _write(self, batch: list[Entry]) -> None:
+        named = [(entry.document.uri, entry.source) for entry in batch]
+        before = {} if self.report.created else origins.present(self.db, self.corpus, named)
         try:
             rows = self._put(batch)
         except OF_THE_RUN:
@@ -234,6 +247,7 @@ class Run:
             self.chunks += row.chunks_indexed
             file.tokens += row.tokens_indexed
             file.written += not row.was_duplicate
+            file.replaced += before.get(entry.document.uri, row.doc_cid) != row.doc_cid
             file.doc_cid = row.doc_cid if file.documents == 1 else None
 
     def _put(self, batch: list[Entry]) -> list[PutResult]:
@@ -266,15 +280,16 @@ class Run:
     def _prune(self) -> None:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
         # what lies in a folder, or in a file of records, that cannot be read is not gone
-        hidden = [f.uri for f in self.report.files if f.failed and readers.is_jsonl(f.uri)]
+        hidden = [f.uri for f in self.report.files if f.failed and formats.has_records(f.uri)]
         hidden += self.found.hidden
-        for prefix in sorted({source.prefix for source in self.found.sources if source.prefix}):
+        below = {(s.prefix, s.origin) for s in self.found.sources if s.prefix}
+        for prefix, origin in sorted(below, key=str):
             if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
                 self.report.not_pruned.append(prefix)
                 continue
             keep = [uri for uri in self.seen if uri.startswith(prefix)]
             with self.db.connection.transaction(force_rollback=self.dry_run):
-                gone = self.db.prune_sources(self.corpus, prefix, keep)
+                gone = self.db.prune_sources(self.corpus, prefix, keep, origin)
             self.report.pruned += gone.documents_deleted
 
     def _optimize(self) -> None:

@@ -39,6 +39,9 @@ class Options(TypedDict, total=False):
 
     glob: str | None
     """Names to take from folders, such as `*.md`; paths below the folder where it has a `/`."""
+    prefix: str | None
+    """Name of the sources' folder in the corpus, in place of the folder's own; such sources also
+    take over those of their names that came from elsewhere."""
     name: str | None
     """Name of what is read from standard input, `-`; its ending says the type."""
     recursive: bool
@@ -90,6 +93,7 @@ def look(
             glob=options.get("glob"),
             recursive=options.get("recursive", True),
             stdin_name=options.get("name") or "stdin",
+            prefix=options.get("prefix"),
         )
     except ValueError as error:
         raise IngestError(str(error)) from None

@@ -15,11 +15,13 @@ from ragdb.ingest import payload
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
-from ragdb.readers import conversation
+from ragdb.readers import conversation, formats
 from ragdb.readers import read as readers
 
 MAX_BYTES = readers.MAX_BYTES
 SLAB_BYTES = 2**18  # of records; one task of a worker
+PASSED_OVER = frozenset({"unknown_type", "empty", "blank"})
+"""Why a file that lies in a folder, and that nobody named, is left out without failing."""
 INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
 
 
@@ -33,6 +35,8 @@ class Task:
     """Records of a JSONL file, read already."""
     error: readers.ReadError | None = None
     """Why there are no more of them."""
+    at: int = 0
+    """How far in the file they end, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,14 @@ class Outcome:
 
     documents: list[Ready] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    skipped: Failed | None = None
+    """Why a file of a folder is left out, where that is no failure."""
+    type: str | None = None
+    """Its ending, where that is why."""
+    at: int = 0
+    """How far in its file the work is."""
     empty: int = 0
-    replaced: int = 0
+    bad_characters: int = 0
     cut: int = 0
     unchanged: str | None = None
     """Identity of the document that a URL still gives."""
@@ -84,7 +94,7 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
                 some.append(document)
                 size += len(document.data)
                 if size > SLAB_BYTES:
-                    yield Task(source, reading, some), False
+                    yield Task(source, reading, some, at=lines.tell()), False
                     some, size = [], 0
     except readers.ReadError as error:
         failed = error
@@ -94,7 +104,7 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
 def read(task: Task) -> Outcome:
     """Read and chunk; what a worker does."""
     source, options = task.source, task.options
-    outcome = Outcome()
+    outcome = Outcome(at=task.at)
     error = task.error
     if task.documents is not None:
         for document in task.documents:
@@ -107,7 +117,11 @@ def read(task: Task) -> Outcome:
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
-    if error is not None:
+    if error is not None and not source.is_named and error.code in PASSED_OVER:
+        outcome.skipped = Failed(source.uri, error.reason, error.hint)
+        if error.code == "unknown_type":
+            outcome.type = formats.ending(source.uri) or "without an ending"
+    elif error is not None:
         outcome.failures.append(Failed(source.uri, error.reason, error.hint))
     return outcome
 
@@ -134,6 +148,7 @@ def _documents(
         for found in conversation.read(io.BytesIO(data), source.uri, limit):
             found |= {name: options[name] for name in ("title", "language") if options.get(name)}
             found["metadata"] = options.get("metadata") or {}
+            found |= {"root": source.origin, "adopt": source.adopts}
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
     given = {name: options.get(name) for name in ("title", "language", "metadata")}
@@ -147,13 +162,21 @@ def _prepare(
     options: Mapping[str, Any],
     etag: str | None = None,
 ) -> None:
-    outcome.replaced += document.replaced
+    outcome.bad_characters += document.replaced
     if document.is_empty:
         outcome.empty += 1
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
     name: str = options.get("source_name", "")
-    ready = payload.to_payload(document, source.uri, source_name=name, etag=etag, **chunking)
+    ready = payload.to_payload(
+        document,
+        source.uri,
+        source_name=name,
+        etag=etag,
+        root=source.origin,
+        adopt=source.adopts,
+        **chunking,
+    )
     outcome.documents.append(Ready(ready["uri"], _json(ready)))
     outcome.cut += sum(
         len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED

@@ -26,7 +26,7 @@ begin
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document put_text delete_source '
         'delete_document prune_sources put_blob get_blob list_documents get_document '
-        'get_source get_chunk document_chunks document_text check_corpus '
+        'get_source known_sources get_chunk document_chunks document_text check_corpus '
         'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),

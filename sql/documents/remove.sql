@@ -58,7 +58,8 @@ comment on function ragdb.delete_document(text, text) is
   'Removes a document with all its sources and chunks; returns how many documents and chunks went. '
   'Raises RG400, RG401, RG404, RG405.';
 
-create or replace function ragdb.prune_sources(corpus text, prefix text, keep text[])
+create or replace function ragdb.prune_sources(
+  corpus text, prefix text, keep text[], root text default null)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -79,6 +80,7 @@ begin
   v_uris := array(
     select s.uri from ragdb.document_sources s
     where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
+      and (prune_sources.root is null or s.root = prune_sources.root)
       and s.uri not in (select unnest(keep)));
   if cardinality(v_uris) = 0 then
     return query select 0, 0;
@@ -87,7 +89,7 @@ begin
   v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
   return query select r.* from ragdb_internal.remove_sources(v_corpus, v_uris) r;
 end $$;
-comment on function ragdb.prune_sources(text, text, text[]) is
-  'Forgets the sources that begin with a prefix and are not among those to keep, and every '
-  'document that is left without one; returns how many documents and chunks went. Raises RG400, '
-  'RG401, RG404.';
+comment on function ragdb.prune_sources(text, text, text[], text) is
+  'Forgets the sources that begin with a prefix, came from a root (null: from anywhere) and are '
+  'not among those to keep, and every document that is left without one; returns how many '
+  'documents and chunks went. Raises RG400, RG401, RG404.';

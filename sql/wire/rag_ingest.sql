@@ -2,9 +2,16 @@
 
 create or replace function ragdb_internal.readable_types() returns text[]
 language sql immutable parallel safe
-return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
-  'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document'];
+return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text/x-rst',
+  'text/asciidoc', 'text/html', 'application/xhtml+xml', 'text/csv', 'text/tab-separated-values',
+  'application/json', 'text/json', 'application/yaml', 'application/x-yaml', 'text/yaml',
+  'text/x-yaml', 'application/x-ipynb+json', 'application/xml', 'text/xml', 'application/rtf',
+  'text/rtf', 'message/rfc822', 'application/pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'application/vnd.ms-excel',
+  'application/vnd.oasis.opendocument.spreadsheet', 'application/vnd.oasis.opendocument.text',
+  'application/epub+zip', 'application/octet-stream'];
 comment on function ragdb_internal.readable_types() is
   'Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes '
   'say.';
@@ -99,7 +106,7 @@ begin
   if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
     raise exception 'blobs of type % are not read', ragdb_internal.quote(v_blob.media_type)
       using errcode = 'RG452', detail = 'one document is one blob',
-        hint = 'text, Markdown, RST, HTML, PDF and DOCX are read; ragdb ingest reads JSONL';
+        hint = 'docs/ingest.md lists what is read; ragdb ingest reads JSONL and mbox';
   end if;
 end $$;
 comment on function ragdb_internal.check_blob(text) is

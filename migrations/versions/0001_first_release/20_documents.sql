@@ -81,6 +81,7 @@ create table ragdb.document_sources (
   uri text collate "C" not null,
   doc_no integer not null,
   source_name text collate "C" not null default '',
+  root text collate "C",
   etag text,
   seen_at timestamptz not null,
   constraint document_sources_uri_is_unique_per_corpus primary key (corpus_id, uri),
@@ -99,6 +100,9 @@ comment on column ragdb.document_sources.uri is
 comment on column ragdb.document_sources.doc_no is 'The document found there.';
 comment on column ragdb.document_sources.source_name is
   'Name of the contract''s source; empty without one.';
+comment on column ragdb.document_sources.root is
+  'Where it was brought from: the folder that was read, the folder of a file, or a contract''s '
+  'source. Null where nobody said. A source from another root does not replace it.';
 comment on column ragdb.document_sources.etag is 'Version that the store gave the object.';
 comment on column ragdb.document_sources.seen_at is 'When this document was first found there.';
 

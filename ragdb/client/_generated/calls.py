@@ -359,6 +359,7 @@ INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
+KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
@@ -413,7 +414,11 @@ PROMOTE_TO_ATOM = Call(
 )
 PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
 PROVENANCE = Call("provenance", {"trace_id": "uuid"})
-PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
+PRUNE_SOURCES = Call(
+    "prune_sources",
+    {"corpus": "text", "prefix": "text", "keep": "text[]", "root": "text"},
+    {"root": None},
+)
 PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
 PUT_CONVERSATIONS = Call(
     "put_conversations",

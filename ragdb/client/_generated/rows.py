@@ -638,6 +638,15 @@ class JobStateRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownSourcesRow:
+    """A row of `known_sources`."""
+
+    uri: str
+    root: str | None
+    doc_cid: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListContractsRow:
     """A row of `list_contracts`."""
 

@@ -21,7 +21,8 @@ import ragdb
 from ragdb import errors
 from ragdb.ingest.payload import to_payload
 from ragdb.models.worker import Worker
-from ragdb.readers import read as readers
+from ragdb.readers import formats
+from ragdb.readers.read import read
 from tests.conftest import Login
 from tests.embedding import ENCODER, WIDTH, make_embedder, one, put
 
@@ -251,7 +252,7 @@ def claim(db: Connection, **more: Any) -> Any:
 
 
 def given(job: Any) -> dict[str, Any]:
-    (document,) = readers.read(
+    (document,) = read(
         job["bytes"],
         job["doc_cid"],
         job["media_type"],
@@ -362,7 +363,11 @@ def test_a_media_type_that_no_reader_knows_is_a_bad_request(
 
 
 def test_what_readers_read_is_what_may_be_ingested(docs: Connection) -> None:
-    known = {kind for kind, reader in readers._BY_MEDIA_TYPE.items() if reader != "jsonl"}
+    known = {
+        kind
+        for kind, reader in formats.BY_MEDIA_TYPE.items()
+        if not formats.FORMATS[reader].has_records
+    }
     for kind in known:
         assert one(docs, "select ragdb_internal.is_readable(%s, 'x')", kind), kind
 
@@ -703,7 +708,7 @@ def test_corpora_with_chunks_are_those_that_the_caller_may_read(docs: Connection
 
 
 def test_the_database_takes_the_types_that_the_readers_read(db: Connection) -> None:
-    read = {t for t, kind in readers._BY_MEDIA_TYPE.items() if kind != "jsonl"}
+    read = {t for t, kind in formats.BY_MEDIA_TYPE.items() if not formats.FORMATS[kind].has_records}
     taken = one(db, "select ragdb_internal.readable_types()")
     assert set(taken) == read | {"application/octet-stream"}
 

@@ -1,0 +1,36 @@
+"""MDX: Markdown without its imports, exports, comments and the tags of components."""
+
+from __future__ import annotations
+
+import re
+
+from ragdb.readers import frontmatter, markdown
+from ragdb.readers.document import Content
+from ragdb.readers.fields import fields
+
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_MODULE = re.compile(r"^(?:import|export)[ {*][^\n]*(?:\n(?![ \t]*\n)[^\n]*)*", re.MULTILINE)
+_COMMENT = re.compile(r"\{/\*.{0,10000}?\*/\}", re.DOTALL)
+# components begin with a capital letter; what HTML knows stays
+_TAG = re.compile(r"</?(?:[A-Z][\w.]*|>)(?:[^<>{}\"']|\"[^\"]*\"|'[^']*'|\{[^{}]*\})*/?>?")
+
+
+def read(text: str) -> Content:
+    """Front matter, headings and links as in Markdown; what tags enclose stays."""
+    matter, body = frontmatter.split(text)
+    title, language, external_id, metadata = fields(matter, ("id",))
+    made: list[str] = []
+    at = 0
+    for fence in _FENCE.finditer(body):
+        made += [_prose(body[at : fence.start()]), fence.group()]
+        at = fence.end()
+    made.append(_prose(body[at:]))
+    plain = re.sub(r"\n{3,}", "\n\n", "".join(made)).strip("\n")
+    return markdown.parse(
+        plain, title=title, language=language, external_id=external_id, metadata=metadata
+    )
+
+
+def _prose(text: str) -> str:
+    text = _COMMENT.sub("", _MODULE.sub("", text))
+    return re.sub(r"^[ \t]+$", "", _TAG.sub("", text), flags=re.MULTILINE)
