@@ -102,7 +102,9 @@ begin
     return row('NOT_ADMISSIBLE',
       'the retrieval was not admissible (mode ' || trace.retrieval_mode || ')',
       'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
-  elsif exists (select from ragdb.verify_trace(trace.id) v where not v.is_intact) then
+  elsif exists (select from ragdb.verify_trace(trace.id) v
+    where v.subject = 'record' and not v.is_intact)
+  then
     return row('TRACE_TAMPERED', 'the rows of the trace are not what was recorded',
       'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
   end if;

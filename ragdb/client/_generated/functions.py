@@ -2133,10 +2133,13 @@ class Functions(Caller):
         )
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
-        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
-        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
+        """Recomputes the hashes of a trace. Subject record: from its rows, one row for
+        trace_hash (every column and hit), trace_mac (where a signing key existed),
+        result_hash, limit_returned and query_hash, and of its reranking where it has one,
+        rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed
+        since. Subject evidence: one row, evidence, from the texts of its chunks; is_intact
+        false where a hit is gone or says something else, whoever changed it. Raises RG400,
+        RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 

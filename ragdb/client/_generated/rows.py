@@ -1143,6 +1143,7 @@ class VerifyTraceRow:
     is_intact: bool
     stored: str
     recomputed: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
