@@ -638,6 +638,21 @@ class JobStateRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListAtomsRow:
+    """A row of `list_atoms`."""
+
+    atom_id: UUID
+    state: str
+    text: str
+    source_chunk_ids: list[str]
+    source_slice_id: str
+    trace_id: UUID
+    checks: Any
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListContractsRow:
     """A row of `list_contracts`."""
 
@@ -665,6 +680,22 @@ class ListCorporaRow:
     version: int
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListErasuresRow:
+    """A row of `list_erasures`."""
+
+    erasure_id: UUID
+    created_at: datetime
+    kind: str
+    item_id: UUID
+    item_hash: str
+    action: str
+    cause: str
+    caller: str
+    reason: str
+    is_intact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -701,6 +732,7 @@ class ListIncidentsRow:
     trace_id: UUID
     caller: str
     reason: str
+    is_intact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,14 +752,15 @@ class ListProposalsRow:
 
     proposal_id: UUID
     status: str
+    evidence_state: str
     text: str
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime | None
-    decided_by: str | None
-    decision_reason: str | None
+    decided_at: datetime
+    decided_by: str
+    decision_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1017,6 +1050,7 @@ class SearchDualRow:
     score: float
     source_ids: list[str]
     source_slice_id: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1125,6 +1159,17 @@ class ValidateContractRow:
     column: int | None
     message: str
     hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyAtomRow:
+    """A row of `verify_atom`."""
+
+    field: str
+    is_intact: bool
+    stored: str
+    recomputed: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
