@@ -6,7 +6,7 @@ create table ragdb.semantic_atoms (
   atom_id uuid not null,
   text text,
   text_hash bytea not null,
-  source_chunk_ids text[] not null,
+  source_chunk_ids text[] collate "C" not null,
   content_hashes bytea[] not null,
   source_slice_id text not null,
   trace_id uuid not null,
