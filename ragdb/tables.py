@@ -49,6 +49,8 @@ admissibility_incidents = Table(
     Column("trace_id", Uuid),
     Column("caller", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("incident_hash", LargeBinary, nullable=False),
+    Column("incident_mac", LargeBinary),
 )
 
 answer_citations = Table(
@@ -158,6 +160,24 @@ embedders = Table(
     Column("provider_model", Text),
     Column("created_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint("name", name="embedders_name_is_unique"),
+)
+
+erasures = Table(
+    "erasures",
+    metadata,
+    Column("erasure_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("corpus_id", Integer, nullable=False),
+    Column("corpus", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("item_id", Uuid, nullable=False),
+    Column("item_hash", LargeBinary, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("caller", Text, nullable=False),
+    Column("reason", Text),
+    Column("erasure_hash", LargeBinary, nullable=False),
+    Column("erasure_mac", LargeBinary),
 )
 
 eval_runs = Table(
@@ -752,13 +772,18 @@ semantic_atoms = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("atom_id", Uuid, primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("text", Text),
+    Column("text_hash", LargeBinary, nullable=False),
     Column("source_chunk_ids", ARRAY(Text), nullable=False),
+    Column("content_hashes", ARRAY(LargeBinary), nullable=False),
     Column("source_slice_id", Text, nullable=False),
     Column("trace_id", Uuid, nullable=False),
+    Column("checks", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
     Column("lexemes", TSVECTOR, nullable=False),
+    Column("atom_hash", LargeBinary, nullable=False),
+    Column("atom_mac", LargeBinary),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -772,16 +797,15 @@ semantic_proposals = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("proposal_id", Uuid, primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("text", Text),
+    Column("text_hash", LargeBinary, nullable=False),
     Column("source_atoms", ARRAY(Uuid), nullable=False),
     Column("source_slice_id", Text, nullable=False),
-    Column("status", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
     Column("lexemes", TSVECTOR, nullable=False),
-    Column("decided_at", DateTime(timezone=True)),
-    Column("decided_by", Text),
-    Column("decision_reason", Text),
+    Column("proposal_hash", LargeBinary, nullable=False),
+    Column("proposal_mac", LargeBinary),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -869,6 +893,7 @@ document_sources = Table(
     Column("uri", Text, primary_key=True),
     Column("doc_no", Integer, nullable=False),
     Column("source_name", Text, nullable=False),
+    Column("root", Text),
     Column("etag", Text),
     Column("seen_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
@@ -1003,6 +1028,25 @@ eval_labels = Table(
         ],
         name="eval_labels_case_exists",
         ondelete="CASCADE",
+    ),
+)
+
+proposal_decisions = Table(
+    "proposal_decisions",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("proposal_id", Uuid, primary_key=True),
+    Column("decision", Text, nullable=False),
+    Column("reason", Text),
+    Column("reason_hash", LargeBinary),
+    Column("decided_at", DateTime(timezone=True), nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("decision_hash", LargeBinary, nullable=False),
+    Column("decision_mac", LargeBinary),
+    ForeignKeyConstraint(
+        ["corpus_id", "proposal_id"],
+        ["ragdb.semantic_proposals.corpus_id", "ragdb.semantic_proposals.proposal_id"],
+        name="proposal_decisions_proposal_exists",
     ),
 )
 

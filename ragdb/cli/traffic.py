@@ -181,7 +181,8 @@ def _promote(db: Database, corpus: str) -> dict[str, int]:
     codes = [
         db.promote_to_atom(
             hits[0].trace_id, [hit.chunk_id for hit in hits],
-            "A cracked guard costs 12 euro and the rest of the deposit is refunded.", "lenient",
+            "A cracked guard is replaced for 12 euro, and the rest of the deposit is refunded.",
+            "lenient",
         ).code
         for hits in (under_slice, anywhere)
     ]  # fmt: skip

@@ -54,7 +54,8 @@ begin
         'resolve_from_query resolve_anchor replay why_not'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
-        'search_dual'),
+        'search_dual verify_atom list_atoms'),
+      ('erasure', 'ragdb_reader', 'list_erasures'),
       -- who may write the corpora of a contract may apply it: the right is looked up inside
       ('contracts', 'ragdb_reader',
         'assertion_kinds validate_contract export_contract list_contracts '

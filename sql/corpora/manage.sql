@@ -101,13 +101,17 @@ comment on function ragdb.create_corpus(text, text, text, float8, float8, text) 
   'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 '
   'to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
 
-create or replace function ragdb.drop_corpus(corpus text) returns void
+create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id constant integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin');
+  v_id constant integer := v_corpus.corpus_id;
 begin
+  perform ragdb_internal.check_erasure('erase', reason);
+  perform ragdb_internal.erase_derived(
+    v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
   -- blobs that only its documents have
   delete from ragdb.blobs b using ragdb.documents d
     where d.corpus_id = v_id and b.cid = d.doc_cid
@@ -124,9 +128,10 @@ begin
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
 end $$;
-comment on function ragdb.drop_corpus(text) is
-  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '
-  'stay. Raises RG400, RG401, RG404.';
+comment on function ragdb.drop_corpus(text, text) is
+  'Removes a corpus with its documents, index, grants and events, and erases its atoms and '
+  'proposals, which is recorded with the reason (up to 10000 characters); its traces and '
+  'evaluation runs stay. Raises RG400, RG401, RG404.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()

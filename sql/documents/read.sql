@@ -110,8 +110,8 @@ language sql stable parallel safe
 begin atomic
   select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
     c.end_offset, c.token_count, c.text,
-    coalesce(c.citation, jsonb_build_object('uri', c.source)), encode(c.content_hash, 'hex'),
-    d.metadata
+    coalesce(c.citation, jsonb_build_object('uri', c.source)),
+    encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_rows.corpus_id
     and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)

@@ -190,7 +190,8 @@ begin
   v_corpus := ragdb_internal.open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-        t.homogeneity, t.temporal, t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
+        t.homogeneity, t.temporal, t.complexity, t.created_at,
+        encode(ragdb_internal.content_hash(c.text), 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then

@@ -31,10 +31,11 @@ begin atomic
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
     t.start_offset, t.end_offset, t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
     case when hits.mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25,
-    t.coverage, pg_catalog.encode(t.content_hash, 'hex'), d.metadata, hits.mode, t.is_exact
+    t.coverage, pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,
+    hits.mode, t.is_exact
   from (
     select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset,
-      h.text, h.citation, h.content_hash,
+      h.text, h.citation,
       pg_catalog.row_number() over (order by r.score desc, h.chunk_id, r.corpus)::integer as rank
     from ranked r
       cross join lateral (select c.* from ragdb.chunks c

@@ -34,7 +34,7 @@ declare
 begin
   return query
     select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'),
-        c.content_hash is not distinct from m.content_hash
+        ragdb_internal.content_hash(c.text) is not distinct from m.content_hash
       from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
       join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
         on m.chunk_id = o.chunk_id

@@ -173,7 +173,7 @@ begin
     known.changed_chunk_ids := array(
       select h.chunk_id from unnest(recorded) h
         left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = h.chunk_id
-        where c.content_hash is distinct from h.content_hash
+        where ragdb_internal.content_hash(c.text) is distinct from h.content_hash
       union
       select r from unnest(known.replayed_chunk_ids) r where r <> all (known.recorded_chunk_ids)
       order by 1);
@@ -208,7 +208,7 @@ begin
   v_found.recorded_chunk_ids := array(
     select h.chunk_id from unnest(v_recorded) h order by h.rank);
   select string_agg(v.field, ', ') into v_found.detail
-    from ragdb.verify_trace(v_trace.id) v where not v.is_intact;
+    from ragdb.verify_trace(v_trace.id) v where v.subject = 'record' and not v.is_intact;
   if v_found.detail is not null then
     v_found.verdict := 'drifted';
     v_found.cause := 'trace_tampered';

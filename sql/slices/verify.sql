@@ -6,7 +6,7 @@ return array(
   select o.chunk_id
     from unnest((slice).chunk_ids, (slice).content_hashes) o (chunk_id, content_hash)
     left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
-    where c.content_hash is distinct from o.content_hash
+    where ragdb_internal.content_hash(c.text) is distinct from o.content_hash
     order by o.chunk_id collate "C");
 comment on function ragdb_internal.changed_members(ragdb.slices) is
   'Returns the members of a stored slice that are gone or say something else now.';

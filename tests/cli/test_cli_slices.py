@@ -393,9 +393,11 @@ def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
         assert trace.is_admissible
         assert db.replay(trace.id).verdict == "exact"
         assert db.filter_admissible("chat", made.slice_id, [uuid(1), uuid(4)]) == [uuid(1)]
-        atom = db.promote_to_atom(trace.id, [h.chunk_id for h in hits], "By card.", "lenient")
+        atom = db.promote_to_atom(
+            trace.id, [h.chunk_id for h in hits], "Refunds come by card.", "lenient"
+        )
         assert atom.code == "PROMOTED"
-        refused = db.promote_to_atom(trace.id, [uuid(4)], "By card.", "lenient")
+        refused = db.promote_to_atom(trace.id, [uuid(4)], "Refunds come by card.", "lenient")
         assert refused.code == "CHUNK_NOT_RETRIEVED"
         planes = {row.plane for row in db.search_dual("chat", "card refunds")}
         assert planes == {"raw", "atom"}

@@ -54,7 +54,15 @@ def test_the_statement_by_hand_agrees_and_sees_every_edit(
     db, trace = retrieved
     assert by_hand(db, trace["slice_id"]) == [True, True, True]
     for edit, found in (
-        ("update ragdb.chunks set text = text || '.' where chunk_no = 2", [False, False, False]),
+        (
+            "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text;"
+            " update ragdb.chunks set text = text || '.' where chunk_no = 2",
+            [False, False, False],
+        ),
+        (
+            "update ragdb.chunks set text = 'x', content_hash = sha256('x') where chunk_no = 2",
+            [True, False, False],
+        ),
         ("update ragdb.edges set edge_type = 'branch' where child_no = 2", [True, False, True]),
         ("delete from ragdb.edges where child_no = 2", [True, False, False]),
     ):
@@ -86,5 +94,6 @@ def test_every_reason_and_cause_is_on_the_page() -> None:
         re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "slices/replay.sql").read_text())
     )
     said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/promote.sql").read_text()))
+    said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/claims.sql").read_text()))
     assert len(said) >= 15
     assert {word for word in said if f"`{word}`" not in PAGE} == set()

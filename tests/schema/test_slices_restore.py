@@ -66,7 +66,7 @@ def fill(db: Connection) -> None:
         )
         (made,) = ask(
             db,
-            "select * from ragdb.promote_to_atom(%s, %s, 'By card.')",
+            "select * from ragdb.promote_to_atom(%s, %s, 'Refunds are paid by card.')",
             hits[0]["trace_id"],
             [hit["chunk_id"] for hit in hits],
         )

@@ -129,7 +129,10 @@ create table ragdb.chunks (
     unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
   constraint chunks_document_exists foreign key (corpus_id, doc_no)
     references ragdb.documents on delete cascade,
-  constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset)
+  constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset),
+  -- as ragdb_internal.content_hash. A constraint and not a trigger: no setting switches it off
+  constraint chunks_content_hash_is_of_the_text check (content_hash = sha256(convert_to(
+    btrim(replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n'), E' \t\n\r\f\v'), 'UTF8')))
 );
 -- as for ragdb.documents
 alter table ragdb.chunks alter corpus_id set statistics 0;

@@ -53,8 +53,11 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KnownSourcesRow,
+    ListAtomsRow,
     ListContractsRow,
     ListCorporaRow,
+    ListErasuresRow,
     ListFailedEmbeddingsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -87,6 +90,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyAtomRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -386,11 +390,17 @@ class AsyncFunctions(AsyncCaller):
             calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
-    async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        return await self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+    async def delete_document(
+        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteDocumentRow:
+        return await self._row(
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+        )
 
-    async def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
-        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+    async def delete_source(
+        self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourceRow:
+        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
     async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
@@ -399,8 +409,8 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
-    async def drop_corpus(self, corpus: str) -> None:
-        await self._run(calls.DROP_CORPUS, corpus)
+    async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
+        await self._run(calls.DROP_CORPUS, corpus, reason)
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
@@ -635,9 +645,15 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
+    async def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
     async def last_trace_id(self) -> UUID:
         value: UUID = await self._value(calls.LAST_TRACE_ID)
         return value
+
+    async def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+        return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
     async def list_contracts(self) -> list[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -652,6 +668,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_embedders(self) -> list[Embedders]:
         return await self._rows(calls.LIST_EMBEDDERS, Embedders)
+
+    async def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+        return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
@@ -741,8 +760,18 @@ class AsyncFunctions(AsyncCaller):
     async def provenance(self, trace_id: UUID | str) -> Any:
         return await self._value(calls.PROVENANCE, trace_id)
 
-    async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        return await self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+    async def prune_sources(
+        self,
+        corpus: str,
+        prefix: str,
+        keep: Sequence[str],
+        root: str | None = None,
+        derived: str = "redact",
+        reason: str | None = None,
+    ) -> PruneSourcesRow:
+        return await self._row(
+            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+        )
 
     async def put_blob(self, bytes: bytes, media_type: str) -> str:
         value: str = await self._value(calls.PUT_BLOB, bytes, media_type)
@@ -1456,6 +1485,9 @@ class AsyncFunctions(AsyncCaller):
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    async def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+        return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
 
     async def verify_token(
         self,

@@ -215,11 +215,19 @@ DECIDE_PROPOSAL = Call(
     {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
     {"reason": None},
 )
-DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
-DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
+DELETE_DOCUMENT = Call(
+    "delete_document",
+    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
+DELETE_SOURCE = Call(
+    "delete_source",
+    {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
-DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
+DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED_CORPUS = Call(
@@ -361,6 +369,7 @@ JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -369,6 +378,7 @@ LIST_DOCUMENTS = Call(
     {"prefix": "", "after": "", "count": 100},
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
+LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer"},
@@ -416,8 +426,15 @@ PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text
 PROVENANCE = Call("provenance", {"trace_id": "uuid"})
 PRUNE_SOURCES = Call(
     "prune_sources",
-    {"corpus": "text", "prefix": "text", "keep": "text[]", "root": "text"},
-    {"root": None},
+    {
+        "corpus": "text",
+        "prefix": "text",
+        "keep": "text[]",
+        "root": "text",
+        "derived": "text",
+        "reason": "text",
+    },
+    {"root": None, "derived": "redact", "reason": None},
 )
 PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
 PUT_CONVERSATIONS = Call(
@@ -1014,6 +1031,7 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFY_ATOM = Call("verify_atom", {"atom_id": "uuid"})
 VERIFY_TOKEN = Call(
     "verify_token",
     {

@@ -52,8 +52,11 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KnownSourcesRow,
+    ListAtomsRow,
     ListContractsRow,
     ListCorporaRow,
+    ListErasuresRow,
     ListFailedEmbeddingsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -86,6 +89,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyAtomRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -510,24 +514,31 @@ class Functions(Caller):
     ) -> DecideProposalRow:
         """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
         changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
-        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
-        Raises RG400, RG401, RG404, RG435.
+        whose slice or atoms are not what they were, EVIDENCE_CHANGED with the detail and an
+        incident. Raises RG400, RG401, RG404, RG435.
         """
         return self._row(
             calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
-    def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks; returns how many documents and
-        chunks went. Raises RG400, RG401, RG404, RG405.
+    def delete_document(
+        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteDocumentRow:
+        """Removes a document with all its sources and chunks, and what was derived from it, as
+        ragdb.delete_source does; returns how many documents and chunks went. Raises RG400,
+        RG401, RG404, RG405.
         """
-        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason)
 
-    def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
+    def delete_source(
+        self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Raises RG400, RG401, RG404, RG405.
+        documents and chunks went. Atoms and proposals that rest on chunks that go lose their
+        texts (derived: redact) or go too (erase), which is recorded with the reason (up to
+        10000 characters). Raises RG400, RG401, RG404, RG405.
         """
-        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
@@ -541,11 +552,12 @@ class Functions(Caller):
         value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
-    def drop_corpus(self, corpus: str) -> None:
-        """Removes a corpus with its documents, index, grants and events; its traces and
-        evaluation runs stay. Raises RG400, RG401, RG404.
+    def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
+        """Removes a corpus with its documents, index, grants and events, and erases its atoms
+        and proposals, which is recorded with the reason (up to 10000 characters); its traces
+        and evaluation runs stay. Raises RG400, RG401, RG404.
         """
-        self._run(calls.DROP_CORPUS, corpus)
+        self._run(calls.DROP_CORPUS, corpus, reason)
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
@@ -950,6 +962,12 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
+    def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        """Returns those of some sources that the corpus has: where each came from (root, null
+        where nobody said) and the identity of its document. Raises RG400, RG404.
+        """
+        return self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
     def last_trace_id(self) -> UUID:
         """Returns the id of the trace that this transaction recorded last, also when the
         retrieval had no hits. Raises RG407 where it recorded none, hence outside a
@@ -957,6 +975,13 @@ class Functions(Caller):
         """
         value: UUID = self._value(calls.LAST_TRACE_ID)
         return value
+
+    def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+        """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
+        and the state of each now: current, stale (a chunk is gone or says something else),
+        redacted or tampered. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
@@ -983,6 +1008,14 @@ class Functions(Caller):
         """Lists the embedders by name."""
         return self._rows(calls.LIST_EMBEDDERS, Embedders)
 
+    def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+        """Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were
+        redacted or erased with what they were derived from: who did it, when, because of what
+        and why; is_intact tells whether the record is as it was written. Raises RG400, RG401,
+        RG404.
+        """
+        return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> list[EvalRuns]:
@@ -1002,8 +1035,8 @@ class Functions(Caller):
         return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
-        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
-        RG404.
+        """Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether
+        the record is as it was written. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
@@ -1017,7 +1050,9 @@ class Functions(Caller):
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> list[ListProposalsRow]:
         """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
-        rejected) or of all. Raises RG400, RG401, RG404.
+        rejected) or of all; evidence_state says what has become of each: current, stale (an
+        atom that it rests on is not current), redacted or tampered. Raises RG400, RG401,
+        RG404.
         """
         return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
@@ -1113,8 +1148,9 @@ class Functions(Caller):
     ) -> PromoteToAtomRow:
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
-        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
-        RG401, RG404, RG407.
+        TOKEN_INVALID, INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the
+        chunks has, case, white space and typography aside), the reason, and an incident.
+        Raises RG400, RG401, RG404, RG407.
         """
         return self._row(
             calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
@@ -1122,8 +1158,8 @@ class Functions(Caller):
 
     def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
-        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
-        Raises RG400, RG401, RG404.
+        PROPOSED; or refuses with ATOM_UNKNOWN, ATOM_STALE, ATOM_REDACTED, ATOM_TAMPERED or
+        SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.
         """
         return self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
 
@@ -1135,12 +1171,23 @@ class Functions(Caller):
         """
         return self._value(calls.PROVENANCE, trace_id)
 
-    def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and
-        every document that is left without one; returns how many documents and chunks went.
-        Raises RG400, RG401, RG404.
+    def prune_sources(
+        self,
+        corpus: str,
+        prefix: str,
+        keep: Sequence[str],
+        root: str | None = None,
+        derived: str = "redact",
+        reason: str | None = None,
+    ) -> PruneSourcesRow:
+        """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
+        and are not among those to keep, every document that is left without one, and what was
+        derived from it, as ragdb.delete_source does; returns how many documents and chunks
+        went. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+        return self._row(
+            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+        )
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
@@ -1210,8 +1257,9 @@ class Functions(Caller):
         not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
         "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
-        "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
-        "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        "pages", "etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title"
+        on, "page" and "heading" may be missing. A source that came from another root is
+        refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
@@ -1886,7 +1934,9 @@ class Functions(Caller):
     ) -> list[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
-        their plane and what they rest on. Raises what ragdb.search raises.
+        their plane, what they rest on, and the state of what was promoted: current, stale
+        (its evidence is gone or says something else) or tampered. Raises what ragdb.search
+        raises.
         """
         return self._rows(
             calls.SEARCH_DUAL,
@@ -2110,6 +2160,16 @@ class Functions(Caller):
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
+    def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+        """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
+        column but the text), atom_mac (where a signing key existed) and text_hash, which a
+        redacted text cannot break; is_intact false where the row was edited. Subject
+        evidence: trace_id, whether the retrieval is still there, and evidence, from the texts
+        of its chunks; is_intact false where one is gone or says something else, whoever
+        changed it. Raises RG407.
+        """
+        return self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
     def verify_token(
         self,
         corpus: str,
@@ -2141,10 +2201,13 @@ class Functions(Caller):
         )
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
-        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
-        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
+        """Recomputes the hashes of a trace. Subject record: from its rows, one row for
+        trace_hash (every column and hit), trace_mac (where a signing key existed),
+        result_hash, limit_returned and query_hash, and of its reranking where it has one,
+        rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed
+        since. Subject evidence: one row, evidence, from the texts of its chunks; is_intact
+        false where a hit is gone or says something else, whoever changed it. Raises RG400,
+        RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 

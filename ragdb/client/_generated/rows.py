@@ -647,6 +647,21 @@ class KnownSourcesRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListAtomsRow:
+    """A row of `list_atoms`."""
+
+    atom_id: UUID
+    state: str
+    text: str
+    source_chunk_ids: list[str]
+    source_slice_id: str
+    trace_id: UUID
+    checks: Any
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListContractsRow:
     """A row of `list_contracts`."""
 
@@ -674,6 +689,22 @@ class ListCorporaRow:
     version: int
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListErasuresRow:
+    """A row of `list_erasures`."""
+
+    erasure_id: UUID
+    created_at: datetime
+    kind: str
+    item_id: UUID
+    item_hash: str
+    action: str
+    cause: str
+    caller: str
+    reason: str
+    is_intact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -710,6 +741,7 @@ class ListIncidentsRow:
     trace_id: UUID
     caller: str
     reason: str
+    is_intact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -729,14 +761,15 @@ class ListProposalsRow:
 
     proposal_id: UUID
     status: str
+    evidence_state: str
     text: str
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime | None
-    decided_by: str | None
-    decision_reason: str | None
+    decided_at: datetime
+    decided_by: str
+    decision_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1026,6 +1059,7 @@ class SearchDualRow:
     score: float
     source_ids: list[str]
     source_slice_id: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1137,6 +1171,17 @@ class ValidateContractRow:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifyAtomRow:
+    """A row of `verify_atom`."""
+
+    field: str
+    is_intact: bool
+    stored: str
+    recomputed: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyTokenRow:
     """A row of `verify_token`."""
 
@@ -1152,6 +1197,7 @@ class VerifyTraceRow:
     is_intact: bool
     stored: str
     recomputed: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)

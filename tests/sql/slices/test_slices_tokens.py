@@ -192,7 +192,10 @@ def test_a_valid_token_does_not_cover_other_members(signed: Connection, change: 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("update ragdb.chunks set content_hash = sha256('x') where chunk_no = 3", uuid(3)),
+        (
+            "update ragdb.chunks set text = 'x', content_hash = sha256('x') where chunk_no = 3",
+            uuid(3),
+        ),
         ("update ragdb.chunks set chunk_id = 'other' where chunk_no = 3", uuid(3)),
         ("delete from ragdb.chunks where chunk_no = 4", uuid(4)),
         ("delete from ragdb.edges where child_no = 4", "edges"),
