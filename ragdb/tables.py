@@ -108,6 +108,7 @@ contracts = Table(
     Column("nodes_hash", LargeBinary, nullable=False),
     Column("applied_at", DateTime(timezone=True), nullable=False),
     Column("applied_by", Text, nullable=False),
+    Column("applied_by_oid", OID, nullable=False),
 )
 
 corpora = Table(
@@ -116,6 +117,8 @@ corpora = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("personal_of", Text),
+    Column("personal_oid", OID),
+    Column("is_restricted", Boolean, nullable=False),
     Column("title", Text),
     Column("text_config", Text, nullable=False),
     Column("k1", Double, nullable=False),
@@ -137,7 +140,11 @@ corpora = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
-        "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
+        "name",
+        "personal_of",
+        "personal_oid",
+        name="corpora_name_is_unique",
+        postgresql_nulls_not_distinct=True,
     ),
 )
 
@@ -292,6 +299,7 @@ http_tokens = Table(
     Column("name", Text, primary_key=True),
     Column("token_hash", LargeBinary, nullable=False),
     Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
     Column("created_by", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("expires_at", DateTime(timezone=True)),
@@ -435,11 +443,22 @@ retrieval_traces = Table(
     Column("error_code", Text),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
     Column("otel_trace_id", Text),
     Column("otel_span_id", Text),
     Column("ranking", JSONB),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
+)
+
+role_bindings = Table(
+    "role_bindings",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("bound_to", Text, primary_key=True),
+    Column("bound_oid", OID, primary_key=True),
+    Column("bound_at", DateTime(timezone=True), nullable=False),
+    Column("bound_by", Text, nullable=False),
 )
 
 settings = Table(
@@ -484,6 +503,7 @@ blob_uploads = Table(
     metadata,
     Column("cid", Text, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("put_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
@@ -533,6 +553,7 @@ corpus_grants = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("privilege", Text, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
@@ -581,6 +602,7 @@ embed_jobs = Table(
     Column("texts", ARRAY(Text)),
     Column("embeddings", ARRAY(REAL)),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
@@ -710,6 +732,7 @@ ingest_jobs = Table(
     Column("language", Text),
     Column("metadata", JSONB, nullable=False),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),

@@ -16,8 +16,11 @@ begin
   for v_grant in
     select p.oid::regprocedure as routine, g.role
     from (values
-      ('core', 'ragdb_reader', 'error_codes grant_corpus revoke_corpus'),
+      ('core', 'ragdb_reader',
+        'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
+        'list_grants'),
       ('core', 'ragdb_admin',
+        'dead_roles bind_role '
         'create_signing_key revoke_signing_key list_signing_keys export_signing_keys '
         'import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),

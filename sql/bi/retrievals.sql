@@ -11,9 +11,9 @@ begin atomic
   select c.corpus_id, c.name, c.record_query_text = 'full'
     from ragdb.corpora c
     where c.personal_of is null
-      and (ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and (ragdb_internal.privilege(c) > 0
         or pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage')
-          and not exists (select from ragdb.corpus_grants g where g.corpus_id = c.corpus_id));
+          and not c.is_restricted);
 end;
 comment on function bi.readable_corpora() is
   'Returns the corpora whose retrievals the caller sees in the views of schema bi, and whether the '

@@ -15,7 +15,7 @@ begin
   end if;
   if not exists (
       select from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2) then
+      where ragdb_internal.privilege(c) >= 2) then
     raise exception 'role % may not store blobs', ragdb_internal.quote(ragdb_internal.caller())
       using errcode = 'RG401', detail = 'it has no corpus that it may write to',
         hint = 'create a corpus first';
@@ -23,8 +23,8 @@ begin
   insert into ragdb.blobs (cid, bytes, media_type, size)
     values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
-  insert into ragdb.blob_uploads (cid, role, put_at)
-    values (v_cid, ragdb_internal.caller(), ragdb_internal.now())
+  insert into ragdb.blob_uploads (cid, role, role_oid, put_at)
+    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), ragdb_internal.now())
     on conflict on constraint blob_uploads_are_unique do nothing;
   return v_cid;
 end $$;
@@ -43,7 +43,7 @@ begin
     where b.cid = get_blob.cid and exists (
       select from ragdb.corpora c
         join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = b.cid
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 1);
+      where ragdb_internal.privilege(c) >= 1);
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(get_blob.cid)
       using errcode = 'RG408',

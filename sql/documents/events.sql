@@ -70,7 +70,7 @@ begin
   return query
     with readable as materialized (
       select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      where ragdb_internal.privilege(c) > 0
     )
     select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid, e.title,
       e.language, e.chunks

@@ -68,7 +68,7 @@ begin
         join ragdb.embedders e on e.embedder_id = q.embedder_id
       where q.embedding_hash is null and q.due_at <= clock_timestamp()
         and e.name = coalesce(only_embedder, e.name)
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and ragdb_internal.privilege(c) >= 2
       order by q.due_at limit claim_queries.count
       for update of q skip locked
     )

@@ -154,8 +154,7 @@ begin
     'format', 'ragdb-corpus/1',
     'corpus', v_settings || jsonb_build_object(
       'name', corpus.name,
-      'is_restricted', corpus.personal_of is not null
-        or exists (select from ragdb.corpus_grants g where g.corpus_id = v_id)),
+      'is_restricted', corpus.personal_of is not null or corpus.is_restricted),
     'embedder', v_embedder || ragdb_internal.exported_provider(v_space),
     'counts', jsonb_build_object(
       'documents', (select count(*) from ragdb.documents d where d.corpus_id = v_id),

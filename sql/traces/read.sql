@@ -27,7 +27,7 @@ begin
     from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
     where t.id = open_trace.trace_id and t.created_at = v_created_at;
   if not found or not exists (select from ragdb.corpora c where c.corpus_id = v_trace.corpus_id
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0)
+    and ragdb_internal.privilege(c) > 0)
   then
     raise exception 'trace % does not exist', ragdb_internal.quote(trace_id::text)
       using errcode = 'RG407',
@@ -85,7 +85,7 @@ begin
     v_corpora := array[(ragdb_internal.open_corpus(corpus, 'read')).corpus_id];
   else
     v_corpora := array(select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0);
+      where ragdb_internal.privilege(c) > 0);
   end if;
   -- ids are in the order of time, so each corpus is one range of each partition's key, read
   -- backwards

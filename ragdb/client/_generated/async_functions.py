@@ -28,6 +28,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -56,6 +57,7 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
@@ -132,6 +134,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    async def bind_role(self, role: str, becomes: str | None = None) -> None:
+        await self._run(calls.BIND_ROLE, role, becomes)
 
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
@@ -330,8 +335,11 @@ class AsyncFunctions(AsyncCaller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
-        await self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        await self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     async def create_embedder(
         self,
@@ -372,6 +380,9 @@ class AsyncFunctions(AsyncCaller):
     async def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
         value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
+
+    async def dead_roles(self) -> list[DeadRolesRow]:
+        return await self._rows(calls.DEAD_ROLES, DeadRolesRow)
 
     async def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
@@ -654,6 +665,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
 
     async def list_http_tokens(self) -> list[ListHttpTokensRow]:
         return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
@@ -1046,6 +1060,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> list[ResolveTemporalRow]:
         return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
+    async def restrict_corpus(self, corpus: str) -> None:
+        await self._run(calls.RESTRICT_CORPUS, corpus)
+
     async def retrieve(
         self,
         corpus: str,
@@ -1434,6 +1451,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    async def unrestrict_corpus(self, corpus: str) -> int:
+        value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
     async def validate_citations(

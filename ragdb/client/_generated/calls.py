@@ -34,6 +34,7 @@ BIND_RERANKER = Call(
     },
     {"max_tokens": 512, "revision": None},
 )
+BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -173,8 +174,16 @@ CREATE_CORPUS = Call(
         "k1": "double precision",
         "b": "double precision",
         "record_query_text": "text",
+        "is_restricted": "boolean",
     },
-    {"title": None, "text_config": "english", "k1": 1.2, "b": 0.75, "record_query_text": "full"},
+    {
+        "title": None,
+        "text_config": "english",
+        "k1": 1.2,
+        "b": 0.75,
+        "record_query_text": "full",
+        "is_restricted": False,
+    },
 )
 CREATE_EMBEDDER = Call(
     "create_embedder",
@@ -208,6 +217,7 @@ CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": N
 CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
 )
+DEAD_ROLES = Call("dead_roles", {})
 DECIDE_PROPOSAL = Call(
     "decide_proposal",
     {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
@@ -372,6 +382,7 @@ LIST_EVAL_RUNS = Call(
     {"rag": None, "eval": None, "count": 50},
 )
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_POLICIES = Call("list_policies", {})
@@ -637,6 +648,7 @@ RESOLVE_TEMPORAL = Call(
     {"corpus": "text", "count": "integer", "project": "text"},
     {"count": 1, "project": None},
 )
+RESTRICT_CORPUS = Call("restrict_corpus", {"corpus": "text"})
 RETRIEVE = Call(
     "retrieve",
     {
@@ -1000,6 +1012,7 @@ TOOL_CANDIDATES = Call(
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
     "validate_citations",
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},

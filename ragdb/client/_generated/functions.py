@@ -27,6 +27,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -55,6 +56,7 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
@@ -157,6 +159,14 @@ class Functions(Caller):
         return self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    def bind_role(self, role: str, becomes: str | None = None) -> None:
+        """Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to
+        the role of that name now, or to becomes. Only the owner of the database may. After a
+        restore on another server: select ragdb.bind_role(role) from ragdb.dead_roles() where
+        name_is_taken. Raises RG400, RG401, RG409.
+        """
+        self._run(calls.BIND_ROLE, role, becomes)
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
@@ -440,12 +450,16 @@ class Functions(Caller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
         """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
+        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none; is_restricted
+        makes it the caller's and the admins' alone until ragdb.grant_corpus. Raises RG400,
         RG401, RG409, RG411.
         """
-        self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     def create_embedder(
         self,
@@ -499,6 +513,13 @@ class Functions(Caller):
         """
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
+
+    def dead_roles(self) -> list[DeadRolesRow]:
+        """Lists the roles that are gone and still hold something (personal, grants, tokens,
+        uploads, jobs, contracts, traces), and whether another role has the name now. After a
+        restore on another server that is every role.
+        """
+        return self._rows(calls.DEAD_ROLES, DeadRolesRow)
 
     def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
@@ -836,8 +857,8 @@ class Functions(Caller):
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400,
-        RG401, RG404.
+        the corpus is restricted from then on: closed to all other readers and writers. Raises
+        RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
@@ -852,7 +873,7 @@ class Functions(Caller):
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown or has expired.
+        when it is unknown, has expired, or stands for a role that is gone.
         """
         value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
@@ -990,6 +1011,12 @@ class Functions(Caller):
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        """Lists the roles that have a right to a restricted corpus; is_dead where the role is
+        gone, so that nobody has the right. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
 
     def list_http_tokens(self) -> list[ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
@@ -1574,6 +1601,12 @@ class Functions(Caller):
         """
         return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
+    def restrict_corpus(self, corpus: str) -> None:
+        """Closes a corpus to everybody but admins and the roles that have a grant, until
+        ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RESTRICT_CORPUS, corpus)
+
     def retrieve(
         self,
         corpus: str,
@@ -1771,8 +1804,9 @@ class Functions(Caller):
         return value
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to
-        every reader and writer again. Raises RG400, RG401, RG404.
+        """Takes a role's right to a corpus away, also that of a role that is gone. The corpus
+        stays restricted: without any grant left it is the admins' alone. Raises RG400, RG401,
+        RG404.
         """
         self._run(calls.REVOKE_CORPUS, corpus, role)
 
@@ -2071,6 +2105,13 @@ class Functions(Caller):
         UUID of (corpus, session, id).
         """
         value: str = self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    def unrestrict_corpus(self, corpus: str) -> int:
+        """Opens a restricted corpus to every reader and writer, removes its grants and returns
+        their number. Nothing else opens a corpus. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
     def validate_citations(

@@ -265,6 +265,16 @@ class CorpusInfoRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadRolesRow:
+    """A row of `dead_roles`."""
+
+    role: str
+    role_oid: int
+    holds: list[str]
+    name_is_taken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DecideProposalRow:
     """A row of `decide_proposal`."""
 
@@ -680,6 +690,15 @@ class ListFailedEmbeddingsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListGrantsRow:
+    """A row of `list_grants`."""
+
+    role: str
+    privilege: str
+    is_dead: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListHttpTokensRow:
     """A row of `list_http_tokens`."""
 
@@ -987,6 +1006,7 @@ class RetrievalTraces:
     error_code: str | None
     client: str | None
     caller: str
+    caller_oid: int
     otel_trace_id: str | None
     otel_span_id: str | None
     ranking: Any
