@@ -5,9 +5,10 @@
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
-revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
+  ragdb_auditor;
 revoke all on all routines in schema ragdb, ragdb_internal
-  from public, ragdb_reader, ragdb_writer, ragdb_admin;
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor;
 
 do $$
 declare

@@ -66,7 +66,7 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);
 begin
   return jsonb_build_object(
     'query_id', v_trace.id, 'retrieval_mode', v_trace.retrieval_mode,

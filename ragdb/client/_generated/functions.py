@@ -848,7 +848,9 @@ class Functions(Caller):
         return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
-        """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
+        """Returns one trace: the caller's own of a corpus that they may read, or for an auditor
+        any. Raises RG400, RG407.
+        """
         return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
 
     def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
@@ -1066,8 +1068,9 @@ class Functions(Caller):
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> list[RetrievalTraces]:
-        """Returns the latest traces, newest first, of one corpus or of all that the caller may
-        read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
+        """Returns the caller's latest traces, newest first, of one corpus or of all that the
+        caller may read, recorded at or after since; for an auditor those of every role. count
+        is 1 to 10000. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
 
@@ -2069,8 +2072,8 @@ class Functions(Caller):
 
     def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
-        those of its evals, else recorded ones (their text must have been kept), else headings
-        and titles. Raises RG400, RG401, RG404.
+        those of its evals, else recorded ones of the caller, or of all for an auditor (their
+        text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
