@@ -38,6 +38,21 @@ class XID8(UserDefinedType[int]):
 
 metadata = MetaData(schema="ragdb")
 
+access_events = Table(
+    "access_events",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID),
+    Column("session_role", Text, nullable=False),
+    Column("corpus_id", Integer),
+    Column("corpus", Text),
+    Column("what", Text, nullable=False),
+    Column("event_hash", LargeBinary, nullable=False),
+)
+
 admissibility_incidents = Table(
     "admissibility_incidents",
     metadata,
@@ -119,6 +134,7 @@ corpora = Table(
     Column("personal_of", Text),
     Column("personal_oid", OID),
     Column("is_restricted", Boolean, nullable=False),
+    Column("record_reads", Text, nullable=False),
     Column("title", Text),
     Column("text_config", Text, nullable=False),
     Column("k1", Double, nullable=False),
@@ -318,6 +334,12 @@ lexemes = Table(
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 
+locks = Table(
+    "locks",
+    metadata,
+    Column("name", Text, primary_key=True),
+)
+
 rerankers = Table(
     "rerankers",
     metadata,
@@ -459,6 +481,18 @@ role_bindings = Table(
     Column("bound_oid", OID, primary_key=True),
     Column("bound_at", DateTime(timezone=True), nullable=False),
     Column("bound_by", Text, nullable=False),
+)
+
+role_quotas = Table(
+    "role_quotas",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
+    Column("blob_bytes", BigInteger),
+    Column("hourly_failures", Integer),
+    Column("concurrent_calls", Integer),
+    Column("set_at", DateTime(timezone=True), nullable=False),
+    Column("set_by", Text, nullable=False),
 )
 
 settings = Table(

@@ -51,7 +51,10 @@ begin
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
-      ('corpora', 'ragdb_reader', 'create_corpus drop_corpus list_corpora corpus_info'),
+      ('corpora', 'ragdb_reader',
+        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal'),
+      ('corpora', 'ragdb_auditor', 'list_access_events'),
+      ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '

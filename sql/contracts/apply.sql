@@ -146,7 +146,7 @@ begin
   name := coalesce(contract ->> 'contract', 'contract');
   perform ragdb_internal.check_is_sound(contract, name);
   v_items := array(select i from ragdb_internal.contract_items(contract) i);
-  perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
+  perform ragdb_internal.hold('apply_contract');
   perform ragdb_internal.check_names_are_free(v_items, name);
   select k.version into version from ragdb.contracts k
     where k.contract = apply_contract.name and k.is_current;

@@ -12,7 +12,8 @@ begin atomic
   union all select j.requested_by, j.requested_by_oid, 'jobs' from ragdb.ingest_jobs j
   union all select j.requested_by, j.requested_by_oid, 'jobs' from ragdb.embed_jobs j
   union all select k.applied_by, k.applied_by_oid, 'contracts' from ragdb.contracts k
-  union all select b.bound_to, b.bound_oid, 'traces' from ragdb.role_bindings b;
+  union all select b.bound_to, b.bound_oid, 'traces' from ragdb.role_bindings b
+  union all select q.role, q.role_oid, 'quotas' from ragdb.role_quotas q where q.role <> 'public';
 end;
 comment on function ragdb_internal.held() is
   'Returns what is judged by a role, one row for each thing.';
@@ -30,7 +31,7 @@ begin atomic
 end;
 comment on function ragdb.dead_roles() is
   'Lists the roles that are gone and still hold something (personal, grants, tokens, uploads, '
-  'jobs, contracts, traces), and whether another role has the name now. After a restore on another '
+  'jobs, contracts, quotas, traces), and whether another role has the name now. After a restore on another '
   'server that is every role.';
 
 create or replace function ragdb_internal.check_may_bind(role text, becomes text) returns void
@@ -77,15 +78,16 @@ begin
       ('blob_uploads', 'role', 'role_oid'), ('ingest_jobs', 'requested_by', 'requested_by_oid'),
       ('embed_jobs', 'requested_by', 'requested_by_oid'),
       ('contracts', 'applied_by', 'applied_by_oid'),
-      ('role_bindings', 'bound_to', 'bound_oid')) v (t, name, oid)
+      ('role_bindings', 'bound_to', 'bound_oid'),
+      ('role_quotas', 'role', 'role_oid')) v (t, name, oid)
   loop
     -- where the role has one of its own, that one stays
-    if v_column.t in ('corpus_grants', 'blob_uploads', 'role_bindings') then
+    if v_column.t in ('corpus_grants', 'blob_uploads', 'role_bindings', 'role_quotas') then
       execute format('delete from ragdb.%1$I x using ragdb.%1$I y where x.%2$I = $1'
-        ' and not ragdb_internal.is_role(x.%2$I, x.%3$I) and y.%2$I = $2 and y.%3$I = $3 and y.%4$I'
-        ' = x.%4$I', v_column.t, v_column.name, v_column.oid,
+        ' and not ragdb_internal.is_role(x.%2$I, x.%3$I) and y.%2$I = $2 and y.%3$I = $3'
+        ' and y.%4$I = x.%4$I', v_column.t, v_column.name, v_column.oid,
         case v_column.t when 'corpus_grants' then 'corpus_id' when 'blob_uploads' then 'cid'
-          else 'role' end) using role, becomes, becomes_oid;
+          when 'role_quotas' then 'tableoid' else 'role' end) using role, becomes, becomes_oid;
     end if;
     execute format('update ragdb.%1$I x set %2$I = $2, %3$I = $3 where x.%2$I = $1'
       ' and not ragdb_internal.is_role(x.%2$I, x.%3$I)', v_column.t, v_column.name, v_column.oid)
@@ -109,6 +111,8 @@ begin
       ragdb_internal.caller())
     on conflict on constraint role_bindings_are_unique do update
       set bound_at = excluded.bound_at, bound_by = excluded.bound_by;
+  perform ragdb_internal.record_access('bind_role', null, null,
+    format('%s to %s', ragdb_internal.quote(role), ragdb_internal.quote(v_becomes)));
 end $$;
 comment on function ragdb.bind_role(text, text) is
   'Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to the role '

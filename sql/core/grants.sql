@@ -52,6 +52,8 @@ begin
   end if;
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
+  perform ragdb_internal.record_access('grant', v_corpus.corpus_id, corpus,
+    format('%s to %s', privilege, ragdb_internal.quote(role)));
 end $$;
 comment on function ragdb.grant_corpus(text, text, text) is
   'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
@@ -73,6 +75,8 @@ begin
       using errcode = 'RG400', detail = 'there is nothing to revoke',
         hint = 'ragdb.list_grants() lists them; a role has the rights of those it is a member of';
   end if;
+  perform ragdb_internal.record_access('revoke', v_corpus.corpus_id, corpus,
+    'from ' || ragdb_internal.quote(role));
 end $$;
 comment on function ragdb.revoke_corpus(text, text) is
   'Takes a role''s right to a corpus away, also that of a role that is gone. The corpus stays '
@@ -88,6 +92,7 @@ begin
   perform ragdb_internal.check_may_restrict(corpus);
   update ragdb.corpora c set is_restricted = true
     where c.corpus_id = v_corpus.corpus_id and not c.is_restricted;
+  perform ragdb_internal.record_access('restrict', v_corpus.corpus_id, corpus, '');
 end $$;
 comment on function ragdb.restrict_corpus(text) is
   'Closes a corpus to everybody but admins and the roles that have a grant, until '
@@ -106,6 +111,8 @@ begin
   update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;
+  perform ragdb_internal.record_access('unrestrict', v_corpus.corpus_id, corpus,
+    v_revoked || ' grants removed');
   return v_revoked;
 end $$;
 comment on function ragdb.unrestrict_corpus(text) is

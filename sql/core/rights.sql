@@ -87,6 +87,9 @@ begin
   if found then
     v_has := ragdb_internal.privilege(v_corpus);
   end if;
+  if v_has < ragdb_internal.privilege_level(privilege) then
+    perform ragdb_internal.log_refusal(corpus, privilege);
+  end if;
   if coalesce(v_has, 0) = 0 then
     raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
       using errcode = 'RG404',
@@ -103,11 +106,16 @@ begin
           then 'the system corpus is read-only; use a corpus of your own'
           else 'an admin of the corpus can call ragdb.grant_corpus()' end;
   end if;
+  perform ragdb_internal.take_call();
+  if v_corpus.record_reads <> 'off' and privilege = 'read' then
+    perform ragdb_internal.record_read(v_corpus);
+  end if;
   return v_corpus;
 end $$;
 comment on function ragdb_internal.open_corpus(text, text) is
   'Returns the row of a corpus that the caller has at least the given right to (read, write, '
-  'admin). Raises RG400, RG401, RG404.';
+  'admin), and records the read where that is wanted. Raises RG400, RG401, RG404, RG470, '
+  'RG471.';
 
 -- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
 -- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version

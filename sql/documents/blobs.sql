@@ -20,6 +20,7 @@ begin
       using errcode = 'RG401', detail = 'it has no corpus that it may write to',
         hint = 'create a corpus first';
   end if;
+  perform ragdb_internal.check_blob_quota(octet_length(bytes));
   insert into ragdb.blobs (cid, bytes, media_type, size)
     values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
@@ -30,7 +31,7 @@ begin
 end $$;
 comment on function ragdb.put_blob(bytea, text) is
   'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the '
-  'media type given first stays. Raises RG400, RG401.';
+  'media type given first stays. Raises RG400, RG401, RG470.';
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob

@@ -73,6 +73,8 @@ begin
       using errcode = 'RG409', detail = 'a token is never shown again',
         hint = 'revoke it, or choose another name';
   end if;
+  perform ragdb_internal.record_access('create_token', null, null,
+    format('%s for %s', ragdb_internal.quote(name), ragdb_internal.quote(role)));
   return v_token;
 end $$;
 comment on function ragdb.create_http_token(text, text, interval) is
@@ -90,6 +92,7 @@ begin
       using errcode = 'RG454', detail = 'nothing was revoked',
         hint = 'ragdb.list_http_tokens() lists the names';
   end if;
+  perform ragdb_internal.record_access('revoke_token', null, null, ragdb_internal.quote(name));
 end $$;
 comment on function ragdb.revoke_http_token(text) is
   'Revokes a bearer token: the next request with it is refused. Raises RG454.';

@@ -7,6 +7,9 @@ create table ragdb.corpora (
   personal_of text collate "C",
   personal_oid oid,
   is_restricted boolean not null default false,
+  record_reads text not null default 'off'
+    constraint corpora_record_reads_is_known
+      check (record_reads in ('off', 'on', 'required')),
   title text,
   text_config text collate "C" not null,
   k1 float8 not null constraint corpora_k1_is_in_range check (k1 between 0 and 10),
@@ -49,6 +52,9 @@ comment on column ragdb.corpora.personal_oid is
 comment on column ragdb.corpora.is_restricted is
   'Whether only admins and the roles of corpus_grants have a right to it. It stays true, also '
   'without any grant, until ragdb.unrestrict_corpus.';
+comment on column ragdb.corpora.record_reads is
+  'Whether reads of it are events of access: off, on (where the transaction can write), or '
+  'required (a read that cannot be recorded is refused).';
 comment on column ragdb.corpora.title is 'Title for people.';
 comment on column ragdb.corpora.text_config is
   'Text configuration of pg_catalog that turns its texts and queries into lexemes.';

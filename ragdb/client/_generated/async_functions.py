@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -62,6 +63,7 @@ from ragdb.client._generated.rows import (
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListToolsRow,
@@ -404,6 +406,10 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
+    async def drop_access_events_before(self, before: date) -> int:
+        value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
+        return value
+
     async def drop_corpus(self, corpus: str) -> None:
         await self._run(calls.DROP_CORPUS, corpus)
 
@@ -644,6 +650,11 @@ class AsyncFunctions(AsyncCaller):
         value: UUID | None = await self._value(calls.LAST_TRACE_ID)
         return value
 
+    async def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
     async def list_contracts(self) -> list[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
@@ -682,6 +693,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> list[ListProposalsRow]:
         return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    async def list_quotas(self) -> list[ListQuotasRow]:
+        return await self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     async def list_rerankers(self) -> list[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
@@ -963,6 +977,12 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, source_name: str, documents: int, failed: int = 0
     ) -> None:
         await self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+
+    async def record_reads(self, corpus: str, mode: str) -> None:
+        await self._run(calls.RECORD_READS, corpus, mode)
+
+    async def record_refusal(self, corpus: str, error_code: str) -> None:
+        await self._run(calls.RECORD_REFUSAL, corpus, error_code)
 
     async def record_rerank(
         self,
@@ -1421,6 +1441,15 @@ class AsyncFunctions(AsyncCaller):
             rag,
             rerank,
         )
+
+    async def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     async def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None

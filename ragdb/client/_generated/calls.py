@@ -227,6 +227,7 @@ DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
 DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
@@ -368,6 +369,11 @@ IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "ch
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LIST_ACCESS_EVENTS = Call(
+    "list_access_events",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 100},
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -391,6 +397,7 @@ LIST_PROPOSALS = Call(
     {"corpus": "text", "state": "text", "count": "integer"},
     {"state": None, "count": 100},
 )
+LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
@@ -597,6 +604,8 @@ RECORD_READING = Call(
     {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
     {"failed": 0},
 )
+RECORD_READS = Call("record_reads", {"corpus": "text", "mode": "text"})
+RECORD_REFUSAL = Call("record_refusal", {"corpus": "text", "error_code": "text"})
 RECORD_RERANK = Call(
     "record_rerank",
     {
@@ -990,6 +999,16 @@ SEARCH_WITH = Call(
         "rag": None,
         "rerank": None,
     },
+)
+SET_QUOTA = Call(
+    "set_quota",
+    {
+        "role": "text",
+        "blob_bytes": "bigint",
+        "hourly_failures": "integer",
+        "concurrent_calls": "integer",
+    },
+    {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
 )
 SIMILAR = Call(
     "similar",

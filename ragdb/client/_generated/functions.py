@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -61,6 +62,7 @@ from ragdb.client._generated.rows import (
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListToolsRow,
@@ -516,8 +518,8 @@ class Functions(Caller):
 
     def dead_roles(self) -> list[DeadRolesRow]:
         """Lists the roles that are gone and still hold something (personal, grants, tokens,
-        uploads, jobs, contracts, traces), and whether another role has the name now. After a
-        restore on another server that is every role.
+        uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
+        After a restore on another server that is every role.
         """
         return self._rows(calls.DEAD_ROLES, DeadRolesRow)
 
@@ -555,6 +557,13 @@ class Functions(Caller):
         RG404, RG405.
         """
         value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
+    def drop_access_events_before(self, before: date) -> int:
+        """Drops the events of access before a day (UTC), records that as an event, and returns
+        their number. Raises RG400.
+        """
+        value: int = self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
         return value
 
     def drop_corpus(self, corpus: str) -> None:
@@ -975,6 +984,16 @@ class Functions(Caller):
         value: UUID | None = self._value(calls.LAST_TRACE_ID)
         return value
 
+    def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        """Returns the latest events of access, newest first, of one corpus or of all, at or
+        after since: read, refused, export, export_keys, grant, revoke, restrict, unrestrict,
+        record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
+        1 to 10000. Raises RG400.
+        """
+        return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
@@ -1041,6 +1060,10 @@ class Functions(Caller):
         rejected) or of all. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    def list_quotas(self) -> list[ListQuotasRow]:
+        """Lists the quotas that are set, and the bytes of blobs that each role has."""
+        return self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     def list_rerankers(self) -> list[Rerankers]:
         """Lists the rerankers by name."""
@@ -1166,7 +1189,7 @@ class Functions(Caller):
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Raises RG400, RG401.
+        digits; the media type given first stays. Raises RG400, RG401, RG470.
         """
         value: str = self._value(calls.PUT_BLOB, bytes, media_type)
         return value
@@ -1402,7 +1425,7 @@ class Functions(Caller):
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
         milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
         slice), and returns its id; the caller's client calls it after the rollback. Raises
-        RG400, RG404, RG413.
+        RG400, RG404, RG413, RG470.
         """
         value: UUID = self._value(
             calls.RECORD_FAILURE,
@@ -1453,6 +1476,22 @@ class Functions(Caller):
         stays as old as it was. Raises RG400, RG401, RG404.
         """
         self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+
+    def record_reads(self, corpus: str, mode: str) -> None:
+        """Says whether reads of a corpus are events of access: off (the default), on (recorded
+        where the transaction can write, so not on a standby), or required (refused where they
+        cannot be). A reader who rolls back takes the event back; a line of the server's log
+        stays. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RECORD_READS, corpus, mode)
+
+    def record_refusal(self, corpus: str, error_code: str) -> None:
+        """Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client
+        calls it after the rollback. It records nothing where there is no such corpus or the
+        caller has every right to it, and does not say so. Raises RG400, RG470, and 25006
+        where nothing can be written.
+        """
+        self._run(calls.RECORD_REFUSAL, corpus, error_code)
 
     def record_rerank(
         self,
@@ -2055,6 +2094,20 @@ class Functions(Caller):
             rag,
             rerank,
         )
+
+    def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        """Sets what a role may take, in place of what was set: bytes of blobs, failures and
+        refusals recorded in an hour, and transactions that use corpora at once (1 to 1000);
+        null is any. The quota of public is that of every role without one of its own. Over a
+        quota calls raise RG470. Raises RG400.
+        """
+        self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None

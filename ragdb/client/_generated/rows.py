@@ -9,6 +9,22 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
+class AccessEvents:
+    """A row of type `ragdb.access_events`."""
+
+    id: UUID
+    created_at: datetime
+    kind: str
+    role: str
+    role_oid: int | None
+    session_role: str
+    corpus_id: int | None
+    corpus: str | None
+    what: str
+    event_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyContractRow:
     """A row of `apply_contract`."""
 
@@ -747,6 +763,20 @@ class ListProposalsRow:
     decided_at: datetime | None
     decided_by: str | None
     decision_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuotasRow:
+    """A row of `list_quotas`."""
+
+    role: str
+    blob_bytes: int | None
+    blob_bytes_taken: int
+    hourly_failures: int | None
+    concurrent_calls: int | None
+    is_dead: bool
+    set_at: datetime
+    set_by: str
 
 
 @dataclass(frozen=True, slots=True)
