@@ -31,8 +31,8 @@ begin atomic
 end;
 comment on function ragdb.dead_roles() is
   'Lists the roles that are gone and still hold something (personal, grants, tokens, uploads, '
-  'jobs, contracts, quotas, traces), and whether another role has the name now. After a restore on another '
-  'server that is every role.';
+  'jobs, contracts, quotas, traces), and whether another role has the name now. After a restore '
+  'on another server that is every role.';
 
 create or replace function ragdb_internal.check_may_bind(role text, becomes text) returns void
 language plpgsql stable parallel safe

@@ -35,16 +35,20 @@ comment on function ragdb.put_blob(bytea, text) is
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpora constant ragdb.corpora[] := array(
+    select c from ragdb.corpora c
+      join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = get_blob.cid
+    where ragdb_internal.privilege(c) >= 1);
 begin
+  perform ragdb_internal.record_read(c)
+    from unnest(v_corpora) c where c.record_reads <> 'off';
   return query
     select b.cid, b.media_type, b.size, b.bytes from ragdb.blobs b
-    where b.cid = get_blob.cid and exists (
-      select from ragdb.corpora c
-        join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = b.cid
-      where ragdb_internal.privilege(c) >= 1);
+    where b.cid = get_blob.cid and v_corpora <> '{}';
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(get_blob.cid)
       using errcode = 'RG408',
@@ -53,4 +57,4 @@ begin
   end if;
 end $$;
 comment on function ragdb.get_blob(text) is
-  'Returns the original bytes of a document that the caller may read. Raises RG408.';
+  'Returns the original bytes of a document that the caller may read. Raises RG408, RG471.';

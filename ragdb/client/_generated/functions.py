@@ -825,7 +825,9 @@ class Functions(Caller):
         self._run(calls.FINISH_IMPORT, corpus, header)
 
     def get_blob(self, cid: str) -> Blob:
-        """Returns the original bytes of a document that the caller may read. Raises RG408."""
+        """Returns the original bytes of a document that the caller may read. Raises RG408,
+        RG471.
+        """
         return self._row(calls.GET_BLOB, Blob, cid)
 
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
