@@ -190,3 +190,11 @@ class InvalidImport(RagdbError, code="RG455"):
 
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is not a pack, or an output is not an object."""
+
+
+class QuotaExceeded(RagdbError, code="RG470"):
+    """A role has as many bytes, failures or calls at once as its quota allows."""
+
+
+class ReadNotRecorded(RagdbError, code="RG471"):
+    """Reads of a corpus must be recorded, and the transaction cannot write."""

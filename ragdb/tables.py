@@ -38,6 +38,21 @@ class XID8(UserDefinedType[int]):
 
 metadata = MetaData(schema="ragdb")
 
+access_events = Table(
+    "access_events",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID),
+    Column("session_role", Text, nullable=False),
+    Column("corpus_id", Integer),
+    Column("corpus", Text),
+    Column("what", Text, nullable=False),
+    Column("event_hash", LargeBinary, nullable=False),
+)
+
 admissibility_incidents = Table(
     "admissibility_incidents",
     metadata,
@@ -110,6 +125,7 @@ contracts = Table(
     Column("nodes_hash", LargeBinary, nullable=False),
     Column("applied_at", DateTime(timezone=True), nullable=False),
     Column("applied_by", Text, nullable=False),
+    Column("applied_by_oid", OID, nullable=False),
 )
 
 corpora = Table(
@@ -118,6 +134,9 @@ corpora = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("personal_of", Text),
+    Column("personal_oid", OID),
+    Column("is_restricted", Boolean, nullable=False),
+    Column("record_reads", Text, nullable=False),
     Column("title", Text),
     Column("text_config", Text, nullable=False),
     Column("k1", Double, nullable=False),
@@ -139,7 +158,11 @@ corpora = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
-        "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
+        "name",
+        "personal_of",
+        "personal_oid",
+        name="corpora_name_is_unique",
+        postgresql_nulls_not_distinct=True,
     ),
 )
 
@@ -312,6 +335,7 @@ http_tokens = Table(
     Column("name", Text, primary_key=True),
     Column("token_hash", LargeBinary, nullable=False),
     Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
     Column("created_by", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("expires_at", DateTime(timezone=True)),
@@ -328,6 +352,12 @@ lexemes = Table(
     Column("max_impact", REAL, nullable=False),
     Column("block_weight", Double),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
+)
+
+locks = Table(
+    "locks",
+    metadata,
+    Column("name", Text, primary_key=True),
 )
 
 rerankers = Table(
@@ -455,11 +485,34 @@ retrieval_traces = Table(
     Column("error_code", Text),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
     Column("otel_trace_id", Text),
     Column("otel_span_id", Text),
     Column("ranking", JSONB),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
+)
+
+role_bindings = Table(
+    "role_bindings",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("bound_to", Text, primary_key=True),
+    Column("bound_oid", OID, primary_key=True),
+    Column("bound_at", DateTime(timezone=True), nullable=False),
+    Column("bound_by", Text, nullable=False),
+)
+
+role_quotas = Table(
+    "role_quotas",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
+    Column("blob_bytes", BigInteger),
+    Column("hourly_failures", Integer),
+    Column("concurrent_calls", Integer),
+    Column("set_at", DateTime(timezone=True), nullable=False),
+    Column("set_by", Text, nullable=False),
 )
 
 settings = Table(
@@ -504,6 +557,7 @@ blob_uploads = Table(
     metadata,
     Column("cid", Text, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("put_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
@@ -553,6 +607,7 @@ corpus_grants = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("privilege", Text, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
@@ -601,6 +656,7 @@ embed_jobs = Table(
     Column("texts", ARRAY(Text)),
     Column("embeddings", ARRAY(REAL)),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
@@ -730,6 +786,7 @@ ingest_jobs = Table(
     Column("language", Text),
     Column("metadata", JSONB, nullable=False),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),

@@ -38,6 +38,7 @@ LOGINS = {
     "writer2": "ragdb_writer",
     "admin": "ragdb_admin",
     "owner": "ragdb_owner",
+    "auditor": "ragdb_auditor",
     "stranger": None,
 }
 

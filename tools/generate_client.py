@@ -34,6 +34,7 @@ TYPES = {
     "interval": "timedelta",
     "jsonb": "Any",
     "numeric": "Decimal",
+    "oid": "int",
     "real": "float",
     "smallint": "int",
     "text": "str",

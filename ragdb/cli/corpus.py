@@ -21,6 +21,9 @@ def register(app: typer.Typer) -> None:
         ("optimize", optimize),
         ("grant", grant),
         ("revoke", revoke),
+        ("grants", grants),
+        ("restrict", restrict),
+        ("unrestrict", unrestrict),
     ):
         verb(group, name)(function)
 
@@ -60,10 +63,13 @@ def create(
     record_query_text: Annotated[
         str, typer.Option(metavar="full|hash|none", help="How traces keep the text of a query.")
     ] = "full",
+    restricted: Annotated[
+        bool, typer.Option("--restricted", help="Only you and admins, until a grant.")
+    ] = False,
 ) -> None:
     """Create a corpus."""
     with session.connect() as db:
-        db.create_corpus(corpus, title, text_config, k1, b, record_query_text)
+        db.create_corpus(corpus, title, text_config, k1, b, record_query_text, restricted)
     session.note(f"created {corpus}")
 
 
@@ -90,7 +96,7 @@ def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
     privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="Right to grant.")],
 ) -> None:
-    """Grant a role a right to a corpus. The first grant hides the corpus from all other roles."""
+    """Grant a role a right to a corpus, which hides it from roles without a grant from then on."""
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
     session.note(f"{role} has {privilege} on {corpus}")
@@ -101,7 +107,30 @@ def revoke(
     corpus: Corpus,
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
 ) -> None:
-    """Revoke a role's right to a corpus. Without any grant, every reader may read the corpus."""
+    """Revoke a role's right to a corpus. The corpus stays restricted, also without any grant."""
     with session.connect() as db:
         db.revoke_corpus(corpus, role)
     session.note(f"{role} has no right of its own on {corpus}")
+
+
+def grants(session: Session, corpus: Corpus) -> None:
+    """List the grants of a corpus, also those of roles that are gone."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.list_grants(corpus))
+
+
+def restrict(session: Session, corpus: Corpus) -> None:
+    """Close a corpus to all but admins and the roles with a grant."""
+    with session.connect() as db:
+        db.restrict_corpus(corpus)
+    session.note(f"{corpus} is restricted")
+
+
+def unrestrict(session: Session, corpus: Corpus) -> None:
+    """Open a restricted corpus to every reader and writer, and remove its grants."""
+    with session.connect() as db:
+        session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
+        removed = db.unrestrict_corpus(corpus)
+    session.note(f"{corpus} is open to every reader and writer; {removed} grants removed")

@@ -233,6 +233,15 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             check("rights", True, f"role {me} has those of {role}")
         if role in (None, roles.LOGIN):
             return
+        if role in (roles.OWNER, "ragdb_admin"):
+            for gone in db.dead_roles():
+                check(
+                    f"role {gone.role}",
+                    None,
+                    f"is gone (oid {gone.role_oid}) and still holds {', '.join(gone.holds)}",
+                    "as the owner: select ragdb.bind_role(<it>, <the role that it is now>);"
+                    " or revoke what it holds",
+                )
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(

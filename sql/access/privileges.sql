@@ -5,9 +5,10 @@
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
-revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
+  ragdb_auditor;
 revoke all on all routines in schema ragdb, ragdb_internal
-  from public, ragdb_reader, ragdb_writer, ragdb_admin;
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor;
 
 do $$
 declare
@@ -16,8 +17,11 @@ begin
   for v_grant in
     select p.oid::regprocedure as routine, g.role
     from (values
-      ('core', 'ragdb_reader', 'error_codes grant_corpus revoke_corpus'),
+      ('core', 'ragdb_reader',
+        'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
+        'list_grants'),
       ('core', 'ragdb_admin',
+        'dead_roles bind_role '
         'create_signing_key revoke_signing_key list_signing_keys export_signing_keys '
         'import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
@@ -47,7 +51,10 @@ begin
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
-      ('corpora', 'ragdb_reader', 'create_corpus drop_corpus list_corpora corpus_info'),
+      ('corpora', 'ragdb_reader',
+        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal'),
+      ('corpora', 'ragdb_auditor', 'list_access_events'),
+      ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '

@@ -42,10 +42,8 @@ begin atomic
   ), reached as materialized (
     select w.corpus, w.mode, w.min_score, s.n
     from (select distinct t.corpus, t.mode, t.min_score from thresholds t) w
-      join ragdb.corpora c on c.name = w.corpus
-        and c.personal_of is not distinct from
-          case when c.name = 'personal' then ragdb_internal.caller() end
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(w.corpus)
+        and ragdb_internal.privilege(c) > 0
       cross join lateral (
         select pg_catalog.count(*) as n,
           pg_catalog.count(*) filter (where s.score >= w.min_score) as enough

@@ -74,7 +74,11 @@ begin atomic
     ('RG455', 'InvalidImport', 'bad_request', 400,
       'what is imported is not an export of a corpus, or not all that its header says'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400,
-      'evidence is not a pack, or an output is not an object')
+      'evidence is not a pack, or an output is not an object'),
+    ('RG470', 'QuotaExceeded', 'rate_limited', 429,
+      'a role has as many bytes, failures or calls at once as its quota allows'),
+    ('RG471', 'ReadNotRecorded', 'conflict', 409,
+      'reads of a corpus must be recorded, and the transaction cannot write')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

@@ -4,7 +4,7 @@
 -- At most one key is active: who makes or changes a key does so alone.
 create or replace function ragdb_internal.lock_signing_keys() returns void
 language sql
-return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
+return ragdb_internal.hold('signing_keys');
 comment on function ragdb_internal.lock_signing_keys() is
   'Waits for other transactions that make or change signing keys, and has others wait until this '
   'one ends.';
@@ -97,9 +97,10 @@ create or replace function ragdb.export_signing_keys()
 returns table (
   key_id text, secret text, state text, created_at timestamptz, active_until timestamptz,
   not_after timestamptz)
-language sql stable parallel safe security definer
+language sql security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
+  select ragdb_internal.record_access('export_keys', null, null, '');
   select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.active_until,
     k.not_after
   from ragdb.signing_keys k order by k.created_at, k.key_id;

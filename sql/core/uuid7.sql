@@ -24,3 +24,10 @@ return '1970-01-01 00:00:00+00'::timestamptz + interval '1 millisecond' * (
     pg_catalog.substring(pg_catalog.uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint;
 comment on function ragdb_internal.uuid_time(uuid) is
   'Returns the time in a uuid version 7, to the millisecond.';
+
+create or replace function ragdb_internal.first_uuid7(at timestamptz) returns uuid
+language sql immutable parallel safe
+return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from first_uuid7.at) * 1000)::bigint), 12,
+  '0') || '00000000000000000000')::uuid;
+comment on function ragdb_internal.first_uuid7(timestamptz) is
+  'Returns what no UUID of version 7 of that time or later is less than, to the millisecond.';

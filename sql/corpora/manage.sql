@@ -62,14 +62,14 @@ comment on function ragdb_internal.check_may_create(text) is
 
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',
-  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full')
+  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full',
+  is_restricted boolean default false)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_personal_of constant text :=
-    case when corpus = 'personal' then ragdb_internal.caller() end;
+  v_is_personal constant boolean := corpus = 'personal';
   v_now constant timestamptz := ragdb_internal.now();
   v_id integer;
 begin
@@ -84,9 +84,10 @@ begin
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
-  insert into ragdb.corpora (corpus_id, name, personal_of, title, text_config, k1, b, pivot,
-      record_query_text, created_at, updated_at)
-    values (v_id, corpus, v_personal_of, title, text_config, k1, b,
+  insert into ragdb.corpora (corpus_id, name, personal_of, personal_oid, title, text_config, k1,
+      b, pivot, record_query_text, created_at, updated_at)
+    values (v_id, corpus, case when v_is_personal then ragdb_internal.caller() end,
+      case when v_is_personal then ragdb_internal.caller_oid() end, title, text_config, k1, b,
       -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
       case text_config when 'simple' then 160 else 100 end, record_query_text, v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
@@ -95,11 +96,16 @@ begin
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
         hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
+  if is_restricted is not false and corpus not in ('personal', 'system') then
+    perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
+  end if;
   perform ragdb.maintain();
 end $$;
-comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
+comment on function ragdb.create_corpus(text, text, text, float8, float8, text, boolean) is
   'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 '
-  'to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
+  'to 10, b 0 to 1, record_query_text full, hash or none; is_restricted makes '
+  'it the caller''s and the admins'' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, '
+  'RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer
@@ -147,7 +153,7 @@ begin atomic
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
-  where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+  where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
 comment on function ragdb.list_corpora() is
@@ -169,8 +175,7 @@ begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
       v_corpus.lexeme_count, v_corpus.record_query_text,
-      ragdb_internal.privilege_name(ragdb_internal.privilege(
-        v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name))
+      ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus))
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is

@@ -70,7 +70,7 @@ begin atomic
     and s.corpus_id = coalesce(claimable_spaces.only_corpus_id, s.corpus_id)
     and e.name = coalesce(claimable_spaces.only_embedder, e.name)
     and e.name <> all (claimable_spaces.except_embedders)
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    and ragdb_internal.privilege(c) >= 2
   order by s.state desc, s.space_id;
 end;
 comment on function ragdb_internal.claimable_spaces(integer, text, text[]) is
@@ -202,7 +202,7 @@ begin
     select j.corpus_id, j.space_id, j.input_hash
     from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
     where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+      and ragdb_internal.privilege(c) >= 2
     for update of j skip locked
   )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease

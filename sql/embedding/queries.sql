@@ -16,7 +16,7 @@ begin
       clock_timestamp())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set due_at = least(q.due_at, excluded.due_at), last_error = null;
-  perform pg_notify('ragdb_embeddings', 'query');
+  perform pg_notify('ragdb_embeddings', '');
   return false;
 end $$;
 comment on function ragdb.request_query_embedding(text, text) is
@@ -64,7 +64,7 @@ begin
         join ragdb.embedders e on e.embedder_id = q.embedder_id
       where q.embedding_hash is null and q.due_at <= clock_timestamp()
         and e.name = coalesce(only_embedder, e.name)
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and ragdb_internal.privilege(c) >= 2
       order by q.due_at limit claim_queries.count
       for update of q skip locked
     )

@@ -9,7 +9,7 @@ declare
 begin
   select r.* into v_run from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
     where r.run_id = get_eval_run.run_id
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0;
+      and ragdb_internal.privilege(c) > 0;
   if not found then
     raise exception 'run % does not exist', ragdb_internal.quote(run_id::text)
       using errcode = 'RG443', detail = 'no run of that id is visible to role '
@@ -35,7 +35,7 @@ begin
   end if;
   return query
     select r.* from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
-    where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    where ragdb_internal.privilege(c) > 0
       and (list_eval_runs.rag is null or r.rag = list_eval_runs.rag)
       and (list_eval_runs.eval is null or r.eval = list_eval_runs.eval)
     order by r.run_id desc limit list_eval_runs.count;

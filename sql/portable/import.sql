@@ -24,13 +24,11 @@ begin
   end if;
   update ragdb.corpora c
     set pivot = (v_settings ->> 'pivot')::float8, import_xid = pg_current_xact_id()
-    where c.name = v_name
-      and c.personal_of is not distinct from case when v_name = 'personal' then v_caller end
+    where c.corpus_id = ragdb_internal.corpus_number(v_name)
     returning c.corpus_id into strict v_id;
   -- what few could read there is not for all to read here
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
-    insert into ragdb.corpus_grants (corpus_id, role, privilege)
-      values (v_id, v_caller, 'admin');
+    perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
   if v_embedder is not null then
     perform ragdb_internal.check_may_bring_embedder(v_embedder ->> 'name');

@@ -46,7 +46,8 @@ return array[
   ragdb_internal.utf8((trace).result_hash), pg_catalog.int8send((trace).corpus_version),
   pg_catalog.boolsend((trace).is_exact), pg_catalog.float8send((trace).elapsed_ms),
   ragdb_internal.utf8((trace).error_code), ragdb_internal.utf8((trace).client),
-  ragdb_internal.utf8((trace).caller), ragdb_internal.utf8((trace).otel_trace_id),
+  ragdb_internal.utf8((trace).caller), pg_catalog.oidsend((trace).caller_oid),
+  ragdb_internal.utf8((trace).otel_trace_id),
   ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text)];
 comment on function ragdb_internal.trace_fields(ragdb.retrieval_traces) is
   'Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac.';

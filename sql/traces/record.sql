@@ -25,6 +25,7 @@ begin
   trace.corpus := corpus.name;
   trace.corpus_version := corpus.version;
   trace.caller := ragdb_internal.caller();
+  trace.caller_oid := ragdb_internal.caller_oid();
   trace.client := context.client;
   trace.otel_trace_id := context.otel_trace_id;
   trace.otel_span_id := context.otel_span_id;

@@ -28,7 +28,7 @@ language plpgsql stable parallel safe security definer -- traces are granted to 
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);
   v_hits constant ragdb.retrieval_hits[] := array(select h from ragdb.trace_hits(trace_id) h);
   v_reranks constant ragdb.retrieval_reranks[] :=
     array(select r from ragdb.trace_reranks(trace_id) r);

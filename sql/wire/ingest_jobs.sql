@@ -51,7 +51,7 @@ begin
       from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
       where j.failed_at is null and j.due_at <= clock_timestamp()
         and j.corpus_id = coalesce(v_only, j.corpus_id)
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and ragdb_internal.privilege(c) >= 2
         and (ragdb_internal.unbound_embedder(j.corpus_id)).name is null
       order by j.due_at limit claim_ingest_jobs.count
       for update of j skip locked

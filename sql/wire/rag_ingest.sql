@@ -36,10 +36,10 @@ declare
 begin
   select count(*) into v_waiting from (
     select from ragdb.ingest_jobs j
-    where j.requested_by = ragdb_internal.caller() and j.failed_at is null
+    where ragdb_internal.is_caller(j.requested_by, j.requested_by_oid) and j.failed_at is null
     union all
     select from ragdb.embed_jobs j
-    where j.requested_by = ragdb_internal.caller() and j.texts is not null) w;
+    where ragdb_internal.is_caller(j.requested_by, j.requested_by_oid) and j.texts is not null) w;
   if v_waiting >= 1000 then
     raise exception 'role % has % jobs waiting', ragdb_internal.quote(ragdb_internal.caller()),
       v_waiting
@@ -92,11 +92,12 @@ begin
   select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
     where b.cid = check_blob.cid and (
       exists (
-        select from ragdb.blob_uploads u where u.cid = b.cid and u.role = ragdb_internal.caller())
+        select from ragdb.blob_uploads u
+        where u.cid = b.cid and ragdb_internal.is_caller(u.role, u.role_oid))
       or exists (
         select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
         where d.doc_cid = b.cid
-          and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0));
+          and ragdb_internal.privilege(c) > 0));
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(check_blob.cid)
       using errcode = 'RG408',
@@ -123,20 +124,20 @@ declare
 begin
   perform ragdb_internal.check_waiting_jobs();
   insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
-      requested_by, due_at, created_at)
+      requested_by, requested_by_oid, due_at, created_at)
     values (queue_ingest.corpus_id, queue_ingest.doc_cid,
       ragdb_internal.uuid7(ragdb_internal.now()), queue_ingest.title, queue_ingest.language,
       coalesce(nullif(queue_ingest.metadata, 'null'), '{}'), ragdb_internal.caller(),
-      clock_timestamp(), ragdb_internal.now())
+      ragdb_internal.caller_oid(), clock_timestamp(), ragdb_internal.now())
     on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
       set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
-        requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1,
-        worker = null, due_at = excluded.due_at, error = null, message = null, hint = null,
-        failed_at = null
+        requested_by = excluded.requested_by, requested_by_oid = excluded.requested_by_oid,
+        failures = 0, attempt = j.attempt + 1, worker = null, due_at = excluded.due_at,
+        error = null, message = null, hint = null, failed_at = null
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.ingest_jobs j
     where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
-  perform pg_notify('ragdb_embeddings', 'ingest');
+  perform pg_notify('ragdb_embeddings', '');
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is

@@ -5,7 +5,7 @@ create or replace function ragdb.corpora_with_chunks(chunk_ids text[]) returns s
 language sql stable parallel safe security definer
 begin atomic
   select k.name collate "default" from ragdb.corpora k
-  where k.personal_of is null and ragdb_internal.privilege(k.corpus_id, k.personal_of, k.name) > 0
+  where k.personal_of is null and ragdb_internal.privilege(k) > 0
     and exists (select from pg_catalog.unnest(corpora_with_chunks.chunk_ids) i (chunk_id)
       join ragdb.chunks c on c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id)
   order by k.name;
@@ -62,7 +62,7 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);
 begin
   return jsonb_build_object(
     'query_id', v_trace.id, 'retrieval_mode', v_trace.retrieval_mode,

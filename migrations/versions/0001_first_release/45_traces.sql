@@ -44,6 +44,7 @@ create table ragdb.retrieval_traces (
   error_code text,
   client text,
   caller text not null,
+  caller_oid oid not null,
   otel_trace_id text,
   otel_span_id text,
   ranking jsonb,
@@ -132,6 +133,8 @@ comment on column ragdb.retrieval_traces.error_code is
   'SQLSTATE of a failed retrieval; null for one that returned.';
 comment on column ragdb.retrieval_traces.client is 'Name that the asking program gave itself.';
 comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
+comment on column ragdb.retrieval_traces.caller_oid is
+  'Oid of that role.';
 comment on column ragdb.retrieval_traces.otel_trace_id is
   'OpenTelemetry trace that the retrieval belongs to, 32 hex digits.';
 comment on column ragdb.retrieval_traces.otel_span_id is

@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -28,6 +29,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -59,10 +61,12 @@ from ragdb.client._generated.rows import (
     ListCorporaRow,
     ListErasuresRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListToolsRow,
@@ -142,6 +146,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    async def bind_role(self, role: str, becomes: str | None = None) -> None:
+        await self._run(calls.BIND_ROLE, role, becomes)
 
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
@@ -340,8 +347,11 @@ class AsyncFunctions(AsyncCaller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
-        await self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        await self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     async def create_embedder(
         self,
@@ -383,6 +393,9 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    async def dead_roles(self) -> list[DeadRolesRow]:
+        return await self._rows(calls.DEAD_ROLES, DeadRolesRow)
+
     async def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
     ) -> DecideProposalRow:
@@ -407,6 +420,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def document_text(self, corpus: str, doc_cid: str) -> str | None:
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
+    async def drop_access_events_before(self, before: date) -> int:
+        value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
         return value
 
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
@@ -652,6 +669,11 @@ class AsyncFunctions(AsyncCaller):
         value: UUID = await self._value(calls.LAST_TRACE_ID)
         return value
 
+    async def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
     async def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
@@ -680,6 +702,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    async def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+
     async def list_http_tokens(self) -> list[ListHttpTokensRow]:
         return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
@@ -693,6 +718,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> list[ListProposalsRow]:
         return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    async def list_quotas(self) -> list[ListQuotasRow]:
+        return await self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     async def list_rerankers(self) -> list[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
@@ -985,6 +1013,12 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
+    async def record_reads(self, corpus: str, mode: str) -> None:
+        await self._run(calls.RECORD_READS, corpus, mode)
+
+    async def record_refusal(self, corpus: str, error_code: str) -> None:
+        await self._run(calls.RECORD_REFUSAL, corpus, error_code)
+
     async def record_rerank(
         self,
         trace_id: UUID | str,
@@ -1080,6 +1114,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, count: int = 1, project: str | None = None
     ) -> list[ResolveTemporalRow]:
         return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+
+    async def restrict_corpus(self, corpus: str) -> None:
+        await self._run(calls.RESTRICT_CORPUS, corpus)
 
     async def retrieve(
         self,
@@ -1440,6 +1477,15 @@ class AsyncFunctions(AsyncCaller):
             rerank,
         )
 
+    async def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+
     async def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -1469,6 +1515,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    async def unrestrict_corpus(self, corpus: str) -> int:
+        value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
     async def validate_citations(

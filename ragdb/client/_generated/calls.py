@@ -36,6 +36,7 @@ BIND_RERANKER = Call(
     },
     {"max_tokens": 512, "revision": None},
 )
+BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -175,8 +176,16 @@ CREATE_CORPUS = Call(
         "k1": "double precision",
         "b": "double precision",
         "record_query_text": "text",
+        "is_restricted": "boolean",
     },
-    {"title": None, "text_config": "english", "k1": 1.2, "b": 0.75, "record_query_text": "full"},
+    {
+        "title": None,
+        "text_config": "english",
+        "k1": 1.2,
+        "b": 0.75,
+        "record_query_text": "full",
+        "is_restricted": False,
+    },
 )
 CREATE_EMBEDDER = Call(
     "create_embedder",
@@ -210,6 +219,7 @@ CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": N
 CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
 )
+DEAD_ROLES = Call("dead_roles", {})
 DECIDE_PROPOSAL = Call(
     "decide_proposal",
     {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
@@ -227,6 +237,7 @@ DELETE_SOURCE = Call(
 )
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
@@ -369,6 +380,11 @@ JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LIST_ACCESS_EVENTS = Call(
+    "list_access_events",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 100},
+)
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
@@ -385,6 +401,7 @@ LIST_EVAL_RUNS = Call(
     {"rag": None, "eval": None, "count": 50},
 )
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_POLICIES = Call("list_policies", {})
@@ -393,6 +410,7 @@ LIST_PROPOSALS = Call(
     {"corpus": "text", "state": "text", "count": "integer"},
     {"state": None, "count": 100},
 )
+LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
@@ -610,6 +628,8 @@ RECORD_READING = Call(
     {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
     {"failed": 0},
 )
+RECORD_READS = Call("record_reads", {"corpus": "text", "mode": "text"})
+RECORD_REFUSAL = Call("record_refusal", {"corpus": "text", "error_code": "text"})
 RECORD_RERANK = Call(
     "record_rerank",
     {
@@ -661,6 +681,7 @@ RESOLVE_TEMPORAL = Call(
     {"corpus": "text", "count": "integer", "project": "text"},
     {"count": 1, "project": None},
 )
+RESTRICT_CORPUS = Call("restrict_corpus", {"corpus": "text"})
 RETRIEVE = Call(
     "retrieve",
     {
@@ -1003,6 +1024,16 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_QUOTA = Call(
+    "set_quota",
+    {
+        "role": "text",
+        "blob_bytes": "bigint",
+        "hourly_failures": "integer",
+        "concurrent_calls": "integer",
+    },
+    {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
+)
 SIMILAR = Call(
     "similar",
     {
@@ -1024,6 +1055,7 @@ TOOL_CANDIDATES = Call(
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
     "validate_citations",
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},

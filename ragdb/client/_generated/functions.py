@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -27,6 +28,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -58,10 +60,12 @@ from ragdb.client._generated.rows import (
     ListCorporaRow,
     ListErasuresRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListToolsRow,
@@ -166,6 +170,14 @@ class Functions(Caller):
         return self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    def bind_role(self, role: str, becomes: str | None = None) -> None:
+        """Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to
+        the role of that name now, or to becomes. Only the owner of the database may. After a
+        restore on another server: select ragdb.bind_role(role) from ragdb.dead_roles() where
+        name_is_taken. Raises RG400, RG401, RG409.
+        """
+        self._run(calls.BIND_ROLE, role, becomes)
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
@@ -449,12 +461,16 @@ class Functions(Caller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
         """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
+        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none; is_restricted
+        makes it the caller's and the admins' alone until ragdb.grant_corpus. Raises RG400,
         RG401, RG409, RG411.
         """
-        self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     def create_embedder(
         self,
@@ -509,6 +525,13 @@ class Functions(Caller):
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    def dead_roles(self) -> list[DeadRolesRow]:
+        """Lists the roles that are gone and still hold something (personal, grants, tokens,
+        uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
+        After a restore on another server that is every role.
+        """
+        return self._rows(calls.DEAD_ROLES, DeadRolesRow)
+
     def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
     ) -> DecideProposalRow:
@@ -550,6 +573,13 @@ class Functions(Caller):
         RG404, RG405.
         """
         value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return value
+
+    def drop_access_events_before(self, before: date) -> int:
+        """Drops the events of access before a day (UTC), records that as an event, and returns
+        their number. Raises RG400.
+        """
+        value: int = self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
         return value
 
     def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
@@ -812,7 +842,9 @@ class Functions(Caller):
         self._run(calls.FINISH_IMPORT, corpus, header)
 
     def get_blob(self, cid: str) -> Blob:
-        """Returns the original bytes of a document that the caller may read. Raises RG408."""
+        """Returns the original bytes of a document that the caller may read. Raises RG408,
+        RG471.
+        """
         return self._row(calls.GET_BLOB, Blob, cid)
 
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
@@ -844,7 +876,9 @@ class Functions(Caller):
         return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
-        """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
+        """Returns one trace: the caller's own of a corpus that they may read, or for an auditor
+        any. Raises RG400, RG407.
+        """
         return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
 
     def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
@@ -853,8 +887,8 @@ class Functions(Caller):
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400,
-        RG401, RG404.
+        the corpus is restricted from then on: closed to all other readers and writers. Raises
+        RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
@@ -869,7 +903,7 @@ class Functions(Caller):
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown or has expired.
+        when it is unknown, has expired, or stands for a role that is gone.
         """
         value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
@@ -976,6 +1010,16 @@ class Functions(Caller):
         value: UUID = self._value(calls.LAST_TRACE_ID)
         return value
 
+    def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        """Returns the latest events of access, newest first, of one corpus or of all, at or
+        after since: read, refused, export, export_keys, grant, revoke, restrict, unrestrict,
+        record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
+        1 to 10000. Raises RG400.
+        """
+        return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
     def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
         """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
         and the state of each now: current, stale (a chunk is gone or says something else),
@@ -1030,6 +1074,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        """Lists the roles that have a right to a restricted corpus; is_dead where the role is
+        gone, so that nobody has the right. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+
     def list_http_tokens(self) -> list[ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
         return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
@@ -1055,6 +1105,10 @@ class Functions(Caller):
         RG404.
         """
         return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    def list_quotas(self) -> list[ListQuotasRow]:
+        """Lists the quotas that are set, and the bytes of blobs that each role has."""
+        return self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     def list_rerankers(self) -> list[Rerankers]:
         """Lists the rerankers by name."""
@@ -1082,8 +1136,9 @@ class Functions(Caller):
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> list[RetrievalTraces]:
-        """Returns the latest traces, newest first, of one corpus or of all that the caller may
-        read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
+        """Returns the caller's latest traces, newest first, of one corpus or of all that the
+        caller may read, recorded at or after since; for an auditor those of every role. count
+        is 1 to 10000. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
 
@@ -1191,7 +1246,7 @@ class Functions(Caller):
 
     def put_blob(self, bytes: bytes, media_type: str) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Raises RG400, RG401.
+        digits; the media type given first stays. Raises RG400, RG401, RG470.
         """
         value: str = self._value(calls.PUT_BLOB, bytes, media_type)
         return value
@@ -1428,7 +1483,7 @@ class Functions(Caller):
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
         milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
         slice), and returns its id; the caller's client calls it after the rollback. Raises
-        RG400, RG404, RG413.
+        RG400, RG404, RG413, RG470.
         """
         value: UUID = self._value(
             calls.RECORD_FAILURE,
@@ -1479,6 +1534,22 @@ class Functions(Caller):
         stays as old as it was. Raises RG400, RG401, RG404.
         """
         self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+
+    def record_reads(self, corpus: str, mode: str) -> None:
+        """Says whether reads of a corpus are events of access: off (the default), on (recorded
+        where the transaction can write, so not on a standby), or required (refused where they
+        cannot be). A reader who rolls back takes the event back; a line of the server's log
+        stays. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RECORD_READS, corpus, mode)
+
+    def record_refusal(self, corpus: str, error_code: str) -> None:
+        """Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client
+        calls it after the rollback. It records nothing where there is no such corpus or the
+        caller has every right to it, and does not say so. Raises RG400, RG470, and 25006
+        where nothing can be written.
+        """
+        self._run(calls.RECORD_REFUSAL, corpus, error_code)
 
     def record_rerank(
         self,
@@ -1629,6 +1700,12 @@ class Functions(Caller):
         project when one is given. Raises RG400, RG404.
         """
         return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+
+    def restrict_corpus(self, corpus: str) -> None:
+        """Closes a corpus to everybody but admins and the roles that have a grant, until
+        ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RESTRICT_CORPUS, corpus)
 
     def retrieve(
         self,
@@ -1827,8 +1904,9 @@ class Functions(Caller):
         return value
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to
-        every reader and writer again. Raises RG400, RG401, RG404.
+        """Takes a role's right to a corpus away, also that of a role that is gone. The corpus
+        stays restricted: without any grant left it is the admins' alone. Raises RG400, RG401,
+        RG404.
         """
         self._run(calls.REVOKE_CORPUS, corpus, role)
 
@@ -2077,6 +2155,20 @@ class Functions(Caller):
             rerank,
         )
 
+    def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        """Sets what a role may take, in place of what was set: bytes of blobs, failures and
+        refusals recorded in an hour, and transactions that use corpora at once (1 to 1000);
+        null is any. The quota of public is that of every role without one of its own. Over a
+        quota calls raise RG470. Raises RG400.
+        """
+        self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+
     def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -2093,8 +2185,8 @@ class Functions(Caller):
 
     def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
-        those of its evals, else recorded ones (their text must have been kept), else headings
-        and titles. Raises RG400, RG401, RG404.
+        those of its evals, else recorded ones of the caller, or of all for an auditor (their
+        text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
@@ -2129,6 +2221,13 @@ class Functions(Caller):
         UUID of (corpus, session, id).
         """
         value: str = self._value(calls.TURN_ID, corpus, session, id)
+        return value
+
+    def unrestrict_corpus(self, corpus: str) -> int:
+        """Opens a restricted corpus to every reader and writer, removes its grants and returns
+        their number. Nothing else opens a corpus. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
     def validate_citations(

@@ -9,6 +9,22 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
+class AccessEvents:
+    """A row of type `ragdb.access_events`."""
+
+    id: UUID
+    created_at: datetime
+    kind: str
+    role: str
+    role_oid: int | None
+    session_role: str
+    corpus_id: int | None
+    corpus: str | None
+    what: str
+    event_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyContractRow:
     """A row of `apply_contract`."""
 
@@ -262,6 +278,16 @@ class CorpusInfoRow:
     lexemes: int
     record_query_text: str
     privilege: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRolesRow:
+    """A row of `dead_roles`."""
+
+    role: str
+    role_oid: int
+    holds: list[str]
+    name_is_taken: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,6 +746,15 @@ class ListFailedEmbeddingsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListGrantsRow:
+    """A row of `list_grants`."""
+
+    role: str
+    privilege: str
+    is_dead: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListHttpTokensRow:
     """A row of `list_http_tokens`."""
 
@@ -770,6 +805,20 @@ class ListProposalsRow:
     decided_at: datetime
     decided_by: str
     decision_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuotasRow:
+    """A row of `list_quotas`."""
+
+    role: str
+    blob_bytes: int | None
+    blob_bytes_taken: int
+    hourly_failures: int | None
+    concurrent_calls: int | None
+    is_dead: bool
+    set_at: datetime
+    set_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1029,6 +1078,7 @@ class RetrievalTraces:
     error_code: str | None
     client: str | None
     caller: str
+    caller_oid: int
     otel_trace_id: str | None
     otel_span_id: str | None
     ranking: Any

@@ -78,6 +78,8 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     admin.execute("select ragdb.revoke_corpus('team', 'reader')")
     assert error(admin, "select ragdb.revoke_corpus('team', 'reader')").sqlstate == "RG400"
     admin.execute("select ragdb.revoke_corpus('team', 'writer')")
+    assert names(other) == names(reader2) == []
+    admin.execute("select ragdb.unrestrict_corpus('team')")
     assert names(other) == names(reader2) == ["team"]
 
 
