@@ -123,7 +123,7 @@ class SigningKeyNotFound(RagdbError, code="RG432"):
 
 
 class NoSigningKey(RagdbError, code="RG433"):
-    """A token was to be signed and no key is active."""
+    """No key can sign: none is active, or its secret is not at hand."""
 
 
 class AnchorNotFound(RagdbError, code="RG434"):

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from ragdb.client.client import AsyncClient, Client
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.server import signing
 from ragdb.version import __version__
 
 log = logging.getLogger("ragdb.http")
@@ -75,8 +76,9 @@ class Server:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        conninfo = signing.with_keys(config.conninfo)
         self.pool = AsyncConnectionPool(
-            config.conninfo,
+            conninfo,
             min_size=1,
             max_size=config.pool,
             max_waiting=config.max_requests,
@@ -86,7 +88,7 @@ class Server:
             check=AsyncConnectionPool.check_connection,
             name="ragdb",
         )
-        with Client(psycopg.connect(config.conninfo)) as db:
+        with Client(psycopg.connect(conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
             self.offered = db.capability_schemas()
 

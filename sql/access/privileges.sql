@@ -1,13 +1,15 @@
 -- Who may call what. Nobody has a right to a table or to anything in schema ragdb_internal. The
 -- list says of every public function, by the folder of its file, the least role that may call it: a
--- writer is a reader too, and an admin is a writer too. Nobody can call a public function that is
+-- writer is a reader too, and an admin is a writer too. A signer is a reader who may have the
+-- secrets of keys. Nobody can call a public function that is
 -- missing here, and a test names it.
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
-revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+revoke all on all tables in schema ragdb
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_signer;
 revoke all on all routines in schema ragdb, ragdb_internal
-  from public, ragdb_reader, ragdb_writer, ragdb_admin;
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_signer;
 
 do $$
 declare
@@ -16,10 +18,11 @@ begin
   for v_grant in
     select p.oid::regprocedure as routine, g.role
     from (values
-      ('core', 'ragdb_reader', 'error_codes grant_corpus revoke_corpus'),
+      ('core', 'ragdb_reader', 'error_codes grant_corpus revoke_corpus origin'),
       ('core', 'ragdb_admin',
-        'create_signing_key revoke_signing_key list_signing_keys export_signing_keys '
-        'import_signing_key'),
+        'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
+        'list_key_events'),
+      ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
       ('lexical', 'ragdb_reader', 'optimize_corpus'),
       -- whoever has `personal` or a grant may write: the right is looked up inside

@@ -53,6 +53,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -65,6 +66,7 @@ from ragdb.client._generated.rows import (
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -661,6 +663,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
+    async def list_key_events(self) -> list[KeyEvents]:
+        return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
     async def list_policies(self) -> list[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
@@ -709,6 +714,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    async def origin(self) -> OriginRow:
+        return await self._row(calls.ORIGIN, OriginRow)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -975,6 +983,9 @@ class AsyncFunctions(AsyncCaller):
     async def register_policy(self, policy: Any) -> RegisterPolicyRow:
         return await self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    async def register_signing_key(self, key_id: str) -> None:
+        await self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     async def registry_fingerprint(self) -> str:
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
@@ -988,6 +999,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def report_key_compromise(self, key_id: str, since: datetime = "-infinity") -> None:
+        await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
         value: bool = await self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)

@@ -52,6 +52,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -64,6 +65,7 @@ from ragdb.client._generated.rows import (
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -486,8 +488,8 @@ class Functions(Caller):
         return value
 
     def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before
-        still verifies. Raises RG400, RG409.
+        """Makes the key that signs from now on, keeps its secret in this database, and returns
+        its id; the key that signed before still verifies. Raises RG400, RG401, RG409.
         """
         value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
         return value
@@ -716,8 +718,8 @@ class Functions(Caller):
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
-        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
-        imported into a restored copy.
+        """Returns the signing keys that are kept in this database with their secrets in hex, to
+        be kept apart from the dump and imported into a restored copy.
         """
         return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
@@ -906,8 +908,9 @@ class Functions(Caller):
         active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
-        the original; an active one signs from now on. Raises RG400, RG409.
+        """Puts an exported key back, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on, a revoked one stays revoked. Raises
+        RG400, RG409.
         """
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
@@ -1001,6 +1004,10 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
+    def list_key_events(self) -> list[KeyEvents]:
+        """Lists what was done with signing keys, by whom and when, the first event first."""
+        return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the registered slice policies by reference."""
         return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
@@ -1018,7 +1025,9 @@ class Functions(Caller):
         return self._rows(calls.LIST_RERANKERS, Rerankers)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
-        """Lists the signing keys without their secrets."""
+        """Lists the signing keys without their secrets: whether the secret is kept in this
+        database, and whether this session can sign or verify by it.
+        """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_sources(self) -> list[ListSourcesRow]:
@@ -1080,6 +1089,12 @@ class Functions(Caller):
         blocks, and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    def origin(self) -> OriginRow:
+        """Returns the id of this database, which signatures cover, and the name that it had when
+        the id was made with its first key; no row before. A restored copy has the same id.
+        """
+        return self._row(calls.ORIGIN, OriginRow)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
@@ -1467,6 +1482,12 @@ class Functions(Caller):
         """
         return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    def register_signing_key(self, key_id: str) -> None:
+        """Makes the key whose secret this session was given the one that signs from now on; the
+        database keeps a commitment to the secret and not the secret. Raises RG400, RG409.
+        """
+        self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     def registry_fingerprint(self) -> str:
         """Returns xxHash64 over the ordered JSON list of policy references: equal registries
         have equal fingerprints.
@@ -1495,6 +1516,13 @@ class Functions(Caller):
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def report_key_compromise(self, key_id: str, since: datetime = "-infinity") -> None:
+        """Revokes a key that somebody else may have had since a time (default: always):
+        verification says of every trace that it signed since then that it is not to be
+        trusted. A later call can only move the time back. Raises RG400, RG432.
+        """
+        self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
@@ -2134,9 +2162,11 @@ class Functions(Caller):
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
-        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
-        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
+        and hit), result_hash, limit_returned, query_hash and trace_mac, and of its reranking
+        where it has one, rerank_hash and rerank_mac. is_intact is false where a row was
+        edited, added or removed since, or a signature is missing, wrong or of a key that is
+        reported compromised, and null where the key that signed is not at hand; recomputed
+        says which. Raises RG400, RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 

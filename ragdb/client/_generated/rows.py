@@ -638,6 +638,27 @@ class JobStateRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyEvents:
+    """A row of type `ragdb.key_events`."""
+
+    event_no: int
+    kind: str
+    at: datetime
+    role: str
+    key_id: str
+    commitment: bytes
+    is_inside: bool
+    state: str
+    created_at: datetime
+    active_until: datetime | None
+    not_after: datetime | None
+    compromised_since: datetime | None
+    previous: bytes
+    hash: bytes
+    mac: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class ListContractsRow:
     """A row of `list_contracts`."""
 
@@ -739,6 +760,10 @@ class ListSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+    compromised_since: datetime | None
+    is_inside: bool
+    is_at_hand: bool
+    commitment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -796,6 +821,14 @@ class OptimizeCorpusRow:
     pivot_before: float
     pivot: float
     lexemes_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class OriginRow:
+    """A row of `origin`."""
+
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
