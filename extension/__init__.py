@@ -33,7 +33,7 @@ begin
   for v_table in
     select c.oid from pg_catalog.pg_class c
     where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
-      and c.relname <> 'signing_secrets' order by c.relname
+      and c.relname not in ('signing_secrets', 'installed_code') order by c.relname
   loop
     perform pg_catalog.pg_extension_config_dump(v_table, '');
   end loop;

@@ -298,6 +298,15 @@ http_tokens = Table(
     UniqueConstraint("token_hash", name="http_tokens_hash_is_unique"),
 )
 
+installed_code = Table(
+    "installed_code",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("identity", Text, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("server", Integer, nullable=False),
+)
+
 key_events = Table(
     "key_events",
     metadata,

@@ -107,3 +107,18 @@ comment on column ragdb.key_events.previous is
 comment on column ragdb.key_events.hash is 'SHA-256 of the columns before this one.';
 comment on column ragdb.key_events.mac is
   'HMAC of the hash by the key itself; null where its secret was not at hand.';
+
+create table ragdb.installed_code (
+  kind text collate "C" not null,
+  identity text collate "C" not null,
+  hash bytea not null,
+  server integer not null,
+  constraint installed_code_is_unique primary key (kind, identity)
+);
+comment on table ragdb.installed_code is
+  'Functions, views, triggers, constraints and grants as the installer made them, for ragdb.verify '
+  'to compare with.';
+comment on column ragdb.installed_code.kind is 'function, view, trigger, constraint or grant.';
+comment on column ragdb.installed_code.identity is 'Name with its types, or what is granted to whom.';
+comment on column ragdb.installed_code.hash is 'SHA-256 of its definition.';
+comment on column ragdb.installed_code.server is 'Major version of PostgreSQL that gave it.';

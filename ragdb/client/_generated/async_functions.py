@@ -48,6 +48,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -89,6 +90,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -1464,6 +1466,20 @@ class AsyncFunctions(AsyncCaller):
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    async def verify(
+        self, quick: bool = False, checks: Sequence[str] | None = None
+    ) -> list[Finding]:
+        return await self._rows(calls.VERIFY, Finding, quick, checks)
+
+    async def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        return await self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     async def verify_token(
         self,

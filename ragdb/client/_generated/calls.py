@@ -1015,6 +1015,12 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
+VERIFY_STEP = Call(
+    "verify_step",
+    {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},
+    {"state": None, "most": 1000, "quick": False, "checks": None},
+)
 VERIFY_TOKEN = Call(
     "verify_token",
     {

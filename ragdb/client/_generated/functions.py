@@ -47,6 +47,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -88,6 +89,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -919,7 +921,7 @@ class Functions(Caller):
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
-        RG401, RG404.
+        RG401, RG404, RG424.
         """
         value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
         return value
@@ -2129,6 +2131,26 @@ class Functions(Caller):
         """
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
+        """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
+        pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms and
+        proposals, or some of them; quick leaves out those that read all rows. No row means
+        that nothing is wrong. Raises RG400.
+        """
+        return self._rows(calls.VERIFY, Finding, quick, checks)
+
+    def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        """Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found
+        and the state that the next step is given; null after the last. Raises RG400.
+        """
+        return self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     def verify_token(
         self,

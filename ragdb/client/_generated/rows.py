@@ -557,6 +557,17 @@ class ExportSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """A row of type `ragdb.finding`."""
+
+    check: str
+    severity: str
+    place: str
+    finding: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class GetSourceRow:
     """A row of `get_source`."""
 
@@ -1158,6 +1169,16 @@ class ValidateContractRow:
     column: int | None
     message: str
     hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyStepRow:
+    """A row of `verify_step`."""
+
+    check: str
+    looked: int
+    findings: Any
+    next_state: Any
 
 
 @dataclass(frozen=True, slots=True)

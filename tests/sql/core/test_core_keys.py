@@ -1,4 +1,4 @@
-"""Keys that live outside, the log of what was done with them, and what a forger without one can do."""
+"""Keys outside the database, the log of what was done with them, and what a forger can do."""
 
 from __future__ import annotations
 
