@@ -119,10 +119,7 @@ def compromised(
         ) from None
     session.confirm(f"what key {key_id} signed since {since or 'ever'} will fail; go on?")
     with session.connect() as db:
-        if time is None:
-            db.report_key_compromise(key_id)
-        else:
-            db.report_key_compromise(key_id, time)
+        db.report_key_compromise(key_id, time)
 
 
 def export(session: Session) -> None:

@@ -44,6 +44,8 @@ def init(
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
+    for advice in migrate.advice(conninfo):
+        session.note(advice)
     if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")
 
@@ -129,7 +131,10 @@ def status(session: Session) -> None:
 def doctor(
     session: Session,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also recount every corpus and compare; takes a while.")
+        bool,
+        typer.Option(
+            "--deep", help="Also verify every row, recount every corpus and compare; takes a while."
+        ),
     ] = False,
 ) -> int:
     """Look for problems and print the statement or command that repairs each."""
@@ -153,7 +158,7 @@ def doctor(
     bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK
-    return NEGATIVE if all(c["check"].startswith("corpus ") for c in bad) else DATABASE
+    return NEGATIVE if all(c["check"].startswith(("corpus ", "verify ")) for c in bad) else DATABASE
 
 
 def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
@@ -233,6 +238,8 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             check("rights", True, f"role {me} has those of {role}")
         if role in (None, roles.LOGIN):
             return
+        if role in (roles.OWNER, "ragdb_admin"):
+            _verified(db, deep, show)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(
@@ -243,6 +250,22 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                 )
             if deep:
                 _recount(db, corpus.name, check)
+
+
+def _verified(db: Database, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes."""
+    from ragdb.cli.verify import steps
+
+    worst = True
+    for check, _, findings, _ in steps(db, quick=not deep):
+        for finding in (f for f in findings if f["severity"] != "note"):
+            ok = False if finding["severity"] == "error" else None
+            worst = worst and ok is None
+            found = f"{finding['place']}: {finding['finding']}"
+            show({"check": f"verify {check}", "ok": ok, "found": found, "fix": finding["advice"]})
+    if worst:
+        found = "no row is wrong" if deep else "what guards it is as installed"
+        show({"check": "evidence", "ok": True, "found": found, "fix": ""})
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:

@@ -79,7 +79,7 @@ begin
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
-      ('verify', 'ragdb_admin', 'verify verify_step'),
+      ('verify', 'ragdb_admin', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
         'import_documents import_embeddings finish_import')

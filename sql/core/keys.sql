@@ -157,21 +157,22 @@ comment on function ragdb.revoke_signing_key(text) is
   'Revokes a key: every token it signed fails from now on. Raises RG432.';
 
 create or replace function ragdb.report_key_compromise(
-  key_id text, since timestamptz default '-infinity')
+  key_id text, since timestamptz default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if since is null or since > ragdb_internal.now() then
-    raise exception 'since is %', coalesce('in the future', 'null')
+  if since > ragdb_internal.now() then
+    raise exception 'since is in the future'
       using errcode = 'RG400', detail = 'it is when somebody else may have had the key first',
-        hint = 'give a time up to now; the default is ever since the key was made';
+        hint = 'give a time up to now, or null for ever since the key was made';
   end if;
-  perform ragdb_internal.revoke_key(key_id, since, 'compromised');
+  perform ragdb_internal.revoke_key(
+    key_id, coalesce(since, '-infinity'), 'compromised');
 end $$;
 comment on function ragdb.report_key_compromise(text, timestamptz) is
-  'Revokes a key that somebody else may have had since a time (default: always): verification says '
+  'Revokes a key that somebody else may have had since a time (null: always): verification says '
   'of every trace that it signed since then that it is not to be trusted. A later call can only '
   'move the time back. Raises RG400, RG432.';
 

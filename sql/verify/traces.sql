@@ -69,16 +69,20 @@ begin
   select count(*) as looked,
       (array_agg(jsonb_build_array(b.corpus_id, b.id) order by b.corpus_id, b.id))[count(*)]
         as last,
-      array_agg(row('traces', case when p.is_intact is null then 'warning' else 'error' end,
-        'trace ' || b.id, p.problem, case when p.is_intact is null
-          then 'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import'
-          else 'ragdb trace verify ' || b.id || ' shows what differs; restore it from a backup' end
-        )::ragdb.finding order by b.corpus_id, b.id) filter (where p.is_intact is not true)
-        as findings
+      array_agg(row('traces', 'error', 'trace ' || b.id, p.problem,
+        format('ragdb trace verify %s shows what differs; restore it from a backup', b.id)
+        )::ragdb.finding order by b.corpus_id, b.id) filter (where not p.is_intact) as findings,
+      count(*) filter (where p.is_intact is null) as unchecked,
+      min(b.id::text) filter (where p.is_intact is null) as first_unchecked,
+      min(p.problem) filter (where p.is_intact is null) as why
     into strict v_made
     from batch b
     cross join lateral ragdb_internal.trace_problem(b.trace, v_signers, v_keys_problem) p;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings
+    || case when v_made.unchecked > 0 then row('traces', 'warning',
+      format('%s traces from %s on', v_made.unchecked, v_made.first_unchecked), v_made.why,
+      'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import')
+      ::ragdb.finding end);
 end $$;
 comment on function ragdb_internal.verify_traces(jsonb, integer) is
   'Verifies the hashes and signatures of a batch of traces with their hits and rerankings.';

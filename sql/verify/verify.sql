@@ -26,6 +26,16 @@ end;
 comment on function ragdb_internal.verifications() is
   'Lists the checks in their order: whether each is quick, and the function that does a step.';
 
+create or replace function ragdb.verification_checks()
+returns table ("check" text, is_quick boolean)
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select v."check", v.is_quick from ragdb_internal.verifications() v order by v.place;
+end;
+comment on function ragdb.verification_checks() is
+  'Lists the checks of ragdb.verify in their order, and which of them are quick.';
+
 create or replace function ragdb_internal.check_verification(
   "check" text, most integer, checks text[])
 returns void
@@ -74,7 +84,9 @@ begin
       and (verify_step.state is null or v."check" = verify_step.state ->> 'check')
     order by v.place limit 1;
   if not found then
-    return;
+    raise exception 'none of these checks is quick'
+      using errcode = 'RG400', detail = 'a quick verification leaves out what reads all rows',
+        hint = 'leave out quick';
   end if;
   execute format('select (s).* from %s($1, $2) s', v_step)
     into strict v_made using nullif(verify_step.state -> 'after', 'null'), verify_step.most;

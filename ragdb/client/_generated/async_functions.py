@@ -90,6 +90,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
     VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
@@ -1002,7 +1003,7 @@ class AsyncFunctions(AsyncCaller):
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
 
-    async def report_key_compromise(self, key_id: str, since: datetime = "-infinity") -> None:
+    async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
@@ -1466,6 +1467,9 @@ class AsyncFunctions(AsyncCaller):
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    async def verification_checks(self) -> list[VerificationChecksRow]:
+        return await self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
 
     async def verify(
         self, quick: bool = False, checks: Sequence[str] | None = None

@@ -616,7 +616,7 @@ REPLAY = Call("replay", {"trace_id": "uuid"})
 REPORT_KEY_COMPROMISE = Call(
     "report_key_compromise",
     {"key_id": "text", "since": "timestamp with time zone"},
-    {"since": "-infinity"},
+    {"since": None},
 )
 REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
 REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
@@ -1015,6 +1015,7 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFICATION_CHECKS = Call("verification_checks", {})
 VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
 VERIFY_STEP = Call(
     "verify_step",

@@ -89,6 +89,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
     VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
@@ -1519,8 +1520,8 @@ class Functions(Caller):
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
 
-    def report_key_compromise(self, key_id: str, since: datetime = "-infinity") -> None:
-        """Revokes a key that somebody else may have had since a time (default: always):
+    def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
+        """Revokes a key that somebody else may have had since a time (null: always):
         verification says of every trace that it signed since then that it is not to be
         trusted. A later call can only move the time back. Raises RG400, RG432.
         """
@@ -2131,6 +2132,10 @@ class Functions(Caller):
         """
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    def verification_checks(self) -> list[VerificationChecksRow]:
+        """Lists the checks of ragdb.verify in their order, and which of them are quick."""
+        return self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
 
     def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,

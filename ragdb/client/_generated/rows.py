@@ -1172,6 +1172,14 @@ class ValidateContractRow:
 
 
 @dataclass(frozen=True, slots=True)
+class VerificationChecksRow:
+    """A row of `verification_checks`."""
+
+    check: str
+    is_quick: bool
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyStepRow:
     """A row of `verify_step`."""
 
