@@ -165,6 +165,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
+    from ragdb.cli import verify
     from ragdb.server import postgres, prepare, roles, scripts
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
@@ -239,7 +240,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
         if role in (None, roles.LOGIN):
             return
         if role in (roles.OWNER, "ragdb_admin"):
-            _verified(db, deep, show)
+            verify.for_doctor(db, deep, show)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(
@@ -250,22 +251,6 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                 )
             if deep:
                 _recount(db, corpus.name, check)
-
-
-def _verified(db: Database, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
-    """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes."""
-    from ragdb.cli.verify import steps
-
-    worst = True
-    for check, _, findings, _ in steps(db, quick=not deep):
-        for finding in (f for f in findings if f["severity"] != "note"):
-            ok = False if finding["severity"] == "error" else None
-            worst = worst and ok is None
-            found = f"{finding['place']}: {finding['finding']}"
-            show({"check": f"verify {check}", "ok": ok, "found": found, "fix": finding["advice"]})
-    if worst:
-        found = "no row is wrong" if deep else "what guards it is as installed"
-        show({"check": "evidence", "ok": True, "found": found, "fix": ""})
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,6 +135,20 @@ def steps(
         state = step.next_state
         if state is None:
             return
+
+
+def for_doctor(db: Client, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes."""
+    worst = True
+    for check, _, findings, _ in steps(db, quick=not deep):
+        for finding in (f for f in findings if f["severity"] != "note"):
+            ok = False if finding["severity"] == "error" else None
+            worst = worst and ok is None
+            found = f"{finding['place']}: {finding['finding']}"
+            show({"check": f"verify {check}", "ok": ok, "found": found, "fix": finding["advice"]})
+    if worst:
+        found = "no row is wrong" if deep else "what guards it is as installed"
+        show({"check": "evidence", "ok": True, "found": found, "fix": ""})
 
 
 def show(session: Session, finding: dict[str, Any], kept: list[dict[str, Any]]) -> None:
