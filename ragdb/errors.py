@@ -110,6 +110,10 @@ class InvalidRerank(RagdbError, code="RG423"):
     """A reranker gave a score that is not finite, or not one for each hit of a trace."""
 
 
+class VectorTooOld(RagdbError, code="RG424"):
+    """Pgvector is too old to build an index without harm."""
+
+
 class InvalidPolicy(RagdbError, code="RG430"):
     """A slice policy has an unknown field or a value out of range."""
 
@@ -123,7 +127,7 @@ class SigningKeyNotFound(RagdbError, code="RG432"):
 
 
 class NoSigningKey(RagdbError, code="RG433"):
-    """A token was to be signed and no key is active."""
+    """No key can sign: none is active, or its secret is not at hand."""
 
 
 class AnchorNotFound(RagdbError, code="RG434"):

@@ -342,6 +342,36 @@ http_tokens = Table(
     UniqueConstraint("token_hash", name="http_tokens_hash_is_unique"),
 )
 
+installed_code = Table(
+    "installed_code",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("identity", Text, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("server", Integer, nullable=False),
+)
+
+key_events = Table(
+    "key_events",
+    metadata,
+    Column("event_no", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("commitment", LargeBinary, nullable=False),
+    Column("is_inside", Boolean, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("active_until", DateTime(timezone=True)),
+    Column("not_after", DateTime(timezone=True)),
+    Column("compromised_since", DateTime(timezone=True)),
+    Column("previous", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("mac", LargeBinary),
+    UniqueConstraint("hash", name="key_events_hash_is_unique"),
+)
+
 lexemes = Table(
     "lexemes",
     metadata,
@@ -526,11 +556,13 @@ signing_keys = Table(
     "signing_keys",
     metadata,
     Column("key_id", Text, primary_key=True),
-    Column("secret", LargeBinary, nullable=False),
+    Column("commitment", LargeBinary, nullable=False),
+    Column("is_inside", Boolean, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("active_until", DateTime(timezone=True)),
     Column("not_after", DateTime(timezone=True)),
+    Column("compromised_since", DateTime(timezone=True)),
 )
 
 slice_policies = Table(
@@ -867,6 +899,19 @@ semantic_proposals = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="semantic_proposals_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+signing_secrets = Table(
+    "signing_secrets",
+    metadata,
+    Column("key_id", Text, primary_key=True),
+    Column("secret", LargeBinary, nullable=False),
+    ForeignKeyConstraint(
+        ["key_id"],
+        ["ragdb.signing_keys.key_id"],
+        name="signing_secrets_key_exists",
         ondelete="CASCADE",
     ),
 )

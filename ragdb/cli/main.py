@@ -16,6 +16,7 @@ from ragdb.cli import (
     embedder,
     eval,
     ingest,
+    keys,
     mcp,
     portable,
     reembed,
@@ -25,6 +26,7 @@ from ragdb.cli import (
     server,
     slice,
     trace,
+    verify,
     worker,
 )
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
@@ -83,7 +85,7 @@ def _flags(
 
 for part in (
     server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, contract, eval, serve, mcp,
+    search, trace, ask, slice, keys, verify, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)

@@ -44,6 +44,8 @@ def init(
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
+    for advice in migrate.advice(conninfo):
+        session.note(advice)
     if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")
 
@@ -129,7 +131,10 @@ def status(session: Session) -> None:
 def doctor(
     session: Session,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also recount every corpus and compare; takes a while.")
+        bool,
+        typer.Option(
+            "--deep", help="Also verify every row, recount every corpus and compare; takes a while."
+        ),
     ] = False,
 ) -> int:
     """Look for problems and print the statement or command that repairs each."""
@@ -153,13 +158,14 @@ def doctor(
     bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK
-    return NEGATIVE if all(c["check"].startswith("corpus ") for c in bad) else DATABASE
+    return NEGATIVE if all(c["check"].startswith(("corpus ", "verify ")) for c in bad) else DATABASE
 
 
 def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
+    from ragdb.cli import verify
     from ragdb.server import postgres, prepare, roles, scripts
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
@@ -242,6 +248,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                     "as the owner: select ragdb.bind_role(<it>, <the role that it is now>);"
                     " or revoke what it holds",
                 )
+            verify.for_doctor(db, deep, show)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(

@@ -1,4 +1,4 @@
-"""`ragdb trace`: list, show, replay and explain recorded retrievals."""
+"""`ragdb trace`: list, show, verify, replay and explain recorded retrievals."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="trace", no_args_is_help=True)
     verb(group, "ls")(trace_ls)
     verb(group, "show")(trace_show)
+    verb(group, "verify")(trace_verify)
     verb(group, "replay")(trace_replay)
     verb(group, "why-not")(trace_why_not)
 
@@ -93,6 +94,29 @@ def trace_show(session: Session, trace: Trace) -> None:
     if reranks:
         shown_columns[2:] = ["rerank_rank", "rerank_score", "is_returned", "reranker", "chunk_id"]
     output.rows(session, hits, shown_columns)
+
+
+def trace_verify(
+    session: Session,
+    trace: Annotated[
+        str | None, typer.Argument(metavar="TRACE", help="Trace id.", show_default=False)
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Every trace, hit and reranking of the database.")
+    ] = False,
+) -> int:
+    """Recompute the hashes and signatures of one trace, or of all. Exit code 1 if any differs."""
+    from ragdb.cli import output
+    from ragdb.cli.verify import run
+
+    if (trace is None) != all_:
+        raise Failure("give the id of a trace, or --all", hint="`ragdb trace ls` lists them")
+    with session.connect() as db:
+        if trace is None:
+            return run(session, db, checks=["traces", "hits", "reranks"])
+        fields: Any = db.verify_trace(trace_id(trace))
+        output.rows(session, fields)
+    return NEGATIVE if any(field.is_intact is False for field in fields) else OK
 
 
 def trace_replay(session: Session, trace: Trace) -> int:

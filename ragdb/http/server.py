@@ -23,6 +23,7 @@ from ragdb.client.client import AsyncClient, Client
 from ragdb.client.connecting import connect, options
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.server import signing
 from ragdb.version import __version__
 
 log = logging.getLogger("ragdb.http")
@@ -81,8 +82,9 @@ class Server:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        conninfo = signing.with_keys(config.conninfo)
         self.pool = AsyncConnectionPool(
-            config.conninfo,
+            conninfo,
             min_size=1,
             max_size=config.pool,
             max_waiting=config.max_requests,
@@ -93,7 +95,7 @@ class Server:
             name="ragdb",
         )
         self._seen: dict[bytes, float] = {}
-        with Client(connect(config.conninfo)) as db:
+        with Client(connect(conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
             self.offered = db.capability_schemas()
 

@@ -15,6 +15,7 @@ from psycopg_pool import ConnectionPool
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
 from ragdb.models import embedders, encoders, rerank
+from ragdb.server import signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Served:
     ) -> None:
         self.corpora, self.record = corpora, record
         self.pool = ConnectionPool(
-            conninfo,
+            signing.with_keys(conninfo),
             min_size=0,
             max_size=8,
             timeout=10,

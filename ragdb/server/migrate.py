@@ -59,6 +59,17 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     return not config.attributes.get("was_current", False)
 
 
+def advice(dsn: str) -> list[str]:
+    """What an installer should know of the server: defects of its pgvector."""
+    with psycopg.connect(dsn) as connection:
+        become_owner(connection)
+        rows = connection.execute(
+            "select f.severity, f.place, f.finding, f.advice"
+            " from ragdb.verify(quick => true, checks => '{pgvector}') f"
+        ).fetchall()
+    return [f"{severity}: {place}: {finding}: {what}" for severity, place, finding, what in rows]
+
+
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     """Run what Alembic was asked to do; for `upgrade` this is the whole migration.
 

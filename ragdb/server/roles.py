@@ -19,6 +19,7 @@ ROLES = {
     "ragdb_writer": "ragdb_reader",
     "ragdb_admin": "ragdb_writer",
     "ragdb_auditor": "ragdb_reader",
+    "ragdb_signer": "ragdb_reader",
     "bi_reader": None,
 }
 

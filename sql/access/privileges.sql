@@ -1,14 +1,15 @@
 -- Who may call what. Nobody has a right to a table or to anything in schema ragdb_internal. The
 -- list says of every public function, by the folder of its file, the least role that may call it: a
--- writer is a reader too, and an admin is a writer too. Nobody can call a public function that is
+-- writer is a reader too, and an admin is a writer too. A signer is a reader who may have the
+-- secrets of keys. Nobody can call a public function that is
 -- missing here, and a test names it.
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
 revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
-  ragdb_auditor;
+  ragdb_auditor, ragdb_signer;
 revoke all on all routines in schema ragdb, ragdb_internal
-  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor;
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor, ragdb_signer;
 
 do $$
 declare
@@ -19,11 +20,12 @@ begin
     from (values
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
-        'list_grants'),
+        'list_grants origin'),
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
-        'create_signing_key revoke_signing_key list_signing_keys export_signing_keys '
-        'import_signing_key'),
+        'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
+        'list_key_events'),
+      ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
       ('lexical', 'ragdb_reader', 'optimize_corpus'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
@@ -84,6 +86,7 @@ begin
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
+      ('verify', 'ragdb_admin', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
         'import_documents import_embeddings finish_import')

@@ -76,8 +76,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
-    using errcode = 'RG414', detail = 'traces are append-only, for their owner too',
-          hint = 'ragdb.drop_traces_before() drops whole months';
+    using errcode = 'RG414', detail = 'evidence is append-only, for its owner too',
+          hint = 'ragdb.drop_traces_before() drops whole months of traces';
 end $$;
 comment on function ragdb_internal.refuse_change() is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';

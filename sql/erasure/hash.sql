@@ -85,7 +85,8 @@ create or replace function ragdb_internal.is_sealed(
 returns boolean
 language sql stable parallel safe
 return is_sealed.hash is not distinct from is_sealed.recomputed
-  and is_sealed.mac is not distinct from
-    ragdb_internal.matching_mac(is_sealed.hash, is_sealed.mac, is_sealed.created_at);
+  and (ragdb_internal.signature(is_sealed.hash, is_sealed.mac, is_sealed.created_at,
+    ragdb_internal.signers(), ragdb_internal.keys_problem())).is_intact is not false;
 comment on function ragdb_internal.is_sealed(bytea, bytea, bytea, timestamptz) is
-  'Tells whether the hash of a row is the one recomputed, and its signature one of that hash.';
+  'Tells whether the hash of a row is the one recomputed, and its signature not wrong; one whose '
+  'key is not at hand is not.';

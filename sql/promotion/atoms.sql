@@ -57,7 +57,7 @@ begin
   select a.* into v_atom
     from ragdb.corpora c join ragdb.semantic_atoms a on a.corpus_id = c.corpus_id
     where a.atom_id = open_atom.atom_id
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0;
+      and ragdb_internal.privilege(c) > 0;
   if not found then
     raise exception 'atom % does not exist', ragdb_internal.quote(atom_id::text)
       using errcode = 'RG407',
@@ -86,9 +86,6 @@ begin
       from (values
         ('atom_hash', encode(v_atom.atom_hash, 'hex'),
           encode(ragdb_internal.atom_hash(v_atom), 'hex'), 'record'),
-        ('atom_mac', encode(v_atom.atom_mac, 'hex'),
-          encode(ragdb_internal.matching_mac(
-            v_atom.atom_hash, v_atom.atom_mac, v_atom.created_at), 'hex'), 'record'),
         ('text_hash', encode(v_atom.text_hash, 'hex'),
           encode(case when v_atom.text is null then v_atom.text_hash
             else sha256(ragdb_internal.utf8(v_atom.text)) end, 'hex'), 'record'),
@@ -100,12 +97,17 @@ begin
           encode(ragdb_internal.evidence_hash(v_atom.source_chunk_ids,
             ragdb_internal.evidence_now(v_atom.corpus_id, v_atom.source_chunk_ids)), 'hex'),
           'evidence')
-      ) as v (field, stored, recomputed, subject);
+      ) as v (field, stored, recomputed, subject)
+    union all
+    select 'atom_mac', s.is_intact, encode(v_atom.atom_mac, 'hex'),
+        coalesce(s.problem, 'signed by key ' || s.key_id, 'no key was active then'), 'record'
+      from ragdb_internal.signature(v_atom.atom_hash, v_atom.atom_mac, v_atom.created_at,
+        ragdb_internal.signers(), ragdb_internal.keys_problem()) s;
 end $$;
 comment on function ragdb.verify_atom(uuid) is
   'Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every column but the '
-  'text), atom_mac (where a signing key existed) and text_hash, which a redacted text cannot '
-  'break; is_intact false where the row was edited. Subject evidence: trace_id, whether the '
+  'text), atom_mac and text_hash, which a redacted text cannot break; is_intact false where the '
+  'row was edited or its signature is wrong, and null where the key that signed is not at hand. Subject evidence: trace_id, whether the '
   'retrieval is still there, and evidence, from the texts of its chunks; is_intact false where one '
   'is gone or says something else, whoever changed it. Raises RG407.';
 

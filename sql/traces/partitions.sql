@@ -19,8 +19,8 @@ declare
 begin
   if new.is_admissible then
     v_parts := string_to_array(new.admissibility_token, '.');
-    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2]
-      and k.state <> 'revoked';
+    select ragdb_internal.secret_at_hand(k) into v_secret from ragdb.signing_keys k
+      where k.key_id = v_parts[2] and k.state <> 'revoked';
     if v_secret is null or cardinality(v_parts) <> 5 or not exists (
         select from ragdb.slices s join ragdb.slice_policies p using (policy_id, params_hash)
           where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id

@@ -33,6 +33,8 @@ declare
   v_reranks constant ragdb.retrieval_reranks[] :=
     array(select r from ragdb.trace_reranks(trace_id) r);
   v_first constant ragdb.retrieval_reranks := v_reranks[1];
+  v_signers constant ragdb_internal.signer[] := ragdb_internal.signers();
+  v_keys_problem constant text := ragdb_internal.keys_problem();
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed,
@@ -41,9 +43,6 @@ begin
         ('trace_hash', encode(v_trace.trace_hash, 'hex'),
           encode(ragdb_internal.trace_hash(v_trace, v_hits), 'hex')),
         ('result_hash', v_trace.result_hash, ragdb_internal.result_hash(v_hits)),
-        ('trace_mac', encode(v_trace.trace_mac, 'hex'),
-          encode(ragdb_internal.matching_mac(
-            v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at), 'hex')),
         ('evidence', v_trace.result_hash,
           ragdb_internal.result_hash(ragdb_internal.hits_now(v_hits))),
         ('limit_returned', v_trace.limit_returned::text, cardinality(v_hits)::text),
@@ -51,17 +50,25 @@ begin
           case when v_trace.query_text is null then v_trace.query_hash
             else encode(sha256(ragdb_internal.utf8(v_trace.query_text)), 'hex') end),
         ('rerank_hash', encode(v_first.rerank_hash, 'hex'),
-          encode(ragdb_internal.rerank_hash(v_trace.trace_hash, v_reranks), 'hex')),
-        ('rerank_mac', encode(v_first.rerank_mac, 'hex'),
-          encode(ragdb_internal.matching_mac(
-            v_first.rerank_hash, v_first.rerank_mac, v_first.recorded_at), 'hex'))
+          encode(ragdb_internal.rerank_hash(v_trace.trace_hash, v_reranks), 'hex'))
       ) as v (field, stored, recomputed)
-      where v_reranks <> '{}' or v.field not like 'rerank%';
+      where v_reranks <> '{}' or v.field not like 'rerank%'
+    union all
+    select m.field, s.is_intact, encode(m.mac, 'hex'),
+        coalesce(s.problem, 'signed by key ' || s.key_id, 'no key was active then'), 'record'
+      from (values
+        ('trace_mac', v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at),
+        ('rerank_mac', v_first.rerank_hash, v_first.rerank_mac, v_first.recorded_at)
+      ) as m (field, hash, mac, at)
+      cross join lateral
+        ragdb_internal.signature(m.hash, m.mac, m.at, v_signers, v_keys_problem) s
+      where m.hash is not null;
 end $$;
 comment on function ragdb.verify_trace(uuid) is
   'Recomputes the hashes of a trace. Subject record: from its rows, one row for trace_hash (every '
-  'column and hit), trace_mac (where a signing key existed), result_hash, limit_returned and '
-  'query_hash, and of its reranking where it has one, rerank_hash and rerank_mac; is_intact false '
-  'where a row was edited, added or removed since. Subject evidence: one row, evidence, from the '
-  'texts of its chunks; is_intact false where a hit is gone or says something else, whoever '
-  'changed it. Raises RG400, RG407.';
+  'column and hit), result_hash, limit_returned, query_hash and trace_mac, and of its reranking '
+  'where it has one, rerank_hash and rerank_mac; is_intact is false where a row was edited, added '
+  'or removed since, or a signature is missing, wrong or of a key that is reported compromised, '
+  'and null where the key that signed is not at hand; recomputed says which. Subject evidence: one '
+  'row, evidence, from the texts of its chunks; is_intact false where a hit is gone or says '
+  'something else, whoever changed it. Raises RG400, RG407.';

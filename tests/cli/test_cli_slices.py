@@ -296,10 +296,10 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
     }
     exported = chat("keys", "export").stdout
     with psycopg.connect(clone) as db:
-        db.execute("delete from ragdb.signing_keys")
+        db.execute("delete from ragdb.signing_secrets")
     refused = chat("slice", "verify", trace)
     assert refused.exit_code == 1
-    assert "key_unknown" in refused.stdout
+    assert "key_absent" in refused.stdout
     assert chat("keys", "import", "-", input=exported).exit_code == 0
     assert chat("keys", "export").stdout == exported
     assert chat("slice", "verify", trace).exit_code == 0

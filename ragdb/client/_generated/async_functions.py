@@ -50,11 +50,13 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
     KnownSourcesRow,
     ListAtomsRow,
     ListContractsRow,
@@ -72,6 +74,7 @@ from ragdb.client._generated.rows import (
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -94,7 +97,9 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
     VerifyAtomRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -711,6 +716,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
+    async def list_key_events(self) -> list[KeyEvents]:
+        return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
     async def list_policies(self) -> list[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
@@ -762,6 +770,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    async def origin(self) -> OriginRow:
+        return await self._row(calls.ORIGIN, OriginRow)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -1044,6 +1055,9 @@ class AsyncFunctions(AsyncCaller):
     async def register_policy(self, policy: Any) -> RegisterPolicyRow:
         return await self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    async def register_signing_key(self, key_id: str) -> None:
+        await self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     async def registry_fingerprint(self) -> str:
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
@@ -1057,6 +1071,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
+        await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
         value: bool = await self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
@@ -1536,8 +1553,25 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
+    async def verification_checks(self) -> list[VerificationChecksRow]:
+        return await self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+
+    async def verify(
+        self, quick: bool = False, checks: Sequence[str] | None = None
+    ) -> list[Finding]:
+        return await self._rows(calls.VERIFY, Finding, quick, checks)
+
     async def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
         return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    async def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        return await self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     async def verify_token(
         self,

@@ -404,6 +404,7 @@ LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
@@ -433,6 +434,7 @@ MATCH_DOCUMENTS = Call(
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
+ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -648,12 +650,18 @@ REEMBED_CORPUS = Call(
 )
 REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
+REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
+REPORT_KEY_COMPROMISE = Call(
+    "report_key_compromise",
+    {"key_id": "text", "since": "timestamp with time zone"},
+    {"since": None},
+)
 REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
 REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
 RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
@@ -1063,7 +1071,14 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFICATION_CHECKS = Call("verification_checks", {})
+VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
 VERIFY_ATOM = Call("verify_atom", {"atom_id": "uuid"})
+VERIFY_STEP = Call(
+    "verify_step",
+    {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},
+    {"state": None, "most": 1000, "quick": False, "checks": None},
+)
 VERIFY_TOKEN = Call(
     "verify_token",
     {

@@ -49,11 +49,13 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
     KnownSourcesRow,
     ListAtomsRow,
     ListContractsRow,
@@ -71,6 +73,7 @@ from ragdb.client._generated.rows import (
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -93,7 +96,9 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
     VerifyAtomRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -511,8 +516,8 @@ class Functions(Caller):
         return value
 
     def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before
-        still verifies. Raises RG400, RG409.
+        """Makes the key that signs from now on, keeps its secret in this database, and returns
+        its id; the key that signed before still verifies. Raises RG400, RG401, RG409.
         """
         value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
         return value
@@ -763,8 +768,8 @@ class Functions(Caller):
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
-        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
-        imported into a restored copy.
+        """Returns the signing keys that are kept in this database with their secrets in hex, to
+        be kept apart from the dump and imported into a restored copy.
         """
         return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
@@ -957,8 +962,9 @@ class Functions(Caller):
         active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
-        the original; an active one signs from now on. Raises RG400, RG409.
+        """Puts an exported key back, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on, a revoked one stays revoked. Raises
+        RG400, RG409.
         """
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
@@ -967,7 +973,7 @@ class Functions(Caller):
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
-        RG401, RG404.
+        RG401, RG404, RG424.
         """
         value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
         return value
@@ -1090,6 +1096,10 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
+    def list_key_events(self) -> list[KeyEvents]:
+        """Lists what was done with signing keys, by whom and when, the first event first."""
+        return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
@@ -1115,7 +1125,9 @@ class Functions(Caller):
         return self._rows(calls.LIST_RERANKERS, Rerankers)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
-        """Lists the signing keys without their secrets."""
+        """Lists the signing keys without their secrets: whether the secret is kept in this
+        database, and whether this session can sign or verify by it.
+        """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_sources(self) -> list[ListSourcesRow]:
@@ -1178,6 +1190,12 @@ class Functions(Caller):
         blocks, and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    def origin(self) -> OriginRow:
+        """Returns the id of this database, which signatures cover, and the name that it had when
+        the id was made with its first key; no row before. A restored copy has the same id.
+        """
+        return self._row(calls.ORIGIN, OriginRow)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
@@ -1594,6 +1612,12 @@ class Functions(Caller):
         """
         return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    def register_signing_key(self, key_id: str) -> None:
+        """Makes the key whose secret this session was given the one that signs from now on; the
+        database keeps a commitment to the secret and not the secret. Raises RG400, RG409.
+        """
+        self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     def registry_fingerprint(self) -> str:
         """Returns xxHash64 over the ordered JSON list of policy references: equal registries
         have equal fingerprints.
@@ -1622,6 +1646,13 @@ class Functions(Caller):
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
+        """Revokes a key that somebody else may have had since a time (null: always):
+        verification says of every trace that it signed since then that it is not to be
+        trusted. A later call can only move the time back. Raises RG400, RG432.
+        """
+        self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
@@ -2259,15 +2290,39 @@ class Functions(Caller):
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
+    def verification_checks(self) -> list[VerificationChecksRow]:
+        """Lists the checks of ragdb.verify in their order, and which of them are quick."""
+        return self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+
+    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
+        """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
+        pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms and
+        proposals, or some of them; quick leaves out those that read all rows. No row means
+        that nothing is wrong. Raises RG400.
+        """
+        return self._rows(calls.VERIFY, Finding, quick, checks)
+
     def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
         """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
-        column but the text), atom_mac (where a signing key existed) and text_hash, which a
-        redacted text cannot break; is_intact false where the row was edited. Subject
-        evidence: trace_id, whether the retrieval is still there, and evidence, from the texts
-        of its chunks; is_intact false where one is gone or says something else, whoever
-        changed it. Raises RG407.
+        column but the text), atom_mac and text_hash, which a redacted text cannot break;
+        is_intact false where the row was edited or its signature is wrong, and null where the
+        key that signed is not at hand. Subject evidence: trace_id, whether the retrieval is
+        still there, and evidence, from the texts of its chunks; is_intact false where one is
+        gone or says something else, whoever changed it. Raises RG407.
         """
         return self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        """Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found
+        and the state that the next step is given; null after the last. Raises RG400.
+        """
+        return self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     def verify_token(
         self,
@@ -2301,12 +2356,13 @@ class Functions(Caller):
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
         """Recomputes the hashes of a trace. Subject record: from its rows, one row for
-        trace_hash (every column and hit), trace_mac (where a signing key existed),
-        result_hash, limit_returned and query_hash, and of its reranking where it has one,
-        rerank_hash and rerank_mac; is_intact false where a row was edited, added or removed
-        since. Subject evidence: one row, evidence, from the texts of its chunks; is_intact
-        false where a hit is gone or says something else, whoever changed it. Raises RG400,
-        RG407.
+        trace_hash (every column and hit), result_hash, limit_returned, query_hash and
+        trace_mac, and of its reranking where it has one, rerank_hash and rerank_mac;
+        is_intact is false where a row was edited, added or removed since, or a signature is
+        missing, wrong or of a key that is reported compromised, and null where the key that
+        signed is not at hand; recomputed says which. Subject evidence: one row, evidence,
+        from the texts of its chunks; is_intact false where a hit is gone or says something
+        else, whoever changed it. Raises RG400, RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 

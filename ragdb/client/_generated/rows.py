@@ -583,6 +583,17 @@ class ExportSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """A row of type `ragdb.finding`."""
+
+    check: str
+    severity: str
+    place: str
+    finding: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class GetSourceRow:
     """A row of `get_source`."""
 
@@ -661,6 +672,27 @@ class JobStateRow:
     message: str
     hint: str | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvents:
+    """A row of type `ragdb.key_events`."""
+
+    event_no: int
+    kind: str
+    at: datetime
+    role: str
+    key_id: str
+    commitment: bytes
+    is_inside: bool
+    state: str
+    created_at: datetime
+    active_until: datetime | None
+    not_after: datetime | None
+    compromised_since: datetime | None
+    previous: bytes
+    hash: bytes
+    mac: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -830,6 +862,10 @@ class ListSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+    compromised_since: datetime | None
+    is_inside: bool
+    is_at_hand: bool
+    commitment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -887,6 +923,14 @@ class OptimizeCorpusRow:
     pivot_before: float
     pivot: float
     lexemes_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class OriginRow:
+    """A row of `origin`."""
+
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1221,6 +1265,14 @@ class ValidateContractRow:
 
 
 @dataclass(frozen=True, slots=True)
+class VerificationChecksRow:
+    """A row of `verification_checks`."""
+
+    check: str
+    is_quick: bool
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyAtomRow:
     """A row of `verify_atom`."""
 
@@ -1229,6 +1281,16 @@ class VerifyAtomRow:
     stored: str
     recomputed: str
     subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyStepRow:
+    """A row of `verify_step`."""
+
+    check: str
+    looked: int
+    findings: Any
+    next_state: Any
 
 
 @dataclass(frozen=True, slots=True)
