@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from ragdb.ingest import chunker, sources
 from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
+from ragdb.ingest.stopping import Stop
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -76,7 +77,9 @@ class Options(TypedDict, total=False):
     unit: str
     """Chunking: see docs/chunker.md."""
     progress: Callable[[Progress], None] | None
-    """Called after every file and batch."""
+    """Called after every file and batch, and several times within a large one."""
+    stop: Stop | None
+    """What is asked at each step whether to go on."""
 
 
 def look(
