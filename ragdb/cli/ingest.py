@@ -49,6 +49,13 @@ def ingest(
             help="Name of the sources in the corpus, in place of the folder's: handbook/2026."
         ),
     ] = None,
+    convert: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar=".ENDING=COMMAND",
+            help="Read what a command makes of files: '.pdf=ocrmypdf {in} {out}'.",
+        ),
+    ] = None,
     glob: Annotated[
         str | None, typer.Option(help="Read only these names from folders: '*.md', 'guide/*.html'.")
     ] = None,
@@ -115,6 +122,7 @@ def ingest(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {
         "prefix": prefix,
+        "convert": _convert(convert or []),
         "glob": glob,
         "recursive": recursive,
         "dry_run": dry_run,
@@ -251,6 +259,15 @@ def _embed(session: Session, corpora: set[str]) -> bool:
 
     codes = [embed.embed(session, corpus) for corpus in sorted(corpora)]
     return any(codes)
+
+
+def _convert(given: list[str]) -> dict[str, str]:
+    from ragdb.readers import converting
+
+    try:
+        return converting.rules(given)
+    except ValueError as error:
+        raise Failure(str(error)) from None
 
 
 def _metadata(pairs: list[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ CHUNKING: dict[str, Any] = {
 
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
-    *("media_type", "source_name", "known"),
+    *("media_type", "source_name", "known", "convert"),
     *CHUNKING,
 )
 
@@ -45,6 +45,8 @@ class Options(TypedDict, total=False):
     take over those of their names that came from elsewhere."""
     name: str | None
     """Name of what is read from standard input, `-`; its ending says the type."""
+    convert: Mapping[str, str]
+    """Commands that make a readable file of one with an ending, as `--convert` takes them."""
     recursive: bool
     """Go into folders of folders (default true)."""
     force: bool

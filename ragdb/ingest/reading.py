@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import mimetypes
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from ragdb.ingest import payload
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
-from ragdb.readers import conversation, formats
+from ragdb.readers import conversation, converting, formats
 from ragdb.readers import read as readers
 
 MAX_BYTES = readers.MAX_BYTES
@@ -162,7 +163,17 @@ def _documents(
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
     given = {name: options.get(name) for name in ("title", "language", "metadata")}
-    documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    command = converting.command_for(source.uri, options.get("convert"))
+    if command is None:
+        documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    else:
+        made, name = converting.convert(command, data, source.uri)
+        # what it is, is what there was: bytes and type are those of the original
+        kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
+        documents = [
+            replace(one, data=data, media_type=kind) if one.fragment is None else one
+            for one in readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+        ]
     tell(READ / 2)
     return documents
 
@@ -191,6 +202,7 @@ def _prepare(
         etag=etag,
         root=source.origin,
         adopt=source.adopts,
+        converter=converting.command_for(source.uri, options.get("convert")),
         **chunking,
     )
     outcome.documents.append(Ready(ready["uri"], _json(ready)))
