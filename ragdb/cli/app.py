@@ -84,6 +84,13 @@ def verb(
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
     try:
+        return _guarded(session, action)
+    except KeyboardInterrupt:  # another one, while the first was dealt with
+        return INTERRUPTED
+
+
+def _guarded(session: Session, action: Callable[[], int | None]) -> int:
+    try:
         code = action() or OK
         sys.stdout.flush()
         return code
@@ -97,6 +104,9 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
     except typer.Exit:
         raise
     except Exception as error:
+        if _is_interrupted(error):
+            session.note("interrupted")
+            return INTERRUPTED
         failure = explain(error)
         if failure is None:
             raise
@@ -108,6 +118,15 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
 
             traceback.print_exception(error, file=sys.stderr)
         return failure.code
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether an error came of Ctrl-C: a connection that was left in a statement has its own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def _close_stdout() -> None:

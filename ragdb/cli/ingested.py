@@ -24,18 +24,18 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        SpinnerColumn,
         TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
+        TimeElapsedColumn,
     )
     from rich.progress import Progress as Bars
 
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        TimeElapsedColumn(),
     )
     with Bars(*columns, console=session.err, transient=True) as bars:
         task = bars.add_task("reading", total=None)
@@ -45,7 +45,7 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
                 task,
                 total=progress.bytes_total,
                 completed=progress.bytes,
-                description=f"{progress.files}/{progress.files_total} files, "
+                description=f"{progress.stage} {progress.files}/{progress.files_total} files, "
                 f"{progress.chunks} chunks",
             )
 

@@ -11,27 +11,24 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg.types.json import Jsonb
-
 from ragdb.client.upkeep import maintain
-from ragdb.errors import AlreadyExists, CorpusNotFound, NotAuthorized, RagdbError
+from ragdb.errors import AlreadyExists
 from ragdb.ingest import origins
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
-from ragdb.ingest.reading import Outcome, Ready, tasks
+from ragdb.ingest.reading import READ, Outcome, tasks
 from ragdb.ingest.report import Failed, FileResult, Progress, Report
 from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
+from ragdb.ingest.stopping import Stop
+from ragdb.ingest.writing import Entry, Writer, Written, indexing_told
 from ragdb.readers import formats
 from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.rows import PutResult
     from ragdb.client.client import Client
 
 
@@ -51,28 +48,6 @@ def ingest(
 ) -> Report:
     """Read `paths` into `corpus`; see `Options`. What `Database.ingest` and `ragdb ingest` do."""
     return Run(db, corpus, look(paths, options), options).run()
-
-
-# The document is at fault, not the database: the others of its batch are tried without it.
-REFUSED = (
-    psycopg.DataError,
-    psycopg.IntegrityError,
-    psycopg.errors.ProgramLimitExceeded,
-    RagdbError,
-)
-
-OF_THE_RUN = (NotAuthorized, CorpusNotFound)
-AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A document on its way into a batch."""
-
-    file: FileResult
-    document: Ready
-    outcome: Outcome
-    source: Source
 
 
 class Run:
@@ -96,6 +71,10 @@ class Run:
         self.batch_bytes = 0
         self.seen: list[str] = []
         self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
+        self.batch_size = 0  # of the file that a batch is alone
+        self.stage = "reading"
+        self.stop: Stop = options.get("stop") or Stop()
+        self.writer = Writer(db, self.report, self.options, self._create_corpus)
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -109,9 +88,10 @@ class Run:
                     origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
-            for source, file, outcome, is_last in self._read():
-                self._take(source, file, outcome, is_last)
-            self._flush()
+            with indexing_told(self.db.connection, self._indexed):
+                for source, file, outcome, is_last in self._read():
+                    self._take(source, file, outcome, is_last)
+                self._flush()
             if self.prune and not (self.dry_run and self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
@@ -148,18 +128,27 @@ class Run:
     def _read(self) -> Iterator[tuple[Source, FileResult, Outcome, bool]]:
         """What the workers return, in the order of the sources."""
         workers: int = self.options.get("workers") or 1
-        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1)
+        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1, self.stop)
         waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
         with pool:
             for source, file in zip(self.found.sources, self.files, strict=True):
                 for task, is_last in tasks(source, self._options_for(source)):
                     waiting.append((source, file, pool.submit(task), is_last))
                     if len(waiting) > pool.ahead:
-                        first = waiting.popleft()
-                        yield *first[:2], pool.result(first[2]), first[3]
+                        yield self._first(pool, waiting)
             while waiting:
-                first = waiting.popleft()
-                yield *first[:2], pool.result(first[2]), first[3]
+                yield self._first(pool, waiting)
+
+    def _first(
+        self, pool: Pool, waiting: deque[tuple[Source, FileResult, Waiting, bool]]
+    ) -> tuple[Source, FileResult, Outcome, bool]:
+        source, file, task, is_last = waiting.popleft()
+
+        def look(done: float) -> None:
+            self.bytes_begun = max(self.bytes_begun, int(done * (source.size or 0)))
+            self._tell()
+
+        return source, file, pool.result(task, look), is_last
 
     def _options_for(self, source: Source) -> Mapping[str, Any]:
         """The options for a source; those for a URL that is here say of what version."""
@@ -188,7 +177,7 @@ class Run:
             self.batch_bytes += len(document.json)
             if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
                 self._flush()
-        self.bytes_begun = outcome.at
+        self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
             self.files_done += 1
             self.bytes_done += source.size or 0
@@ -213,69 +202,44 @@ class Run:
         if progress:
             read = self.bytes_done + self.bytes_begun
             total = len(self.files), self.bytes_total
-            progress(Progress(self.files_done, total[0], read, total[1], self.chunks))
+            progress(Progress(self.files_done, total[0], read, total[1], self.chunks, self.stage))
+
+    def _indexed(self, part: float) -> None:
+        """A large document is so far indexed."""
+        if self.batch_size:
+            self.bytes_begun = int(self.batch_size * (READ + (1 - READ) * part))
+            self._tell()
 
     # ── writing ──
 
     def _flush(self) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
-        if batch:
-            self._write(batch)
-            self._tell()
-
-    def _write(self, batch: list[Entry]) -> None:
-        named = [(entry.document.uri, entry.source) for entry in batch]
-        before = {} if self.report.created else origins.present(self.db, self.corpus, named)
-        try:
-            rows = self._put(batch)
-        except OF_THE_RUN:
-            raise
-        except REFUSED as error:
-            if len(batch) > 1:
-                middle = len(batch) // 2
-                self._write(batch[:middle])
-                self._write(batch[middle:])
-                return
-            file, uri = batch[0].file, batch[0].document.uri
-            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
-            self._fail(file, Failed(uri, reason, error.diag.message_hint))
+        if not batch:
             return
-        for entry, row in zip(batch, rows, strict=True):
-            file = entry.file
+        self.stop.check()
+        self.stage = "writing"
+        alone = len(batch) == 1 and not batch[0].outcome.at
+        self.batch_size = (batch[0].source.size or 0) if alone else 0
+        self._tell()
+        for written in self.writer.write(batch):
+            self._count(written)
+        self.stage = "reading"
+        self._tell()
+
+    def _count(self, written: Written) -> None:
+        file, row, error = written.entry.file, written.row, written.error
+        if error is not None:
+            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
+            uri = written.entry.document.uri
+            self._fail(file, Failed(uri, reason, error.diag.message_hint))
+        elif row is not None:
             file.documents += 1
             file.chunks += row.chunks_indexed
             self.chunks += row.chunks_indexed
             file.tokens += row.tokens_indexed
             file.written += not row.was_duplicate
-            file.replaced += before.get(entry.document.uri, row.doc_cid) != row.doc_cid
+            file.replaced += written.replaced
             file.doc_cid = row.doc_cid if file.documents == 1 else None
-
-    def _put(self, batch: list[Entry]) -> list[PutResult]:
-        for attempt in range(5):
-            try:
-                with self.db.connection.transaction(force_rollback=self.dry_run):
-                    if self.dry_run and self.report.created:
-                        self._create_corpus()
-                    rows = self._stored(batch)
-                    for entry, row in zip(batch, rows, strict=True):
-                        if entry.outcome.blob is not None and not row.was_duplicate:
-                            self.db.put_blob(entry.outcome.blob, entry.outcome.media_type)
-                return rows
-            except AGAIN:
-                if attempt == 4:
-                    raise
-        raise AssertionError("unreachable")
-
-    def _stored(self, batch: list[Entry]) -> list[PutResult]:
-        """Put documents by one function, conversations by another; results in the batch's order."""
-        results: dict[int, PutResult] = {}
-        for put, kind in ((self.db.put_documents, False), (self.db.put_conversations, True)):
-            places = [n for n, e in enumerate(batch) if e.document.is_conversation is kind]
-            if places:
-                entries = b",".join(batch[n].document.json for n in places)
-                rows = put(self.corpus, Jsonb(b"[" + entries + b"]", dumps=bytes), self.force)
-                results.update(zip(places, rows, strict=True))
-        return [results[n] for n in range(len(batch))]
 
     def _prune(self) -> None:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
@@ -293,6 +257,8 @@ class Run:
             self.report.pruned += gone.documents_deleted
 
     def _optimize(self) -> None:
+        self.stage = "optimizing"
+        self._tell()
         drift = self.db.corpus_info(self.corpus).drift
         if drift is not None and abs(drift) > DRIFT:
             with self.db.connection.transaction():

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from ragdb.ingest import chunker, sources
 from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
+from ragdb.ingest.stopping import Stop
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -19,7 +20,7 @@ CHUNKING: dict[str, Any] = {
 
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
-    *("media_type", "source_name", "known"),
+    *("media_type", "source_name", "known", "convert"),
     *CHUNKING,
 )
 
@@ -44,6 +45,8 @@ class Options(TypedDict, total=False):
     take over those of their names that came from elsewhere."""
     name: str | None
     """Name of what is read from standard input, `-`; its ending says the type."""
+    convert: Mapping[str, str]
+    """Commands that make a readable file of one with an ending, as `--convert` takes them."""
     recursive: bool
     """Go into folders of folders (default true)."""
     force: bool
@@ -76,7 +79,9 @@ class Options(TypedDict, total=False):
     unit: str
     """Chunking: see docs/chunker.md."""
     progress: Callable[[Progress], None] | None
-    """Called after every file and batch."""
+    """Called after every file and batch, and several times within a large one."""
+    stop: Stop | None
+    """What is asked at each step whether to go on."""
 
 
 def look(

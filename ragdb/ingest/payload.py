@@ -25,6 +25,7 @@ def to_payload(
     etag: str | None = None,
     root: str | None = None,
     adopt: bool = False,
+    converter: str | None = None,
     strategy: str = "paragraph",
     max_tokens: int = 240,
     overlap: int = 48,
@@ -79,6 +80,8 @@ def to_payload(
             "max_tokens": max_tokens,
             "overlap": overlap,
             "unit": unit,
+            # the text is what this made of the file: another command gives another text
+            **({"converter": converter} if converter else {}),
         },
         "chunks": [
             {

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+import mimetypes
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +16,13 @@ from ragdb.ingest import payload
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
-from ragdb.readers import conversation, formats
+from ragdb.readers import conversation, converting, formats
 from ragdb.readers import read as readers
 
 MAX_BYTES = readers.MAX_BYTES
 SLAB_BYTES = 2**18  # of records; one task of a worker
+READ = 0.3  # part of the work on a file that reading it is; the rest is writing it
+TOLD = 2**22  # bytes of a file that tells how far it is read
 PASSED_OVER = frozenset({"unknown_type", "empty", "blank"})
 """Why a file that lies in a folder, and that nobody named, is left out without failing."""
 INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
@@ -101,9 +104,11 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
     yield Task(source, reading, some, failed), True
 
 
-def read(task: Task) -> Outcome:
-    """Read and chunk; what a worker does."""
+def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    """Read and chunk; what a worker does. `tell` hears which part of the work is done."""
     source, options = task.source, task.options
+    if tell is None or (source.size or 0) < TOLD or task.documents is not None:
+        tell = _nobody
     outcome = Outcome(at=task.at)
     error = task.error
     if task.documents is not None:
@@ -111,8 +116,10 @@ def read(task: Task) -> Outcome:
             _prepare(outcome, source, _declared(document, options), options)
     else:
         try:
-            for document in _documents(source, options, outcome):
+            tell(0.0)
+            for document in _documents(source, options, outcome, tell):
                 _prepare(outcome, source, document, options, outcome.etag)
+                tell(READ)
                 if document.fragment is None and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
@@ -127,7 +134,10 @@ def read(task: Task) -> Outcome:
 
 
 def _documents(
-    source: Source, options: Mapping[str, Any], outcome: Outcome
+    source: Source,
+    options: Mapping[str, Any],
+    outcome: Outcome,
+    tell: Callable[[float], None],
 ) -> list[readers.Document]:
     limit: int = options.get("max_bytes", MAX_BYTES)
     media_type = options.get("media_type") or source.media_type
@@ -144,6 +154,7 @@ def _documents(
         media_type = media_type or fetched.media_type
     else:
         data = source.read(limit)
+    tell(READ / 10)
     if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
         for found in conversation.read(io.BytesIO(data), source.uri, limit):
             found |= {name: options[name] for name in ("title", "language") if options.get(name)}
@@ -152,7 +163,23 @@ def _documents(
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
     given = {name: options.get(name) for name in ("title", "language", "metadata")}
-    return readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    command = converting.command_for(source.uri, options.get("convert"))
+    if command is None:
+        documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    else:
+        made, name = converting.convert(command, data, source.uri)
+        # what it is, is what there was: bytes and type are those of the original
+        kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
+        documents = [
+            replace(one, data=data, media_type=kind) if one.fragment is None else one
+            for one in readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+        ]
+    tell(READ / 2)
+    return documents
+
+
+def _nobody(part: float) -> None:
+    """Nobody asked."""
 
 
 def _prepare(
@@ -175,6 +202,7 @@ def _prepare(
         etag=etag,
         root=source.origin,
         adopt=source.adopts,
+        converter=converting.command_for(source.uri, options.get("convert")),
         **chunking,
     )
     outcome.documents.append(Ready(ready["uri"], _json(ready)))

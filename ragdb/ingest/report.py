@@ -115,3 +115,5 @@ class Progress:
     bytes: int
     bytes_total: int
     chunks: int
+    stage: str = "reading"
+    """reading, writing or optimizing."""

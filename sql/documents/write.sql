@@ -89,6 +89,27 @@ comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
   'Makes the chunks of the touched documents, their edges and their links what they shall be, '
   'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
+create or replace function ragdb_internal.index_in_turns(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count constant integer := cardinality(chunk_nos);
+  v_turn constant integer := 4096;
+  v_done integer := 0;
+begin
+  while v_done < v_count loop
+    perform ragdb_internal.index_chunks(corpus_id, chunk_nos[v_done + 1 : v_done + v_turn]);
+    v_done := v_done + v_turn;
+    if v_count > 2 * v_turn then
+      raise notice '% of % chunks are indexed', least(v_done, v_count), v_count;
+    end if;
+  end loop;
+end $$;
+comment on function ragdb_internal.index_in_turns(integer, integer[]) is
+  'Indexes chunks, 4096 at a time, and says after each turn how far it is where they are many.';
+
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
 returns table (
@@ -116,9 +137,7 @@ begin
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force, v_moved);
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
-  if cardinality(v_to_index) > 0 then
-    perform ragdb_internal.index_chunks(v_id, v_to_index);
-  end if;
+  perform ragdb_internal.index_in_turns(v_id, v_to_index);
   perform ragdb_internal.drop_unused_blobs(array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));
   -- those of an import come with its end

@@ -394,7 +394,7 @@ def test_workers_change_nothing(
     assert [f.uri for f in one.failures] == ["docs/torn.jsonl"]
 
 
-def kill_on_b(task: reading.Task) -> reading.Outcome:
+def kill_on_b(task: reading.Task, tell: Any) -> reading.Outcome:
     if task.source.uri == "docs/b.txt":
         os._exit(9)
     return reading.read(task)

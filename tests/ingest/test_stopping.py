@@ -1,0 +1,109 @@
+"""Ctrl-C is heard at once, never breaks a statement in two, and ends with 130."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from ragdb.ingest import ingest as driver
+from ragdb.ingest import writing
+from ragdb.ingest.stopping import Signals
+from tests.conftest import Connection
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch, clone: str) -> CliRunner:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    return CliRunner()
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "note.md"
+    path.write_text("# Note\n\nIt is short.\n")
+    return path
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("where", ["sent", "done"])
+def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
+    runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    stored = writing.Writer._stored
+
+    def interrupted(self: Any, batch: Any) -> Any:
+        if where == "sent":
+            # a statement that runs, of which nobody has taken the answer
+            self.db.connection.pgconn.send_query(b"select pg_sleep(20)")
+            interrupt()
+            time.sleep(0.5)
+            while self.db.connection.pgconn.is_busy():
+                self.db.connection.pgconn.consume_input()
+            while self.db.connection.pgconn.get_result():
+                pass
+        rows = stored(self, batch)
+        interrupt()
+        return rows
+
+    monkeypatch.setattr(writing.Writer, "_stored", interrupted)
+    began = time.monotonic()
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 130, done.output
+    assert "stopping" in done.stderr
+    assert "another command" not in done.stderr
+    assert time.monotonic() - began < 15
+    with ragdb.connect(clone) as database:
+        assert database.corpus_info("docs").documents in (0, 1)
+        assert database.check_corpus("docs") == []
+
+
+def test_an_error_that_ctrl_c_left_behind_exits_with_130(
+    runner: CliRunner, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Any) -> Any:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise psycopg.OperationalError("another command is already in progress")
+
+    monkeypatch.setattr(driver.Run, "_ensure_corpus", interrupted)
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 130, done.output
+
+
+def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
+    said: list[str] = []
+    began = time.monotonic()
+
+    def run() -> None:
+        with Signals(db, lambda: said.append("stopping")):
+            db.execute("select pg_sleep(0)")
+            interrupt()
+            db.execute("select pg_sleep(60)")
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert said == ["stopping"]
+    assert time.monotonic() - began < 30
+    # and the next one is not
+    db.rollback()
+    assert db.execute("select 1").fetchone() == (1,)
+
+
+def test_the_signals_are_given_back(db: Connection) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Signals(db, lambda: None):
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
