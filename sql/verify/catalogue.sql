@@ -1,14 +1,14 @@
 -- What guards the evidence: functions, triggers, owners and grants, against what was installed.
 
 create or replace function ragdb_internal.present_grants()
-returns table (kind text, identity text, hash bytea)
+returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'grant', g.of || ' to ' || case when a.grantee = 0 then 'public'
         else a.grantee::regrole::text end, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(a.privilege_type || a.is_grantable::text, ','
-        order by a.privilege_type)))
+        order by a.privilege_type))), null::oid, false
     from (
       select p.oid::regprocedure::text, p.proacl, p.proowner from pg_catalog.pg_proc p
         where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
@@ -27,29 +27,31 @@ comment on function ragdb_internal.present_grants() is
 
 -- Functions as their own definitions give them, which another major version may write otherwise.
 create or replace function ragdb_internal.present_code()
-returns table (kind text, identity text, hash bytea)
+returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
 language sql stable
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_functiondef(p.oid)))
+      pg_catalog.pg_get_functiondef(p.oid))), p.oid, p.prosqlbody is not null
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_viewdef(c.oid)))
+      pg_catalog.pg_get_viewdef(c.oid))), c.oid, true
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and c.relkind = 'v'
   union all
   select 'trigger', t.tgname || ' on ' || t.tgrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_triggerdef(t.oid) || t.tgenabled::text))
+      ragdb_internal.utf8(pg_catalog.pg_get_triggerdef(t.oid) || t.tgenabled::text)), null,
+      false
     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not t.tgisinternal
       and not c.relispartition
   union all
   select 'constraint', k.conname || ' on ' || k.conrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text))
+      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)), k.oid,
+      true
     from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
@@ -60,6 +62,24 @@ comment on function ragdb_internal.present_code() is
   'Returns the functions, views, triggers, constraints and grants of ragdb, each with the SHA-256 '
   'of its definition.';
 
+-- What PostgreSQL parsed is written otherwise in a restored copy, where functions have other numbers.
+create or replace function ragdb_internal.code_changes()
+returns table (kind text, identity text, finding text, is_restored boolean)
+language sql stable
+begin atomic
+  select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
+      case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
+        else 'it was changed' end,
+      p.is_bound and i.hash is not null and not exists (select from ragdb.installed_code s
+        where s.object_id = 'ragdb_internal.present_code()'::regprocedure)
+    from ragdb.installed_code i full join ragdb_internal.present_code() p
+      on p.kind = i.kind and p.identity = i.identity
+    where i.hash is distinct from p.hash;
+end;
+comment on function ragdb_internal.code_changes() is
+  'Returns what differs from what was installed; is_restored where that is how a restored copy '
+  'differs.';
+
 create or replace function ragdb_internal.verify_code(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable
@@ -67,6 +87,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_findings ragdb.finding[];
+  v_written bigint;
 begin
   if (select max(i.server) from ragdb.installed_code i)
     is distinct from current_setting('server_version_num')::integer / 10000
@@ -76,17 +97,18 @@ begin
       'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
   end if;
   -- a right that the DBA gave to a role of their own is for a person to judge
-  select coalesce(array_agg(row('code', case when f.kind = 'grant' and f.identity !~ ' public$'
-          then 'warning' else 'error' end, f.kind || ' ' || f.identity, f.finding,
+  select coalesce(array_agg(row('code', case when c.kind = 'grant' and c.identity !~ ' public$'
+          then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
         'ragdb init --force installs what this version has; find out who changed it')
-        ::ragdb.finding order by f.kind, f.identity), '{}')
-    into strict v_findings
-    from (
-      select kind, identity, case when i.hash is null then 'it was added'
-          when p.hash is null then 'it is missing' else 'it was changed' end as finding
-        from ragdb.installed_code i
-          full join ragdb_internal.present_code() p using (kind, identity)
-        where i.hash is distinct from p.hash) f;
+        ::ragdb.finding order by c.kind, c.identity) filter (where not c.is_restored), '{}'),
+      count(*) filter (where c.is_restored)
+    into strict v_findings, v_written
+    from ragdb_internal.code_changes() c;
+  if v_written > 0 then
+    v_findings := v_findings || row('code', 'warning', v_written || ' functions and views',
+      'they are written otherwise than they were installed, as in a restored copy',
+      'ragdb init --force installs them again')::ragdb.finding;
+  end if;
   return row((select count(*) from ragdb.installed_code), null, v_findings)
     ::ragdb_internal.verified;
 end $$;

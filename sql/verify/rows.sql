@@ -132,8 +132,9 @@ return (
   select row(count(*), null, coalesce(pg_catalog.array_agg(row('policies', 'error',
       'policy ' || p.policy_id || '@' || p.params_hash, 'its row was changed',
       'restore it from a backup')::ragdb.finding order by p.policy_id, p.params_hash)
-    filter (where p.sha256 <> pg_catalog.sha256(ragdb_internal.utf8(p.canonical))
-      or p.policy <> p.canonical::jsonb), '{}'))::ragdb_internal.verified
-    from ragdb.slice_policies p);
+    filter (where (h.policy_id, h.params_hash, h.canonical, h.sha256)
+      is distinct from (p.policy_id, p.params_hash, p.canonical, p.sha256)), '{}'))
+      ::ragdb_internal.verified
+    from ragdb.slice_policies p cross join lateral ragdb_internal.hashed_policy(p.policy) h);
 comment on function ragdb_internal.verify_policies(jsonb, integer) is
   'Compares the registered policies with their hashes.';

@@ -79,10 +79,10 @@ begin
     from batch b
     cross join lateral ragdb_internal.trace_problem(b.trace, v_signers, v_keys_problem) p;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings
-    || case when v_made.unchecked > 0 then row('traces', 'warning',
+    || case when v_made.unchecked > 0 then array[row('traces', 'warning',
       format('%s traces from %s on', v_made.unchecked, v_made.first_unchecked), v_made.why,
       'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import')
-      ::ragdb.finding end);
+      ::ragdb.finding] else '{}' end);
 end $$;
 comment on function ragdb_internal.verify_traces(jsonb, integer) is
   'Verifies the hashes and signatures of a batch of traces with their hits and rerankings.';

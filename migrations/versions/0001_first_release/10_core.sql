@@ -112,6 +112,7 @@ create table ragdb.installed_code (
   kind text collate "C" not null,
   identity text collate "C" not null,
   hash bytea not null,
+  object_id oid,
   server integer not null,
   constraint installed_code_is_unique primary key (kind, identity)
 );
@@ -121,4 +122,6 @@ comment on table ragdb.installed_code is
 comment on column ragdb.installed_code.kind is 'function, view, trigger, constraint or grant.';
 comment on column ragdb.installed_code.identity is 'Name with its types, or what is granted to whom.';
 comment on column ragdb.installed_code.hash is 'SHA-256 of its definition.';
+comment on column ragdb.installed_code.object_id is
+  'Number that the server gave it; null for triggers and grants.';
 comment on column ragdb.installed_code.server is 'Major version of PostgreSQL that gave it.';

@@ -23,13 +23,13 @@ def proved(signed: Connection) -> Connection:
     made = promote(signed, hits[0]["trace_id"], [hit["chunk_id"] for hit in hits], "lenient")
     assert made["code"] == "PROMOTED", made
     signed.execute(
-        "select ragdb.propose('chat', 'Refunds cost nothing.', %s)", ([made["atom_id"]],)
+        "select ragdb.propose('chat', %s, 'Refunds cost nothing.')", ([made["atom_id"]],)
     )
     signed.execute("select ragdb.put_blob('a file', 'text/plain')")
     for _ in range(3):
         signed.execute("select from ragdb.retrieve('chat', 'refunds', k => 2)")
     (trace,) = newest(signed)
-    signed.execute("select ragdb.bind_reranker('r', '/models/r', 512, repeat('a', 64))")
+    signed.execute("select ragdb.bind_reranker('r', '/models/r', repeat('a', 64))")
     chunks = [c for (c,) in signed.execute(
         "select chunk_id from ragdb.trace_hits(%s)", (trace,)).fetchall()]  # fmt: skip
     signed.execute(
@@ -213,7 +213,7 @@ EDITS = {
         "it is missing",
     ),
     "an owner": (
-        "alter table ragdb.chunks owner to postgres",
+        "alter table ragdb.rerankers owner to postgres",
         "rights",
         "it belongs to postgres, not ragdb_owner",
     ),
