@@ -635,6 +635,24 @@ contract_nodes = Table(
     ),
 )
 
+corpus_blobs = Table(
+    "corpus_blobs",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("cid", Text, primary_key=True),
+    Column("brought_by", Text, nullable=False),
+    Column("brought_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["cid"], ["ragdb.blobs.cid"], name="corpus_blobs_blob_exists", ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="corpus_blobs_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 corpus_grants = Table(
     "corpus_grants",
     metadata,

@@ -95,7 +95,9 @@ class Writer:
                     rows = self._stored(batch)
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:
-                            self.db.put_blob(entry.outcome.blob, entry.outcome.media_type)
+                            self.db.put_blob(
+                                entry.outcome.blob, entry.outcome.media_type, self.corpus
+                            )
                 return rows
             except AGAIN:
                 if attempt == 4:

@@ -118,12 +118,8 @@ begin
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
-  -- blobs that only its documents have
-  delete from ragdb.blobs b using ragdb.documents d
-    where d.corpus_id = v_id and b.cid = d.doc_cid
-      and not exists (
-        select from ragdb.corpora c join ragdb.documents o on o.corpus_id = c.corpus_id
-        where c.corpus_id <> v_id and o.doc_cid = d.doc_cid);
+  perform ragdb_internal.drop_unused_blobs(v_id, array(
+    select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
   perform ragdb_internal.drop_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;

@@ -28,12 +28,33 @@ begin
           is distinct from (ragdb_internal.given_source_name(g.v),
             coalesce(g.v ->> 'root', s.root), g.v ->> 'etag')
         or d.source = s.uri and ragdb_internal.stored_description(d)
-          is distinct from ragdb_internal.given_description(g.v, v_language))
+          is distinct from ragdb_internal.given_description(g.v, v_language)
+        or ragdb_internal.given_content(g.v)
+          is distinct from ragdb_internal.stored_content(v_id, d.doc_no))
     order by i.n;
 end $$;
 comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is
   'Returns a row for each given document when all of them are stored as they are given, else no '
   'row.';
+
+-- Whoever brought the bytes brings them to the corpus with their document.
+create or replace function ragdb_internal.bring_blobs(corpus_id integer, cids text[])
+returns void
+language sql
+begin atomic
+  insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)
+    select bring_blobs.corpus_id, u.cid, u.role, ragdb_internal.now()
+    from (select distinct c.cid from unnest(bring_blobs.cids) c (cid)) c
+      cross join lateral (
+        select o.cid, o.role from ragdb.blob_uploads o
+        where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u
+    where not exists (
+      select from ragdb.corpus_blobs b
+      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid)
+    on conflict do nothing;
+end;
+comment on function ragdb_internal.bring_blobs(integer, text[]) is
+  'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
 create or replace function ragdb.put_documents(
   corpus text, documents jsonb, force boolean default false)
@@ -46,6 +67,8 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
 begin
   perform ragdb_internal.check_documents(documents);
+  perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(
+    select i ->> 'doc_cid' from jsonb_array_elements(documents) i));
   if force is null then
     raise exception 'force is null'
       using errcode = 'RG400',

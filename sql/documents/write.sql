@@ -4,17 +4,27 @@
 -- The pieces that it calls run under its planner settings: plans are made for the rows at hand, and
 -- look-ups go by key. Only the pieces that insert say otherwise.
 
-create or replace function ragdb_internal.drop_unused_blobs(cids text[]) returns void
-language sql
-begin atomic
+-- What was never brought to this corpus is not its to drop.
+create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gone text[];
+begin
+  with gone as (
+    delete from ragdb.corpus_blobs b
+      where b.corpus_id = drop_unused_blobs.corpus_id and b.cid = any (cids)
+      returning b.cid
+  )
+  select array_agg(g.cid) into v_gone from gone g;
   delete from ragdb.blobs b
-  where b.cid = any (drop_unused_blobs.cids)
-    and not exists (
-      select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-      where d.doc_cid = b.cid);
-end;
-comment on function ragdb_internal.drop_unused_blobs(text[]) is
-  'Removes those of the given blobs that no document has.';
+    where b.cid = any (v_gone)
+      and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid);
+end $$;
+comment on function ragdb_internal.drop_unused_blobs(integer, text[]) is
+  'Takes the given blobs from a corpus, and removes those that are left in none.';
 
 create or replace function ragdb_internal.check_numbers(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[],
@@ -138,7 +148,7 @@ begin
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
   perform ragdb_internal.index_in_turns(v_id, v_to_index);
-  perform ragdb_internal.drop_unused_blobs(array(
+  perform ragdb_internal.drop_unused_blobs(v_id, array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
@@ -149,7 +159,8 @@ begin
   end if;
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
-      t.state = 'same' or t.position is distinct from i.n - 1
+      (t.state = 'same' or t.position is distinct from i.n - 1)
+        and ragdb_internal.given_content(i.v) = ragdb_internal.stored_content(v_id, d.doc_no)
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
       join unnest(v_touched) t on t.doc_no = d.doc_no

@@ -199,7 +199,7 @@ begin
   perform ragdb_internal.check_page(after, count);
   return query
     select d.doc_no, d.doc_cid, d.chunks, ragdb_internal.exported_document(v_id, d.doc_no)::text,
-      exists (select from ragdb.blobs b where b.cid = d.doc_cid)
+      exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = d.doc_cid)
     from (
       select p.doc_no, p.doc_cid, p.chunks,
         sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before

@@ -90,18 +90,11 @@ declare
   v_blob record;
 begin
   select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
-    where b.cid = check_blob.cid and (
-      exists (
-        select from ragdb.blob_uploads u
-        where u.cid = b.cid and ragdb_internal.is_caller(u.role, u.role_oid))
-      or exists (
-        select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-        where d.doc_cid = b.cid
-          and ragdb_internal.privilege(c) > 0));
+    where b.cid = check_blob.cid and ragdb_internal.may_see_blob(b.cid);
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(check_blob.cid)
       using errcode = 'RG408',
-        detail = 'a blob is ingested by who has put it, or may read a document of it',
+        detail = 'a blob is ingested by who has put it, or may read a corpus that it came to',
         hint = 'put the bytes first: ragdb.put_blob()';
   end if;
   if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
@@ -158,7 +151,11 @@ begin
   perform ragdb_internal.check_ingest(doc_cid, v_title, v_language, input -> 'metadata');
   select d.* into v_document from ragdb.documents d
     where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid;
-  if found then
+  -- a document whose bytes nobody brought may say what it likes: a worker reads those that came
+  if found and (not ragdb_internal.may_see_blob(doc_cid) or exists (
+    select from ragdb.corpus_blobs b
+    where b.corpus_id = corpus.corpus_id and b.cid = answer_ingest.doc_cid))
+  then
     return jsonb_build_object(
       'output', jsonb_build_object('doc_cid', v_document.doc_cid,
         'chunks_indexed', v_document.chunks, 'tokens_indexed', v_document.tokens),

@@ -15,6 +15,24 @@ comment on column ragdb.blobs.bytes is 'The bytes.';
 comment on column ragdb.blobs.media_type is 'Media type of the bytes.';
 comment on column ragdb.blobs.size is 'Number of bytes.';
 
+create table ragdb.corpus_blobs (
+  corpus_id integer not null
+    constraint corpus_blobs_corpus_exists references ragdb.corpora on delete cascade,
+  cid text collate "C" not null
+    constraint corpus_blobs_blob_exists references ragdb.blobs on delete cascade,
+  brought_by text not null,
+  brought_at timestamptz not null,
+  constraint corpus_blobs_are_unique primary key (corpus_id, cid)
+);
+create index corpus_blobs_by_blob on ragdb.corpus_blobs (cid);
+comment on table ragdb.corpus_blobs is
+  'Which bytes were brought to which corpus; its readers may read them. Read it through '
+  'ragdb.get_blob.';
+comment on column ragdb.corpus_blobs.corpus_id is 'The corpus.';
+comment on column ragdb.corpus_blobs.cid is 'The blob.';
+comment on column ragdb.corpus_blobs.brought_by is 'Role that brought the bytes.';
+comment on column ragdb.corpus_blobs.brought_at is 'When they came to the corpus.';
+
 create table ragdb.documents (
   corpus_id integer not null
     constraint documents_corpus_exists references ragdb.corpora on delete cascade,

@@ -812,8 +812,8 @@ class AsyncFunctions(AsyncCaller):
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
 
-    async def put_blob(self, bytes: bytes, media_type: str) -> str:
-        value: str = await self._value(calls.PUT_BLOB, bytes, media_type)
+    async def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
+        value: str = await self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value
 
     async def put_conversations(

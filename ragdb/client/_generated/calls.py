@@ -456,7 +456,9 @@ PRUNE_SOURCES = Call(
     },
     {"root": None, "derived": "redact", "reason": None},
 )
-PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
+PUT_BLOB = Call(
+    "put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"}, {"corpus": None}
+)
 PUT_CONVERSATIONS = Call(
     "put_conversations",
     {"corpus": "text", "conversations": "jsonb", "force": "boolean"},

@@ -847,8 +847,8 @@ class Functions(Caller):
         self._run(calls.FINISH_IMPORT, corpus, header)
 
     def get_blob(self, cid: str) -> Blob:
-        """Returns the original bytes of a document that the caller may read. Raises RG408,
-        RG471.
+        """Returns original bytes that the caller brought, or that somebody brought to a corpus
+        that the caller may read. Raises RG408, RG471.
         """
         return self._row(calls.GET_BLOB, Blob, cid)
 
@@ -1262,11 +1262,13 @@ class Functions(Caller):
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
 
-    def put_blob(self, bytes: bytes, media_type: str) -> str:
+    def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Raises RG400, RG401, RG470.
+        digits; the media type given first stays. Readers of the corpus may read them, and of
+        every corpus in which the caller puts their document. Raises RG400, RG401, RG404,
+        RG470.
         """
-        value: str = self._value(calls.PUT_BLOB, bytes, media_type)
+        value: str = self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value
 
     def put_conversations(
