@@ -96,7 +96,7 @@ class Writer:
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:
                             self.db.put_blob(
-                                entry.outcome.blob, entry.outcome.media_type, self.corpus
+                                entry.outcome.blob, entry.outcome.media_type, self.report.corpus
                             )
                 return rows
             except AGAIN:
