@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.ids import trace_id
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
-from ragdb.cli.trace import trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 Policy = Annotated[
@@ -89,7 +89,7 @@ def slice_verify(
     from ragdb.cli import output
 
     with session.connect() as db:
-        found: Any = db.get_trace(trace_id(trace))
+        found: Any = db.get_trace(trace_id(db, trace))
         if found.admissibility_token is None:
             raise Failure(
                 f"trace {trace} has no token", hint="only retrievals within a slice have one"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.ids import trace_id
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-
-Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Trace id.")]
+Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,8 +66,8 @@ def trace_show(session: Session, trace: Trace) -> None:
     from ragdb.cli import output
     from ragdb.client.rows import record
 
-    wanted = trace_id(trace)
     with session.connect() as db:
+        wanted = trace_id(db, trace)
         shown = record(db.get_trace(wanted))
         hits = [record(hit) for hit in db.trace_hits(wanted)]
         reranks = {row.chunk_id: row for row in db.trace_reranks(wanted)}
@@ -99,7 +96,10 @@ def trace_show(session: Session, trace: Trace) -> None:
 def trace_verify(
     session: Session,
     trace: Annotated[
-        str | None, typer.Argument(metavar="TRACE", help="Trace id.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="TRACE", help="Id of a trace, or how it begins.", show_default=False
+        ),
     ] = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Every trace, hit and reranking of the database.")
@@ -114,7 +114,7 @@ def trace_verify(
     with session.connect() as db:
         if trace is None:
             return run(session, db, checks=["traces", "hits", "reranks"])
-        fields: Any = db.verify_trace(trace_id(trace))
+        fields: Any = db.verify_trace(trace_id(db, trace))
         output.rows(session, fields)
     return NEGATIVE if any(field.is_intact is False for field in fields) else OK
 
@@ -124,7 +124,7 @@ def trace_replay(session: Session, trace: Trace) -> int:
     from ragdb.cli import output
 
     with session.connect() as db:
-        replayed: Any = db.replay(trace_id(trace))
+        replayed: Any = db.replay(trace_id(db, trace))
         output.one(session, replayed)
     return OK if replayed.verdict == "exact" else NEGATIVE
 
@@ -138,14 +138,4 @@ def trace_why_not(
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.one(session, db.why_not(trace_id(trace), chunk))
-
-
-def trace_id(text: str) -> UUID:
-    """The id of a trace as a UUID."""
-    from uuid import UUID
-
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Failure(f"{text!r} is not a trace id", hint="`ragdb trace ls` lists them") from None
+        output.one(session, db.why_not(trace_id(db, trace), chunk))

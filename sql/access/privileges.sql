@@ -49,7 +49,7 @@ begin
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
-        'retrieve last_trace_id get_trace trace_hits list_traces record_failure '
+        'retrieve last_trace_id get_trace trace_hits list_traces find_trace record_failure '
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
@@ -72,7 +72,7 @@ begin
         'evaluate_answer list_tools search_tool retrieve_tool tool_candidates '
         'record_reading list_sources'),
       ('evaluation', 'ragdb_reader',
-        'evaluate_case get_eval_run list_eval_runs eval_case_results '
+        'evaluate_case get_eval_run find_run list_eval_runs eval_case_results '
         'eval_assert_results eval_metrics eval_queries eval_candidates import_eval '
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
         'assert_run_passed export_trec space_questions compare_spaces'),

@@ -44,6 +44,30 @@ comment on function ragdb.list_eval_runs(text, text, integer) is
   'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see; '
   'count is 1 to 10000. Raises RG400.';
 
+create or replace function ragdb.find_run(prefix text) returns uuid
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_range constant ragdb_internal.id_range := ragdb_internal.id_range(prefix);
+  v_id uuid;
+begin
+  v_id := ragdb_internal.only_id(array(
+    select r.run_id from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
+      where r.run_id between v_range.low and v_range.high and ragdb_internal.privilege(c) > 0
+      order by r.run_id limit 2), 'run', prefix);
+  if v_id is null then
+    raise exception 'no run begins with %', ragdb_internal.quote(prefix)
+      using errcode = 'RG443', detail = 'no run of such an id is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_eval_runs() lists the latest';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_run(text) is
+  'Returns the id of the one run that the caller may see and whose id begins so: 8 to 32 '
+  'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG443.';
+
 create or replace function ragdb.eval_case_results(run_id uuid)
   returns setof ragdb.eval_case_results
 language plpgsql stable parallel safe security definer

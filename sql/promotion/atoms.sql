@@ -107,9 +107,10 @@ end $$;
 comment on function ragdb.verify_atom(uuid) is
   'Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every column but the '
   'text), atom_mac and text_hash, which a redacted text cannot break; is_intact false where the '
-  'row was edited or its signature is wrong, and null where the key that signed is not at hand. Subject evidence: trace_id, whether the '
-  'retrieval is still there, and evidence, from the texts of its chunks; is_intact false where one '
-  'is gone or says something else, whoever changed it. Raises RG407.';
+  'row was edited or its signature is wrong, and null where the key that signed is not at hand. '
+  'Subject evidence: trace_id, whether the retrieval is still there, and evidence, from the texts '
+  'of its chunks; is_intact false where one is gone or says something else, whoever changed it. '
+  'Raises RG407.';
 
 create or replace function ragdb.list_atoms(corpus text, count integer default 100)
 returns table (

@@ -185,3 +185,30 @@ comment on function ragdb.list_traces(text, timestamptz, integer) is
   'Returns the caller''s latest traces, newest first, of one corpus or of all that the caller may '
   'read, recorded at or after since; for an auditor those of every role. count is 1 to 10000. '
   'Raises RG400, RG404.';
+
+create or replace function ragdb.find_trace(prefix text) returns uuid
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_range constant ragdb_internal.id_range := ragdb_internal.id_range(prefix);
+  v_id uuid;
+begin
+  v_id := ragdb_internal.only_id(array(
+    select t.id from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
+      where t.id between v_range.low and v_range.high
+        and t.created_at between ragdb_internal.uuid_time(v_range.low)
+          and ragdb_internal.uuid_time(v_range.high)
+        and ragdb_internal.may_open_trace(t, true)
+      order by t.id limit 2), 'trace', prefix);
+  if v_id is null then
+    raise exception 'no trace begins with %', ragdb_internal.quote(prefix)
+      using errcode = 'RG407', detail = 'no trace of such an id is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_traces() lists the latest';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_trace(text) is
+  'Returns the id of the one trace that the caller may read and whose id begins so: 8 to 32 '
+  'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG407.';

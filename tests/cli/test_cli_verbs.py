@@ -143,7 +143,7 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["search", "x", "-c", "demo", "--filter", '{"a": {"$no": 1}}'], "RG410"),
         (["search", "\udcff", "-c", "demo"], "UTF-8"),
         (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
-        (["trace", "show", "x"], "is not a trace id"),
+        (["trace", "show", "x"], "does not begin an id"),
         (["trace", "show", "00000000-0000-7000-8000-000000000000"], "RG407"),
         (["trace", "ls", "--since", "yesterday"], "is not a time"),
         (["corpus", "show", "nowhere"], "RG404"),
@@ -248,11 +248,29 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
     assert trace["id"] in own_demo("trace", "show", trace["id"]).stdout
 
 
-def test_ids_in_a_narrow_table_are_whole(own_demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    own_demo("search", "when is a deposit for a power tool refunded", "-c", "demo", "--trace")
-    (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
+def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
+    own_demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("when is a deposit for a power tool refunded", "deposit"):
+        own_demo("search", question, "-c", "demo", "--trace")
+    newest, oldest = json.loads(own_demo("trace", "ls", "--json").stdout)
     monkeypatch.setenv("COLUMNS", "80")
-    assert trace["id"] in own_demo("trace", "ls").stdout
+    lines = own_demo("trace", "ls").stdout.splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+    for trace, line in zip((newest, oldest), lines[1:], strict=True):
+        short = line.split()[0]
+        assert 13 <= len(short) < 36
+        assert json.loads(own_demo("trace", "show", short, "--json").stdout)["id"] == trace["id"]
+        assert own_demo("trace", "replay", short).exit_code == 0
+    monkeypatch.setenv("COLUMNS", "200")
+    assert newest["id"] in own_demo("trace", "ls", "-v").stdout
+    monkeypatch.setenv("COLUMNS", "80")
+    # both were recorded in the same half day
+    ambiguous = own_demo("trace", "show", newest["id"][:8])
+    assert (ambiguous.exit_code, "more than one trace" in ambiguous.stderr) == (2, True)
+    absent = own_demo("trace", "show", "00000000-00")
+    assert (absent.exit_code, "no trace begins with" in absent.stderr) == (2, True)
 
 
 def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
@@ -465,7 +483,7 @@ def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: 
     ):
         (asked, *_) = [line for line in commands if f"--mode {mode}" in line]
         assert answer in result.stdout.split(asked)[1].split("$ ragdb")[0]
-    assert "19 of 19 chunks by all-MiniLM-L6-v2" in result.stderr
+    assert "20 of 20 chunks by all-MiniLM-L6-v2" in result.stderr
     assert re.search(r"query_embedding_hash +[0-9a-f]{64}", result.stdout)
     assert re.search(r"valid +yes", result.stdout)
     assert re.search(r"verdict +exact", result.stdout)

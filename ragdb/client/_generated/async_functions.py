@@ -571,6 +571,14 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_run(self, prefix: str) -> UUID:
+        value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_trace(self, prefix: str) -> UUID:
+        value: UUID = await self._value(calls.FIND_TRACE, prefix)
+        return value
+
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 

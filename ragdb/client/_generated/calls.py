@@ -332,6 +332,8 @@ FAIL_QUERY = Call(
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+FIND_RUN = Call("find_run", {"prefix": "text"})
+FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})

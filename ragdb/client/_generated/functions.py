@@ -839,6 +839,22 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_run(self, prefix: str) -> UUID:
+        """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
+        hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
+        RG443.
+        """
+        value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_trace(self, prefix: str) -> UUID:
+        """Returns the id of the one trace that the caller may read and whose id begins so: 8 to
+        32 hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
+        RG407.
+        """
+        value: UUID = self._value(calls.FIND_TRACE, prefix)
+        return value
+
     def finish_import(self, corpus: str, header: Any) -> None:
         """Ends an import: compares what came with the counts and the digest of the header, makes
         the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
