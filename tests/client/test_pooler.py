@@ -66,7 +66,9 @@ def mixed_up(pooled: str, direct: str, calls: int) -> list[str]:
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(ask, range(THREADS)))
     with psycopg.connect(direct) as db:
-        asked: dict[UUID, str] = dict(db.execute("select id, query_text from ragdb.retrieval_traces").fetchall())
+        asked: dict[UUID, str] = dict(
+            db.execute("select id, query_text from ragdb.retrieval_traces").fetchall()
+        )
     problems += [
         f"{q}: its trace has {asked.get(i)}" for i, q in traces.items() if asked.get(i) != q
     ]

@@ -227,8 +227,19 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(
     assert refused("http://mixed.example/").code == "forbidden_address"
 
 
-@pytest.mark.parametrize("address", ["93.184.215.14", "2606:4700::1111", "::ffff:8.8.8.8", "2001:4860:4860::8888",
-     "64:ff9b::808:808", "223.255.255.254", "172.32.0.1", "100.128.0.1"],)
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.215.14",
+        "2606:4700::1111",
+        "::ffff:8.8.8.8",
+        "2001:4860:4860::8888",
+        "64:ff9b::808:808",
+        "223.255.255.254",
+        "172.32.0.1",
+        "100.128.0.1",
+    ],
+)
 def test_a_public_address_is_public(address: str) -> None:
     assert is_public(address)
 
