@@ -126,7 +126,7 @@ def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:
 def test_what_was_replicated_is_verified_after_a_promotion_and_the_rest_is_missing(
     server18: Any,
 ) -> None:
-    """Traces, tokens and replays are rows like others; what only the lost primary had is unknown."""
+    """Traces, tokens, replays are rows like others; what only the lost primary had is unknown."""
     retrieve = "select trace_id from ragdb.retrieve_slice('docs', 'refund', anchor => %s)"
     with server18.database() as database, running_standby(server18, "promoted") as promoted:
         primary, standby = (
