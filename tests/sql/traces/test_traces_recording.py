@@ -229,15 +229,21 @@ def test_a_retrieval_without_hits_leaves_its_trace(docs: Connection) -> None:
     assert hits_of(docs, row["id"]) == []
 
 
-def test_a_session_that_recorded_nothing_has_no_last_trace(any_clone: str) -> None:
+def test_the_last_trace_is_that_of_the_transaction_or_an_error(any_clone: str) -> None:
     with psycopg.connect(any_clone) as db:
-        assert one(db, "select ragdb.last_trace_id()") is None
+        assert sqlstate(db, "select ragdb.last_trace_id()") == "RG407"
         fill(db)
         before = db.execute("select trace_id from ragdb.retrieve('docs', 'refund')").fetchall()
+        # what is rolled back to a savepoint was recorded by nobody
+        with db.transaction(force_rollback=True):
+            db.execute("select ragdb.retrieve('docs', 'shipping')")
+        assert one(db, "select ragdb.last_trace_id()") == before[0][0]
         db.commit()
+        assert sqlstate(db, "select ragdb.last_trace_id()") == "RG407"
+        db.rollback()
         db.execute("select ragdb.retrieve('docs', 'shipping')")
         db.rollback()
-        assert one(db, "select ragdb.last_trace_id()") == before[0][0]
+        assert sqlstate(db, "select ragdb.last_trace_id()") == "RG407"
         assert traces(db) == 1
 
 
