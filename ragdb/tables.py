@@ -869,6 +869,7 @@ document_sources = Table(
     Column("uri", Text, primary_key=True),
     Column("doc_no", Integer, nullable=False),
     Column("source_name", Text, nullable=False),
+    Column("root", Text),
     Column("etag", Text),
     Column("seen_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
