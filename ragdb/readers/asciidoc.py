@@ -26,6 +26,7 @@ _LINKS = (
     (re.compile(r"<<([^>\n]+)>>"), r"\1"),
     (re.compile(r"\b(?:kbd|btn|footnote|menu|pass|stem):\w*\[([^\]\n]*)\]"), r"(\1)"),
 )
+_MAX_FILLED = 200  # characters of an attribute, and attributes of a line
 _VERBATIM = ("----", "....", "```", "++++")
 _FRAMES = ("====", "****", "____", "--")
 
@@ -71,7 +72,10 @@ def read(text: str) -> Content:
 def _prose(line: str, attributes: dict[str, str]) -> str:
     if "{" in line:
         line = re.sub(
-            r"\{([\w-]+)\}", lambda match: attributes.get(match[1], match[0])[:1_000], line
+            r"\{([\w-]+)\}",
+            lambda match: attributes.get(match[1], match[0])[:_MAX_FILLED],
+            line,
+            count=_MAX_FILLED,
         )
     if title := _TITLE.fullmatch(line):
         return f"\n{'#' * len(title[1])} {title[2]}\n"

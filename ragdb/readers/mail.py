@@ -16,11 +16,15 @@ from ragdb.readers.document import Content, ReadError, clean, one_line, storable
 
 _MAX_PARTS = 1_000
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
+_PART = re.compile(rb"^content-type:", re.I | re.MULTILINE)
 _FROM = re.compile(rb"^From [^\n]*\n", re.MULTILINE)
 
 
 def read(data: bytes) -> Content:
     """Subject as title, who and when as metadata and in the text; attachments by their names."""
+    # before it is parsed, which takes time for each part of a part
+    if (parts := len(_PART.findall(data))) > _MAX_PARTS:
+        raise ReadError("limits", f"it has {parts} parts", f"the limit is {_MAX_PARTS}")
     message = message_from_bytes(data, policy=policy.default.clone(refold_source="none"))
     if not any(message[name] for name in _SHOWN):
         raise ReadError("malformed", "it has no header of an e-mail", "save it again as .eml")
@@ -52,17 +56,18 @@ def messages(data: bytes) -> Iterator[tuple[str, bytes]]:
     ] if data.startswith(b"From ") else []  # fmt: skip
     if not starts:
         raise ReadError("malformed", "it does not begin with From", "save it again as mbox")
-    seen: set[str] = set()
+    seen: dict[str, bytes] = {}
     for begin, end in zip(starts, [*starts[1:], len(data)], strict=True):
         body = data[begin:end].partition(b"\n")[2].strip(b"\r\n")
         if not body:
             continue
         head = re.search(rb"^message-id:\s*<([^<>\s]{1,200})>", body[:65_536], re.I | re.MULTILINE)
+        digest = hashlib.sha256(body).digest()
         named = head[1].decode("ascii", "replace") if head else ""
-        if not named or named in seen:
-            named = hashlib.sha256(body).hexdigest()[:24]
+        if not named or seen.get(named, digest) != digest:
+            named = digest.hex()[:24]
         if named not in seen:
-            seen.add(named)
+            seen[named] = digest
             yield clean(named)[0], re.sub(rb"^>(>*From )", rb"\1", body, flags=re.MULTILINE)
 
 
@@ -76,8 +81,6 @@ def _header(message: EmailMessage, name: str) -> str | None:
 def _read_parts(message: EmailMessage, built: Builder) -> Iterator[str | None]:
     """Add the text of a message; gives the names of what is attached."""
     parts = list(message.walk())
-    if len(parts) > _MAX_PARTS:
-        raise ReadError("limits", f"it has {len(parts)} parts", f"the limit is {_MAX_PARTS}")
     alternatives = {
         id(plain) for part in parts if part.get_content_type() == "multipart/alternative"
         and any(p.get_content_type() == "text/plain" for p in part.iter_parts())

@@ -3,7 +3,7 @@
 
 create or replace function ragdb_internal.check_roots(corpus ragdb.corpora, documents jsonb)
 returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$

@@ -8,6 +8,7 @@ import json
 import math
 import threading
 import time
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -295,6 +296,22 @@ def test_a_blob_becomes_a_document_and_a_duplicate_its_result(docs: Connection) 
     assert again["output"] == done["output"]
     assert again["meta"]["ingest_event_id"] == done["meta"]["ingest_event_id"]
     assert one(docs, "select title from ragdb.get_document('docs', %s)", CID) == "Refunds"
+
+
+def test_a_chunk_of_a_pdf_has_the_page_of_each_of_its_words(docs: Connection) -> None:
+    data = (Path(__file__).parents[2] / "data" / "sample.pdf").read_bytes()
+    cid = one(docs, "select ragdb.put_blob(%s, 'application/pdf')", data)
+    request = {"params": {"corpus": "docs"}, "input": {"doc_cid": cid}}
+    assert call(docs, "rag_ingest", request)["error"] == "partition"
+    job = claim(docs)
+    docs.execute(
+        "select ragdb.complete_ingest_job(%s, %s, %s)",
+        (job["job_id"], job["attempt"], Jsonb(given(job))),
+    )
+    rows = docs.execute("select text, page from ragdb.document_chunks('docs', %s)", (cid,))
+    found = rows.fetchall()
+    assert ("Returns are free of charge.", 3) in found
+    assert not any("\f" in text for text, _ in found)
 
 
 def test_the_event_names_who_asked_and_has_the_envelope_of_the_seed(docs: Connection) -> None:
