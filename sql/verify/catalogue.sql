@@ -62,7 +62,7 @@ comment on function ragdb_internal.present_code() is
   'Returns the functions, views, triggers, constraints and grants of ragdb, each with the SHA-256 '
   'of its definition.';
 
--- What PostgreSQL parsed is written otherwise in a restored copy, where functions have other
+-- What PostgreSQL parsed is written otherwise in a restored copy, whose functions have other
 -- numbers.
 create or replace function ragdb_internal.code_changes()
 returns table (kind text, identity text, finding text, is_restored boolean)

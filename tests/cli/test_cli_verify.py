@@ -40,6 +40,7 @@ def docs(run: Run, clone: str) -> Run:
         db.create_corpus("docs")
         for n in range(3):
             db.put_text("docs", f"{n}.md", f"Refunds are paid within {n} weeks.")
+    assert run("corpus", "optimize", "docs").exit_code == 0
     return run
 
 

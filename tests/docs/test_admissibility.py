@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -79,10 +80,14 @@ def test_the_token_verifies_outside_of_the_database(
     page: dict[str, Any] = {}
     exec(block, page)
     key = db.execute("select * from ragdb.export_signing_keys()").fetchone()
+    origin = db.execute("select id from ragdb.origin()").fetchone()
     policy = db.execute("select canonical from ragdb.slice_policies").fetchone()
     assert policy is not None
-    assert page["verify"](trace, key, policy["canonical"])
-    assert not page["verify"](trace | {"anchor_chunk_id": uuid(2)}, key, policy["canonical"])
+    assert origin is not None
+    signed = key, policy["canonical"], origin["id"]
+    assert page["verify"](trace, *signed)
+    assert not page["verify"](trace | {"anchor_chunk_id": uuid(2)}, *signed)
+    assert not page["verify"](trace, *signed[:2], UUID(int=1))
 
 
 def test_every_reason_and_cause_is_on_the_page() -> None:
