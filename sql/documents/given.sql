@@ -68,28 +68,22 @@ end;
 comment on function ragdb_internal.given_chunks(jsonb) is
   'Returns the chunks of a given document.';
 
--- By the texts: who claims the identity of some bytes says nothing of what they say.
-create or replace function ragdb_internal.given_content(document jsonb) returns bytea
+-- The texts are compared: who claims the identity of some bytes says nothing of what they say.
+create or replace function ragdb_internal.says_the_same(
+  document jsonb, corpus_id integer, doc_no integer)
+returns boolean
 language sql stable parallel safe
-return (
-  select pg_catalog.sha256(coalesce(pg_catalog.string_agg(
-      ragdb_internal.content_hash(c.v ->> 'text'), '' order by c.n), ''))
-    from pg_catalog.jsonb_array_elements(given_content.document -> 'chunks')
-      with ordinality c (v, n));
-comment on function ragdb_internal.given_content(jsonb) is
-  'Returns the sha256 of the content hashes of the chunks of a given document, in their order.';
-
-create or replace function ragdb_internal.stored_content(corpus_id integer, doc_no integer)
-returns bytea
-language sql stable parallel safe
-return (
-  select pg_catalog.sha256(coalesce(pg_catalog.string_agg(
-      ragdb_internal.content_hash(c.text), '' order by c.ordinal), ''))
-    from ragdb.chunks c
-    where c.corpus_id = stored_content.corpus_id and c.doc_no = stored_content.doc_no);
-comment on function ragdb_internal.stored_content(integer, integer) is
-  'Returns the sha256 of the content hashes of the chunks of a stored document, as '
-  'ragdb_internal.given_content does.';
+return array(
+    select c.v ->> 'text'
+      from pg_catalog.jsonb_array_elements(says_the_same.document -> 'chunks')
+        with ordinality c (v, n)
+      order by c.n)
+  = array(
+    select c.text from ragdb.chunks c
+      where c.corpus_id = says_the_same.corpus_id and c.doc_no = says_the_same.doc_no
+      order by c.ordinal);
+comment on function ragdb_internal.says_the_same(jsonb, integer, integer) is
+  'Tells whether a given document has the texts of a stored one as its chunks, in their order.';
 
 create or replace function ragdb_internal.stored_chunks(document ragdb.documents)
 returns setof ragdb_internal.chunk_content

@@ -60,8 +60,7 @@ begin atomic
         select h.doc_no, h.doc_cid, h.chunking from ragdb.documents h
         where h.corpus_id = disputed.corpus_id and h.doc_cid = i.v ->> 'doc_cid' offset 0) d
     where d.chunking = i.v -> 'chunking'
-      and ragdb_internal.given_content(i.v)
-        is distinct from ragdb_internal.stored_content(disputed.corpus_id, d.doc_no)) o;
+      and not ragdb_internal.says_the_same(i.v, disputed.corpus_id, d.doc_no)) o;
 end;
 comment on function ragdb_internal.disputed(integer, jsonb) is
   'Returns the identities of the stored documents whose bytes, cut in the same way, are given with '

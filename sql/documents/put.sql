@@ -29,8 +29,7 @@ begin
             coalesce(g.v ->> 'root', s.root), g.v ->> 'etag')
         or d.source = s.uri and ragdb_internal.stored_description(d)
           is distinct from ragdb_internal.given_description(g.v, v_language)
-        or ragdb_internal.given_content(g.v)
-          is distinct from ragdb_internal.stored_content(v_id, d.doc_no))
+        or not ragdb_internal.says_the_same(g.v, v_id, d.doc_no))
     order by i.n;
 end $$;
 comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is

@@ -160,7 +160,7 @@ begin
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
       (t.state = 'same' or t.position is distinct from i.n - 1)
-        and ragdb_internal.given_content(i.v) = ragdb_internal.stored_content(v_id, d.doc_no)
+        and ragdb_internal.says_the_same(i.v, v_id, d.doc_no)
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
       join unnest(v_touched) t on t.doc_no = d.doc_no

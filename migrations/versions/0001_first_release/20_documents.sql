@@ -149,8 +149,9 @@ create table ragdb.chunks (
     references ragdb.documents on delete cascade,
   constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset),
   -- as ragdb_internal.content_hash. A constraint and not a trigger: no setting switches it off
-  constraint chunks_content_hash_is_of_the_text check (content_hash = sha256(convert_to(
-    btrim(replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n'), E' \t\n\r\f\v'), 'UTF8')))
+  constraint chunks_content_hash_is_of_the_text check (content_hash = sha256(btrim(
+    convert_to(replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n'), 'UTF8'),
+    '\x20090a0d0c0b'::bytea)))
 );
 -- as for ragdb.documents
 alter table ragdb.chunks alter corpus_id set statistics 0;
