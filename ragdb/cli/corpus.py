@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
         ("grants", grants),
         ("restrict", restrict),
         ("unrestrict", unrestrict),
+        ("reads", reads),
     ):
         verb(group, name)(function)
 
@@ -134,3 +135,14 @@ def unrestrict(session: Session, corpus: Corpus) -> None:
         session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
         removed = db.unrestrict_corpus(corpus)
     session.note(f"{corpus} is open to every reader and writer; {removed} grants removed")
+
+
+def reads(
+    session: Session,
+    corpus: Corpus,
+    mode: Annotated[str, typer.Argument(metavar="off|on|required", help="Which are recorded.")],
+) -> None:
+    """Say whether reads of a corpus are recorded; with `required` others are refused."""
+    with session.connect() as db:
+        db.record_reads(corpus, mode)
+    session.note(f"reads of {corpus} are recorded: {mode}")

@@ -118,11 +118,11 @@ def recorded(
     """The hits of a retrieval that records; a failure is recorded too, and raised again.
 
     `retrieve` is `db.retrieve` or `db.retrieve_slice`. Its trace is lost with what it raises, a
-    RagdbError; who may not record the failure either leaves none.
+    RagdbError; who is refused the corpus leaves a refusal.
     """
     import psycopg
 
-    from ragdb.errors import RagdbError
+    from ragdb.errors import CorpusNotFound, RagdbError
 
     began = time.perf_counter()
     try:
@@ -131,7 +131,10 @@ def recorded(
         elapsed = 1000 * (time.perf_counter() - began)
         asked = {name: how[name] for name in ASKED if name in how}
         with contextlib.suppress(psycopg.Error):
-            db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
+            if isinstance(error, CorpusNotFound):
+                db.record_refusal(corpus, str(error.sqlstate))
+            else:
+                db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
         raise
 
 

@@ -251,7 +251,11 @@ class Server:
                 await asyncio.sleep(pause)
                 pause = min(0.2, 1.5 * pause)
         except (RagdbError, psycopg.errors.QueryCanceled) as error:
-            if corpus is not None and not isinstance(error, CorpusNotFound):
+            if corpus is not None and isinstance(error, CorpusNotFound):
+                with contextlib.suppress(psycopg.Error, Refused):
+                    async with self.transaction(request) as db:
+                        await db.record_refusal(corpus, str(error.sqlstate))
+            elif corpus is not None:
                 with contextlib.suppress(psycopg.Error, Refused):
                     async with self.transaction(request) as db:
                         await db.record_failure(

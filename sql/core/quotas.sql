@@ -63,27 +63,33 @@ end $$;
 comment on function ragdb_internal.check_blob_quota(bigint) is
   'Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.';
 
+create or replace function ragdb_internal.failures_of_hour() returns bigint
+language sql stable parallel safe
+return (select count(*) from ragdb.retrieval_traces t
+    where t.created_at >= ragdb_internal.now() - interval '1 hour' and t.error_code is not null
+      and t.caller = ragdb_internal.caller() and t.caller_oid = ragdb_internal.caller_oid())
+  + (select count(*) from ragdb.access_events e
+    where e.id >= ragdb_internal.first_uuid7(ragdb_internal.now() - interval '1 hour')
+      and e.kind = 'refused' and e.role = ragdb_internal.caller()
+      and e.role_oid = ragdb_internal.caller_oid());
+comment on function ragdb_internal.failures_of_hour() is
+  'Returns how many failures and refusals of the caller were recorded in the last hour.';
+
+create or replace function ragdb_internal.may_record_failure() returns boolean
+language sql stable parallel safe
+return case when (ragdb_internal.quota()).hourly_failures is null then true
+  else ragdb_internal.failures_of_hour() < (ragdb_internal.quota()).hourly_failures end;
+comment on function ragdb_internal.may_record_failure() is
+  'Whether the caller''s role may have another failure recorded in this hour.';
+
 create or replace function ragdb_internal.check_failure_quota() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_most constant integer := (ragdb_internal.quota()).hourly_failures;
-  v_since constant timestamptz := ragdb_internal.now() - interval '1 hour';
-  v_taken bigint;
 begin
-  if v_most is null then
-    return;
-  end if;
-  select (select count(*) from ragdb.retrieval_traces t
-      where t.created_at >= v_since and t.error_code is not null
-        and t.caller = ragdb_internal.caller() and t.caller_oid = ragdb_internal.caller_oid())
-    + (select count(*) from ragdb.access_events e
-      where e.id >= ragdb_internal.first_uuid7(v_since) and e.kind = 'refused'
-        and e.role = ragdb_internal.caller() and e.role_oid = ragdb_internal.caller_oid())
-    into v_taken;
-  if v_taken >= v_most then
-    perform ragdb_internal.refuse_quota('failures to record in this hour', v_taken, v_most);
+  if not ragdb_internal.may_record_failure() then
+    perform ragdb_internal.refuse_quota('failures to record in this hour',
+      ragdb_internal.failures_of_hour(), (ragdb_internal.quota()).hourly_failures);
   end if;
 end $$;
 comment on function ragdb_internal.check_failure_quota() is

@@ -24,14 +24,28 @@ comment on function ragdb.record_reads(text, text) is
   'reader who rolls back takes the event back; a line of the server''s log stays. Raises RG400, '
   'RG401, RG404.';
 
+create or replace function ragdb_internal.note_refusal(corpus text, error_code text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  select c.* into v_corpus from ragdb.corpora c
+    where c.name = note_refusal.corpus and c.personal_of is null;
+  if found and ragdb_internal.privilege(v_corpus) < 3 and ragdb_internal.may_record_failure() then
+    perform ragdb_internal.record_access('refused', v_corpus.corpus_id, v_corpus.name, error_code);
+  end if;
+end $$;
+comment on function ragdb_internal.note_refusal(text, text) is
+  'Records that the caller was refused at a corpus, where there is one that can refuse them.';
+
 -- A refusal is rolled back by its own error, so the client records it in its next transaction. The
 -- answer is the same whether there is such a corpus or not.
 create or replace function ragdb.record_refusal(corpus text, error_code text) returns void
 language plpgsql security definer -- the table is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_corpus ragdb.corpora;
 begin
   if error_code is null or error_code not in ('RG401', 'RG404', '42501') then
     raise exception 'error_code is %', ragdb_internal.quote(error_code)
@@ -39,11 +53,7 @@ begin
         hint = 'a refusal is RG401, RG404 or 42501';
   end if;
   perform ragdb_internal.check_failure_quota();
-  select c.* into v_corpus from ragdb.corpora c
-    where c.name = record_refusal.corpus and c.personal_of is null;
-  if found and ragdb_internal.privilege(v_corpus) < 3 then
-    perform ragdb_internal.record_access('refused', v_corpus.corpus_id, v_corpus.name, error_code);
-  end if;
+  perform ragdb_internal.note_refusal(corpus, error_code);
 end $$;
 comment on function ragdb.record_refusal(text, text) is
   'Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client calls it '

@@ -424,3 +424,13 @@ def test_a_number_that_cannot_be_meant_is_a_wrong_use(arguments: list[str]) -> N
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
     assert "Invalid value" in done.stderr
+
+
+def test_a_refused_corpus_leaves_a_refusal_that_auditors_see(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.restrict_corpus('chat')")
+    api("POST", "/api/rag/search/slice", {**SEARCH, "corpus": "chat"})
+    with psycopg.connect(api.dsn) as db:
+        found = db.execute("select kind, corpus, what from ragdb.list_access_events('chat')")
+        assert ("refused", "chat", "RG404") in found.fetchall()

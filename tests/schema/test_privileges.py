@@ -14,7 +14,7 @@ from tests.conftest import Connection, Login
 SNAPSHOT = Path(__file__).with_name("privileges.txt")
 
 MATRIX = """
-with role (name) as (values ('stranger'), ('reader'), ('writer'), ('admin'), ('bi_reader')),
+with role (name) as (values ('stranger'), ('reader'), ('writer'), ('admin'), ('auditor'), ('bi_reader')),
 right_of (object, role, privilege) as (
   select 'function ' || p.oid::regprocedure, r.name, 'execute'
     from pg_proc p, role r
@@ -73,7 +73,7 @@ def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
     assert "relation ragdb.chunks: admin columns, reader columns, writer columns" in lines
 
 
-@pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin", "bi_reader"])
+@pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin", "auditor", "bi_reader"])
 def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None:
     tables = any_db.execute(
         "select oid::regclass::text from pg_class"

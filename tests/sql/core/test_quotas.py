@@ -133,3 +133,17 @@ def test_an_advisory_lock_of_a_reader_keeps_nobody_from_work(
     admin = login(any_clone, "admin", autocommit=True)
     admin.execute("set lock_timeout = '2s'")
     admin.execute(f"select * from {work}")
+
+
+def test_a_capability_answers_a_refusal_whatever_the_quota(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    any_db.execute("select ragdb.restrict_corpus('docs')")
+    any_db.execute("select ragdb.set_quota('reader', hourly_failures => 2)")
+    any_db.execute("set role reader")
+    request = '{"params": {"corpus": "docs"}, "input": {"query": "tulips"}}'
+    for _ in range(3):
+        row = any_db.execute("select ragdb.rag_query(%s) ->> 'error'", (request,)).fetchone()
+        assert row == ("not_found",)
+    any_db.execute("reset role")
+    counted = "select count(*) from ragdb.list_access_events() where kind = 'refused'"
+    assert any_db.execute(counted).fetchone() == (2,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -12,7 +11,7 @@ from tests.conftest import Connection, Login
 
 
 @pytest.fixture
-def asked(any_clone: str, login: Login) -> Iterator[tuple[str, str]]:
+def asked(any_clone: str, login: Login) -> tuple[str, str]:
     """A clone and the id of a trace of `reader`, in a corpus that every reader may read."""
     writer = login(any_clone, "writer", autocommit=True)
     writer.execute("select ragdb.create_corpus('docs')")
@@ -23,7 +22,7 @@ def asked(any_clone: str, login: Login) -> Iterator[tuple[str, str]]:
     reader = login(any_clone, "reader", autocommit=True)
     row = reader.execute("select trace_id from ragdb.retrieve('docs', 'tulips')").fetchone()
     assert row is not None
-    yield any_clone, str(row[0])
+    return any_clone, str(row[0])
 
 
 READS = (
@@ -66,7 +65,7 @@ def test_another_reader_cannot_open_a_trace(
 
 
 def test_each_lists_their_own_and_an_auditor_all(asked: tuple[str, str], login: Login) -> None:
-    dsn, trace = asked
+    dsn, _ = asked
     listed = "select query_text, corpus from ragdb.list_traces() order by corpus"
     assert login(dsn, "reader").execute(listed).fetchall() == [("tulips", "docs")]
     for role in ("reader2", "admin"):
