@@ -74,7 +74,11 @@ begin atomic
     ('RG455', 'InvalidImport', 'bad_request', 400,
       'what is imported is not an export of a corpus, or not all that its header says'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400,
-      'evidence is not a pack, or an output is not an object')
+      'evidence is not a pack, or an output is not an object'),
+    ('RG470', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),
+    ('RG471', 'CheckpointMismatch', 'conflict', 409,
+      'a checkpoint is not of this ledger, or its ledger is named already'),
+    ('RG472', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

@@ -106,7 +106,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id constant integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'admin');
+  v_id constant integer := v_corpus.corpus_id;
 begin
   -- blobs that only its documents have
   delete from ragdb.blobs b using ragdb.documents d
@@ -123,6 +124,7 @@ begin
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
+  perform ragdb_internal.record_corpus_dropped(v_corpus);
 end $$;
 comment on function ragdb.drop_corpus(text) is
   'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '

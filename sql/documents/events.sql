@@ -45,7 +45,9 @@ begin
     update ragdb.documents d set event_id = w.event_id
     from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
   )
-  select w.event_id into v_event from written w order by w.lamport desc limit 1;
+  select w.event_id, ragdb_internal.note_all('event', array(
+      select corpus.corpus_id || '/' || n.event_id from written n order by n.lamport))
+    into v_event from written w order by w.lamport desc limit 1;
   perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
 end $$;
 comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is

@@ -9,13 +9,18 @@ comment on type ragdb_internal.refusal is
 create or replace function ragdb_internal.refuse_promotion(
   corpus_id integer, trace_id uuid, refusal ragdb_internal.refusal)
 returns void
-language sql
-begin atomic
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now constant timestamptz := ragdb_internal.now();
+  v_id constant uuid := ragdb_internal.uuid7(v_now);
+begin
   insert into ragdb.admissibility_incidents
-    select ragdb_internal.uuid7(n.now), n.now, refuse_promotion.corpus_id, (refusal).kind,
-        (refusal).severity, trace_id, ragdb_internal.caller(), (refusal).reason
-      from (select ragdb_internal.now() as now) n;
-end;
+    values (v_id, v_now, corpus_id, (refusal).kind, (refusal).severity, trace_id,
+      ragdb_internal.caller(), (refusal).reason);
+  perform ragdb_internal.note('incident', v_id::text);
+end $$;
 comment on function ragdb_internal.refuse_promotion(integer, uuid, ragdb_internal.refusal) is
   'Writes the incident of a refused promotion.';
 

@@ -164,6 +164,7 @@ begin
       order by 1),
     v_trace.slice_id, v_trace.id, ragdb_internal.now(), ragdb_internal.caller(),
     ragdb_internal.lexemes(promote_to_atom.text, v_corpus.text_config));
+  perform ragdb_internal.note('atom', v_corpus.corpus_id || '/' || atom_id);
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is

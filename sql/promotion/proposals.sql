@@ -55,6 +55,7 @@ begin
     array(select distinct p.id from unnest(propose.atom_ids) p (id) order by 1), v_slices[1],
     'open', ragdb_internal.now(), ragdb_internal.caller(),
     ragdb_internal.lexemes(propose.text, v_corpus.text_config));
+  perform ragdb_internal.note('proposal', v_corpus.corpus_id || '/' || proposal_id);
   return next;
 end $$;
 comment on function ragdb.propose(text, uuid[], text) is
@@ -124,6 +125,8 @@ begin
       set status = decide_proposal.decision, decided_at = ragdb_internal.now(),
           decided_by = ragdb_internal.caller(), decision_reason = decide_proposal.reason
       where p.corpus_id = v_corpus.corpus_id and p.proposal_id = v_proposal.proposal_id;
+    perform ragdb_internal.note(
+      'decision', v_corpus.corpus_id || '/' || v_proposal.proposal_id);
     code := upper(decide_proposal.decision);
   end if;
   return next;
