@@ -190,3 +190,15 @@ class InvalidImport(RagdbError, code="RG455"):
 
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is not a pack, or an output is not an object."""
+
+
+class LedgerEntryNotFound(RagdbError, code="RG470"):
+    """The ledger has no such entry or tile."""
+
+
+class CheckpointMismatch(RagdbError, code="RG471"):
+    """A checkpoint is not of this ledger, or its ledger is named already."""
+
+
+class LedgerDamaged(RagdbError, code="RG472"):
+    """Hashes of the ledger are missing."""

@@ -16,6 +16,7 @@ from ragdb.cli import (
     embedder,
     eval,
     ingest,
+    ledger,
     mcp,
     portable,
     reembed,
@@ -83,7 +84,7 @@ def _flags(
 
 for part in (
     server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, contract, eval, serve, mcp,
+    search, trace, ask, slice, ledger, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)

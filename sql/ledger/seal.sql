@@ -127,7 +127,7 @@ comment on function ragdb_internal.seal_notes(
 -- Its lock is on a row of a table that is granted to nobody, so a reader cannot hold it.
 create or replace function ragdb.seal_ledger(most integer default 100000)
 returns table (sealed bigint, size bigint, sealed_at timestamptz, is_done boolean)
-language plpgsql security definer -- the ledger is granted to nobody
+language plpgsql security definer rows 1 -- the ledger is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -11,16 +11,17 @@ language sql stable parallel safe
 begin atomic
   with numbered as (
     select l.number, l.kind, l.id, l.sealed_at,
-        pg_catalog.lag(l.number) over (order by l.number) as before,
+        pg_catalog.lag(l.number, 1, -1::bigint) over (order by l.number) as before,
         pg_catalog.lag(l.sealed_at) over (order by l.number) as sealed_before
       from ragdb.ledger_leaves l
-      where l.number between first - 1 and last
+      -- with the entry before the first, however far back it is
+      where l.number between coalesce((select pg_catalog.max(b.number) from ragdb.ledger_leaves b
+        where b.number < first), 0) and last
   )
   select (n.number, n.kind, n.id, 'number_missing',
-      'no entry has the numbers ' || coalesce(n.before + 1, first) || ' to ' || n.number - 1)
+      'no entry has the numbers ' || n.before + 1 || ' to ' || n.number - 1)
       ::ragdb_internal.ledger_finding
-    from numbered n
-    where n.number >= first and n.number > coalesce(n.before + 1, first)
+    from numbered n where n.number >= first and n.number > n.before + 1
   union all
   select (n.number, n.kind, n.id, 'time_falls',
       'sealed at ' || n.sealed_at || ', after an entry of ' || n.sealed_before)

@@ -53,6 +53,10 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -80,6 +84,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -87,6 +92,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyLedgerRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -622,6 +628,22 @@ class AsyncFunctions(AsyncCaller):
         value: bool = await self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    async def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_IN_LEDGER, leaf_hash, number, size, path, root
+        )
+        return value
+
+    async def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
@@ -632,6 +654,47 @@ class AsyncFunctions(AsyncCaller):
     async def last_trace_id(self) -> UUID | None:
         value: UUID | None = await self._value(calls.LAST_TRACE_ID)
         return value
+
+    async def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    async def ledger_checkpoint(self, size: int | None = None) -> str:
+        value: str = await self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    async def ledger_consistency_proof(
+        self, old_size: int, new_size: int | None = None
+    ) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    async def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        return await self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    async def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        return await self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    async def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    async def ledger_kinds(self) -> list[str]:
+        return await self._values(calls.LEDGER_KINDS)
+
+    async def ledger_root(self, size: int | None = None) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    async def ledger_status(self) -> LedgerStatusRow:
+        return await self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    async def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
+    async def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        return await self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     async def list_contracts(self) -> list[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -660,6 +723,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    async def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
     async def list_policies(self) -> list[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
@@ -706,6 +772,10 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
+
+    async def name_ledger(self, origin: str | None = None) -> str | None:
+        value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
@@ -890,6 +960,9 @@ class AsyncFunctions(AsyncCaller):
             attempt,
             client,
         )
+
+    async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        await self._run(calls.RECORD_ERASURE, entries, reason)
 
     async def record_failure(
         self,
@@ -1236,6 +1309,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> EvalRuns:
         return await self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    async def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        return await self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     async def search(
         self,
@@ -1405,6 +1481,10 @@ class AsyncFunctions(AsyncCaller):
             rerank,
         )
 
+    async def set_ledger(self, is_on: bool) -> int:
+        value: int = await self._value(calls.SET_LEDGER, is_on)
+        return value
+
     async def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -1415,6 +1495,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    async def store_checkpoint(self, note: str) -> int:
+        value: int = await self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     async def tool_candidates(
         self,
@@ -1450,6 +1534,11 @@ class AsyncFunctions(AsyncCaller):
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    async def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        return await self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
 
     async def verify_token(
         self,

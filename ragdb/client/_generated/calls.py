@@ -355,9 +355,48 @@ IMPORT_SIGNING_KEY = Call(
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+IS_IN_LEDGER = Call(
+    "is_in_ledger",
+    {
+        "leaf_hash": "bytea",
+        "number": "bigint",
+        "size": "bigint",
+        "path": "bytea[]",
+        "root": "bytea",
+    },
+)
+IS_SAME_LEDGER = Call(
+    "is_same_ledger",
+    {
+        "old_size": "bigint",
+        "old_root": "bytea",
+        "new_size": "bigint",
+        "new_root": "bytea",
+        "proof": "bytea[]",
+    },
+)
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"}, {"width": 256})
+LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"}, {"size": None})
+LEDGER_CONSISTENCY_PROOF = Call(
+    "ledger_consistency_proof", {"old_size": "bigint", "new_size": "bigint"}, {"new_size": None}
+)
+LEDGER_ENTRIES = Call(
+    "ledger_entries", {"first": "bigint", "count": "integer"}, {"first": 0, "count": 1000}
+)
+LEDGER_ENTRY = Call("ledger_entry", {"kind": "text", "id": "text"})
+LEDGER_INCLUSION_PROOF = Call(
+    "ledger_inclusion_proof", {"number": "bigint", "size": "bigint"}, {"size": None}
+)
+LEDGER_KINDS = Call("ledger_kinds", {})
+LEDGER_ROOT = Call("ledger_root", {"size": "bigint"}, {"size": None})
+LEDGER_STATUS = Call("ledger_status", {})
+LEDGER_TILE = Call(
+    "ledger_tile", {"level": "integer", "index": "bigint", "width": "integer"}, {"width": 256}
+)
+LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -374,6 +413,7 @@ LIST_EVAL_RUNS = Call(
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
@@ -401,6 +441,7 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
@@ -533,6 +574,7 @@ RECORD_ANSWER = Call(
         "client": None,
     },
 )
+RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
 RECORD_FAILURE = Call(
     "record_failure",
     {
@@ -797,6 +839,7 @@ RUN_EVAL = Call(
     {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
     {"eval": None, "tags": None, "label": None, "rerank_scores": None},
 )
+SEAL_LEDGER = Call("seal_ledger", {"most": "integer"}, {"most": 100000})
 SEARCH_1 = Call(
     "search",
     {
@@ -979,6 +1022,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SIMILAR = Call(
     "similar",
     {
@@ -992,6 +1036,7 @@ SIMILAR = Call(
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
@@ -1007,6 +1052,11 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFY_LEDGER = Call(
+    "verify_ledger",
+    {"from_number": "bigint", "most": "bigint", "late": "interval"},
+    {"from_number": 0, "most": None, "late": "1 day"},
+)
 VERIFY_TOKEN = Call(
     "verify_token",
     {

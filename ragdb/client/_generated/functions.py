@@ -52,6 +52,10 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
     ListFailedEmbeddingsRow,
@@ -79,6 +83,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -86,6 +91,7 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerifyLedgerRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
@@ -932,6 +938,28 @@ class Functions(Caller):
         value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        """Tells whether an inclusion proof (RFC 9162, path from the leaf up) shows that the tree
+        of a size and root has a leaf at a number, from 0; false for any argument that is null
+        or out of range.
+        """
+        value: bool | None = self._value(calls.IS_IN_LEDGER, leaf_hash, number, size, path, root)
+        return value
+
+    def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        """Tells whether a consistency proof (RFC 9162) shows that the tree of the new size and
+        root begins with all leaves of the old one; false for any argument that is null or out
+        of range.
+        """
+        value: bool | None = self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     def job_state(self, job_id: UUID | str) -> JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
@@ -951,6 +979,73 @@ class Functions(Caller):
         """
         value: UUID | None = self._value(calls.LAST_TRACE_ID)
         return value
+
+    def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        """Returns the first entries, 1 to 256, of a bundle of 256, each behind its length in two
+        bytes (C2SP tlog-tiles). Raises RG470.
+        """
+        value: bytes = self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    def ledger_checkpoint(self, size: int | None = None) -> str:
+        """Returns the text of a checkpoint of a size, by default of the whole ledger, to be
+        signed outside the database (C2SP tlog-checkpoint). Raises RG400, RG471, RG472.
+        """
+        value: str = self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    def ledger_consistency_proof(self, old_size: int, new_size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962) that the tree of the new size, by default the whole
+        ledger, begins with all entries of the tree of the old size. Raises RG400, RG472.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
+        return self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        """Returns the entry of a row: its kind, such as trace, and its id, with or without the
+        number of the corpus before it. Raises RG470.
+        """
+        return self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the
+        whole ledger, has the entry of a number, from 0. Raises RG400, RG470, RG472.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    def ledger_kinds(self) -> list[str]:
+        """Lists the kinds of rows that the ledger enters."""
+        return self._values(calls.LEDGER_KINDS)
+
+    def ledger_root(self, size: int | None = None) -> bytes:
+        """Returns the root of the tree over the first entries of the ledger (32 bytes), by
+        default over all. Raises RG400, RG472.
+        """
+        value: bytes = self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    def ledger_status(self) -> LedgerStatusRow:
+        """Returns whether the ledger is on, its name in checkpoints (null before the first
+        sealing), its size, the last sealing time, how many rows wait to be sealed and since
+        when, and the size of the last stored checkpoint.
+        """
+        return self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        """Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises
+        RG470.
+        """
+        value: bytes = self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
+    def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
+        return self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
@@ -1000,6 +1095,12 @@ class Functions(Caller):
         RG404.
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
+        corpus, and the ledger switched on or off. Raises RG400.
+        """
+        return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the registered slice policies by reference."""
@@ -1074,6 +1175,14 @@ class Functions(Caller):
             filter,
             corpus,
         )
+
+    def name_ledger(self, origin: str | None = None) -> str | None:
+        """Names this database in the checkpoints of its ledger, such as example.com/evidence,
+        before the first sealing; for null makes a name where there is none; returns the name.
+        Raises RG400, RG471.
+        """
+        value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
@@ -1349,6 +1458,13 @@ class Functions(Caller):
             attempt,
             client,
         )
+
+    def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        """Records, as an act in the ledger, that 1 to 10000 rows, each named kind:id, were
+        erased or redacted on purpose, and why (1 to 10000 characters); ragdb.verify_ledger
+        then misses them no more. Raises RG400.
+        """
+        self._run(calls.RECORD_ERASURE, entries, reason)
 
     def record_failure(
         self,
@@ -1808,6 +1924,14 @@ class Functions(Caller):
         """
         return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        """Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap
+        and adds them to the tree; returns how many were new, the size of the ledger, its last
+        sealing time, which never falls, and whether nothing is left. Writers do not wait for
+        it; a second sealer does. Raises RG400, RG472.
+        """
+        return self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     def search(
         self,
@@ -2019,6 +2143,14 @@ class Functions(Caller):
             rerank,
         )
 
+    def set_ledger(self, is_on: bool) -> int:
+        """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
+        it is on, also notes every row of evidence that nobody noted, and returns how many.
+        Raises RG400.
+        """
+        value: int = self._value(calls.SET_LEDGER, is_on)
+        return value
+
     def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -2039,6 +2171,13 @@ class Functions(Caller):
         and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    def store_checkpoint(self, note: str) -> int:
+        """Stores a signed checkpoint of this ledger, adds the signatures that the stored one of
+        its size lacks, and returns its size. Raises RG400, RG471, RG472.
+        """
+        value: int = self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     def tool_candidates(
         self,
@@ -2101,6 +2240,17 @@ class Functions(Caller):
         """
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        """Compares the entries of the ledger from a number on, most of them or all, with the
+        tree and with the rows of evidence as they are now, and returns what is wrong, nothing
+        where all is right; the call that reaches the end also looks for rows that are not in
+        the ledger, hits without a trace, and stored checkpoints that differ. A row older than
+        late when it was sealed counts as back-dated. Raises RG400.
+        """
+        return self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
 
     def verify_token(
         self,
