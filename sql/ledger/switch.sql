@@ -81,7 +81,8 @@ as $$
 begin
   if coalesce(cardinality(entries) not between 1 and 10000, true)
     or not ragdb_internal.is_list(entries)
-    or exists (select from unnest(entries) e (entry) where e.entry !~ '^[a-z_]{1,64}:.{1,1000}$')
+    or exists (select from unnest(entries) e (entry)
+      where e.entry !~ '^[a-z_]{1,64}:.' or length(e.entry) > 1065)
     or coalesce(length(reason) not between 1 and 10000, true)
   then
     raise exception 'an erasure names 1 to 10000 rows, and a reason'
