@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
     for name, function in (
         ("status", status),
         ("seal", seal),
+        ("switch", switch),
         ("key", key),
         ("checkpoint", checkpoint),
         ("prove", prove),
@@ -68,6 +69,18 @@ def seal(session: Session) -> None:
     with session.connect() as db:
         sealed, done = online.seal(db)
     output.one(session, {"sealed": sealed, "size": done.size, "sealed_at": done.sealed_at})
+
+
+def switch(
+    session: Session,
+    to: Annotated[str, typer.Argument(metavar="on|off", help="On, as it is at first, or off.")],
+) -> None:
+    """Switch the ledger on or off, which is an entry of it; on also notes what it lacks."""
+    if to not in ("on", "off"):
+        raise Failure(f"{to!r} is neither on nor off")
+    with session.connect() as db:
+        noted = db.set_ledger(to == "on")
+    session.note(f"the ledger is {to}; {noted} rows were noted")
 
 
 def key(

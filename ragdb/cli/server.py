@@ -256,7 +256,7 @@ def _ledger(db: Database, check: Callable[..., bool]) -> None:
     is_late = waits is not None and datetime.now(UTC) - waits > timedelta(days=1)
     found = f"{ledger.size} entries, {ledger.pending} rows wait to be sealed"
     if not ledger.is_on:
-        check("ledger", None, f"off; {found}", "select ragdb.set_ledger(true)")
+        check("ledger", None, f"off; {found}", "ragdb ledger switch on")
     else:
         since = f" since {waits:%Y-%m-%d %H:%M}" if is_late and waits else ""
         check("ledger", not is_late, found + since, "ragdb ledger seal")

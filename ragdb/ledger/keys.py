@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragdb.ledger import LedgerError
+from ragdb.ledger.crypto import library, verify
 from ragdb.ledger.notes import (
     LOG,
     WITNESS,
@@ -30,30 +30,6 @@ VARIABLE = "RAGDB_LEDGER_KEY"
 """Environment variable that holds a private key itself."""
 
 _HINT = "make one with `ragdb ledger key --new FILE` or `openssl genpkey -algorithm ed25519`"
-
-
-def _library() -> Any:
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise LedgerError(
-            "the package cryptography is not installed",
-            hint="pip install 'ragdb-postgres[ledger]'",
-            exit_code=2,
-        ) from None
-    return ed25519
-
-
-def verify(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether a key signed a message."""
-    library = _library()
-    from cryptography.exceptions import InvalidSignature
-
-    try:
-        library.Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -94,7 +70,7 @@ def from_private(private: Ed25519PrivateKey) -> Signer:
 
 def from_text(text: str) -> Signer:
     """A private key as PEM, or as Go's notes have it (PRIVATE+KEY+name+id+key)."""
-    library = _library()
+    ed25519 = library()
     if "PRIVATE KEY-----" in text:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -102,12 +78,12 @@ def from_text(text: str) -> Signer:
             private = load_pem_private_key(text.encode(), None)
         except (ValueError, TypeError):
             private = None
-        if isinstance(private, library.Ed25519PrivateKey):
+        if isinstance(private, ed25519.Ed25519PrivateKey):
             return from_private(private)
     elif text.startswith("PRIVATE+KEY+") and text.count("+") >= 4:
         seed = unbase64(text.strip().split("+", 4)[4], "the private key")
         if len(seed) == 33 and seed[0] in (LOG, WITNESS):
-            return from_private(library.Ed25519PrivateKey.from_private_bytes(seed[1:]))
+            return from_private(ed25519.Ed25519PrivateKey.from_private_bytes(seed[1:]))
     raise LedgerError("this is not a private key of Ed25519", hint=_HINT, exit_code=2)
 
 
@@ -139,7 +115,7 @@ def public_key(text: str) -> bytes:
         key = load_pem_public_key(text.encode())
     except (ValueError, TypeError):
         key = None
-    if not isinstance(key, _library().Ed25519PublicKey):
+    if not isinstance(key, library().Ed25519PublicKey):
         raise LedgerError("this is not a public key of Ed25519", exit_code=2)
     found: bytes = key.public_bytes_raw()
     return found
@@ -178,7 +154,7 @@ def make(file: Path) -> Signer:
     """Write a new private key that only its owner can read."""
     from cryptography.hazmat.primitives import serialization
 
-    private = _library().Ed25519PrivateKey.generate()
+    private = library().Ed25519PrivateKey.generate()
     pem = private.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -188,7 +164,3 @@ def make(file: Path) -> Signer:
     with open(descriptor, "wb") as out:
         out.write(pem)
     return from_private(private)
-
-
-def encoded(signature: bytes) -> str:
-    return base64.b64encode(signature).decode()

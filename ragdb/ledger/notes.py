@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragdb.ledger import LedgerError
+from ragdb.ledger.crypto import verify
 
 LOG, WITNESS = 1, 4
 """Types of signatures: Ed25519 over the note, and over the note with a time."""
@@ -75,8 +76,6 @@ class Verifier:
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Whether it signed a note's text."""
-        from ragdb.ledger.keys import verify
-
         if self.kind == LOG:
             return verify(self.public, text.encode(), signature)
         time = int.from_bytes(signature[:8], "big")

@@ -133,7 +133,8 @@ set search_path = pg_catalog, pg_temp
 return coalesce(case
   when proof is null or array_ndims(proof) > 1 or array_lower(proof, 1) <> 1 then false
   when old_size < 0 or new_size < old_size then false
-  when exists (select from unnest(proof) p (hash) where octet_length(p.hash) is distinct from 32) then false
+  when exists (select from unnest(proof) p (hash)
+      where octet_length(p.hash) is distinct from 32) then false
   -- every tree begins as the empty one
   when old_size = 0 then proof = '{}' and old_root = sha256('')
     and (new_size > 0 or new_root = old_root)

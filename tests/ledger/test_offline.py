@@ -17,8 +17,8 @@ from tests import merkle_twin as twin
 
 Run = Callable[..., tuple[int, str]]
 NOWHERE = "host=/nonexistent port=1"
-WITNESS = ("ledger", "witness", "--state", "state", "--log-key", "log.key")
-WITNESS = (*WITNESS, "--name", "w.example/1", "--key", "w.pem")
+_ASKED = ("ledger", "witness", "--state", "state", "--log-key", "log.key")
+WITNESS = (*_ASKED, "--name", "w.example/1", "--key", "w.pem")
 VERIFY = ("ledger", "verify", "--log-key", "log.key", "--json")
 
 
@@ -73,7 +73,8 @@ def test_a_proof_stands_alone(ragdb: Run, monkeypatch: pytest.MonkeyPatch) -> No
     for place, line in enumerate(lines[:-1]):
         if not line:
             continue
-        changed = line[:-5] + ("A" if line[-5] != "A" else "B") + line[-4:]
+        at = len(line) // 2
+        changed = line[:at] + ("A" if line[at] != "A" else "B") + line[at + 1 :]
         Path("bad").write_text("\n".join([*lines[:place], changed, *lines[place + 1 :]]))
         code, output = ragdb(*VERIFY, "bad")
         assert code == 1, line

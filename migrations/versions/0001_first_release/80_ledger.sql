@@ -75,7 +75,7 @@ create table ragdb.ledger_acts (
   corpus_id integer,
   from_at timestamptz,
   to_at timestamptz,
-  entries text[] not null,
+  entries text[] collate "C" not null,
   reason text not null
 );
 create index ledger_acts_by_entry on ragdb.ledger_acts using gin (entries);

@@ -12,9 +12,20 @@ from tests.conftest import RolledBack, Server
 from tests.sql.conversations import chat
 from tests.sql.signed_slices import Connection, messages, one, promote, retrieve
 
-KINDS = set(
-    "act answer atom decision event gate incident policy proposal rerank slice trace".split()
-)
+KINDS = {
+    "act",
+    "answer",
+    "atom",
+    "decision",
+    "event",
+    "gate",
+    "incident",
+    "policy",
+    "proposal",
+    "rerank",
+    "slice",
+    "trace",
+}
 
 
 def fill(db: Connection) -> dict[str, Any]:

@@ -249,8 +249,8 @@ def ragdb(any_clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ru
     return call
 
 
-WITNESS = ("ledger", "witness", "--state", "state", "--log-key", "log.key")
-WITNESS = (*WITNESS, "--name", "w.example/1", "--key", "w.pem")
+_ASKED = ("ledger", "witness", "--state", "state", "--log-key", "log.key")
+WITNESS = (*_ASKED, "--name", "w.example/1", "--key", "w.pem")
 VERIFY = ("--log-key", "log.key", "--json")
 
 REBUILD = """

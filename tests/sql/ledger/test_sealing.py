@@ -208,7 +208,8 @@ def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection
         (str(datetime.now(UTC) + timedelta(days=70)),),
     )
     ((traces, months),) = evidence.execute(
-        "select sum(traces)::int, count(*)::int from ragdb.drop_traces_before((now() + interval '69 days')::date)"
+        "select sum(traces)::int, count(*)::int"
+        " from ragdb.drop_traces_before((now() + interval '69 days')::date)"
     ).fetchall()
     assert traces == 2
     before = kinds(evidence)
