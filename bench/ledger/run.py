@@ -45,9 +45,9 @@ COPIES = """
   stored as (insert into ragdb.retrieval_hits select (h.h).* from hits h returning 1),
   copies as (
     select jsonb_populate_record(one.t, jsonb_build_object(
-        'id', m.id, 'created_at', ragdb_internal.uuid_time(m.id))) as t,
-      array(select h.h from hits h where h.id = m.id) as hits
-    from made m, one),
+        'id', g.id, 'created_at', ragdb_internal.uuid_time(g.id))) as t, g.hits
+    from one, (select h.id, array_agg(h.h order by (h.h).rank) as hits
+      from hits h group by h.id) g),
   hashed as (
     select jsonb_populate_record(c.t, jsonb_build_object('trace_hash',
       ragdb_internal.trace_hash(c.t, c.hits))) as t from copies c),
