@@ -202,3 +202,15 @@ class QuotaExceeded(RagdbError, code="RG470"):
 
 class ReadNotRecorded(RagdbError, code="RG471"):
     """Reads of a corpus must be recorded, and the transaction cannot write."""
+
+
+class LedgerEntryNotFound(RagdbError, code="RG480"):
+    """The ledger has no such entry or tile."""
+
+
+class CheckpointMismatch(RagdbError, code="RG481"):
+    """A checkpoint is not of this ledger, or its ledger is named already."""
+
+
+class LedgerDamaged(RagdbError, code="RG482"):
+    """Hashes of the ledger are missing."""

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -371,6 +372,65 @@ key_events = Table(
     Column("hash", LargeBinary, nullable=False),
     Column("mac", LargeBinary),
     UniqueConstraint("hash", name="key_events_hash_is_unique"),
+)
+
+ledger_acts = Table(
+    "ledger_acts",
+    metadata,
+    Column("act_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("act", Text, nullable=False),
+    Column("caller", Text, nullable=False),
+    Column("kinds", ARRAY(Text), nullable=False),
+    Column("corpus_id", Integer),
+    Column("from_at", DateTime(timezone=True)),
+    Column("to_at", DateTime(timezone=True)),
+    Column("entries", ARRAY(Text), nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+ledger_checkpoints = Table(
+    "ledger_checkpoints",
+    metadata,
+    Column("size", BigInteger, primary_key=True),
+    Column("root", LargeBinary, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+
+ledger_head = Table(
+    "ledger_head",
+    metadata,
+    Column("id", Boolean, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("sealed_at", DateTime(timezone=True), nullable=False),
+)
+
+ledger_leaves = Table(
+    "ledger_leaves",
+    metadata,
+    Column("number", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("sealed_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("kind", "id", name="ledger_leaves_row_is_sealed_once"),
+)
+
+ledger_pending = Table(
+    "ledger_pending",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("hash", LargeBinary),
+)
+
+ledger_tiles = Table(
+    "ledger_tiles",
+    metadata,
+    Column("level", SmallInteger, primary_key=True),
+    Column("index", BigInteger, primary_key=True),
+    Column("hashes", LargeBinary, nullable=False),
 )
 
 lexemes = Table(

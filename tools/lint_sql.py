@@ -29,6 +29,7 @@ LONG_FILES = {
     "text/unicode.sql": "data: classes of code points, written by tools/unicode_classes.py",
 }
 LONG_BODIES = {
+    "ragdb_internal.ledger_kinds": "data: the kinds of rows that the ledger enters",
     "ragdb.error_codes": "data: every SQLSTATE with its wire word and its meaning",
     "ragdb.embed_query": "a procedure that commits: it may call no private function",
     "ragdb_internal.all_capability_schemas": "data: the JSON schemas of the capabilities",

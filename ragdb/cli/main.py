@@ -17,6 +17,7 @@ from ragdb.cli import (
     eval,
     ingest,
     keys,
+    ledger,
     mcp,
     portable,
     reembed,
@@ -85,7 +86,7 @@ def _flags(
 
 for part in (
     server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, keys, verify, contract, eval, serve, mcp,
+    search, trace, ask, slice, keys, ledger, verify, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)

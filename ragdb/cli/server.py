@@ -249,6 +249,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                     " or revoke what it holds",
                 )
             verify.for_doctor(db, deep, show)
+            _ledger(db, check)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(
@@ -259,6 +260,21 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                 )
             if deep:
                 _recount(db, corpus.name, check)
+
+
+def _ledger(db: Database, check: Callable[..., bool]) -> None:
+    """Whether somebody seals the ledger: a backlog of a day counts as back-dated."""
+    from datetime import UTC, datetime, timedelta
+
+    ledger = db.ledger_status()
+    waits = ledger.oldest_pending
+    is_late = waits is not None and datetime.now(UTC) - waits > timedelta(days=1)
+    found = f"{ledger.size} entries, {ledger.pending} rows wait to be sealed"
+    if not ledger.is_on:
+        check("ledger", None, f"off; {found}", "ragdb ledger switch on")
+    else:
+        since = f" since {waits:%Y-%m-%d %H:%M}" if is_late and waits else ""
+        check("ledger", not is_late, found + since, "ragdb ledger seal")
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:

@@ -80,6 +80,14 @@ begin
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
         'answer_from_evidence record_gate record_answer'),
+      ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
+      -- its size says how much others do
+      ('ledger', 'ragdb_admin',
+        'seal_ledger set_ledger name_ledger record_erasure store_checkpoint ledger_status '
+        'ledger_entries ledger_entry ledger_kinds ledger_tile ledger_bundle '
+        'list_ledger_acts ledger_root '
+        'ledger_inclusion_proof ledger_consistency_proof ledger_checkpoint list_checkpoints '
+        'verify_ledger'),
       ('wire', 'ragdb_reader',
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '

@@ -42,6 +42,7 @@ begin
       ragdb_internal.caller_oid(), session_user, corpus_id, corpus, what, null);
     v_event.event_hash := ragdb_internal.access_event_hash(v_event);
     insert into ragdb.access_events values (v_event.*);
+    perform ragdb_internal.note('access', v_event.id::text, v_event.event_hash);
   end if;
 end $$;
 comment on function ragdb_internal.record_access(text, integer, text, text) is

@@ -81,7 +81,11 @@ begin atomic
     ('RG470', 'QuotaExceeded', 'rate_limited', 429,
       'a role has as many bytes, failures or calls at once as its quota allows'),
     ('RG471', 'ReadNotRecorded', 'conflict', 409,
-      'reads of a corpus must be recorded, and the transaction cannot write')
+      'reads of a corpus must be recorded, and the transaction cannot write'),
+    ('RG480', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),
+    ('RG481', 'CheckpointMismatch', 'conflict', 409,
+      'a checkpoint is not of this ledger, or its ledger is named already'),
+    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

@@ -61,6 +61,7 @@ begin
   v_event.mac := ragdb_internal.key_event_mac(
     v_event.hash, ragdb_internal.secret_at_hand(v_key));
   insert into ragdb.key_events values (v_event.*);
+  perform ragdb_internal.note('key', v_event.event_no::text, v_event.hash);
 end $$;
 comment on function ragdb_internal.record_key_event(text, text) is
   'Writes down what was done with a key, and what its row is now.';

@@ -129,6 +129,7 @@ begin
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
+  perform ragdb_internal.record_corpus_dropped(v_corpus);
 end $$;
 comment on function ragdb.drop_corpus(text, text) is
   'Removes a corpus with its documents, index, grants and events, and erases its atoms and '

@@ -17,6 +17,7 @@ declare
   v_caller constant text := ragdb_internal.caller();
   v_tick bigint;
   v_at timestamptz;
+  v_events text[];
 begin
   if cardinality(doc_nos) = 0 then
     return;
@@ -40,9 +41,13 @@ begin
     update ragdb.event_clock t
       set lamport = v_tick + cardinality(doc_nos),
         at = v_at + cardinality(doc_nos) * interval '1 microsecond'
+  ), noted as (
+    update ragdb.documents d set event_id = w.event_id
+    from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
   )
-  update ragdb.documents d set event_id = w.event_id
-  from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid;
+  select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
+    from written w;
+  perform ragdb_internal.note_all('event', v_events);
   -- anybody may listen, so a notice only says that something is there to be read
   perform pg_notify('ragdb_events', '');
 end $$;

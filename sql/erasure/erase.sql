@@ -79,6 +79,11 @@ begin
   v_row.erasure_mac := ragdb_internal.trace_mac(
     v_row.erasure_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.erasures values (v_row.*);
+  perform ragdb_internal.note('erasure', v_row.erasure_id::text, v_row.erasure_hash);
+  if action = 'erased' then
+    perform ragdb_internal.record_erased(
+      array[item.kind || ':' || corpus.corpus_id || '/' || item.item_id], cause);
+  end if;
 end $$;
 comment on function ragdb_internal.record_erasure(
   ragdb.corpora, ragdb_internal.derived_item, text, text, text) is

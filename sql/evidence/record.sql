@@ -110,6 +110,7 @@ begin
   v_row.client := client;
   v_row.caller := ragdb_internal.caller();
   insert into ragdb.evidence_gates values (v_row.*);
+  perform ragdb_internal.note('gate', v_row.corpus_id || '/' || v_row.id);
   return v_verdict || jsonb_build_object('gate_id', v_row.id);
 end $$;
 comment on function ragdb.record_gate(text, jsonb, integer, float8, float8, uuid, text) is
@@ -184,6 +185,7 @@ begin
       select u.*, coalesce(u.code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED'), true) as is_ours
       from unnest(checks) with ordinality u (citation, code, is_advisory, message, source_id,
         chunk_id, method, start_offset, end_offset, similarity, said, row_no)) c;
+  perform ragdb_internal.note('answer', answer.corpus_id || '/' || answer.id);
 end $$;
 comment on function ragdb_internal.insert_answer(ragdb.evidence_answers,
   ragdb_internal.citation_check[], text) is

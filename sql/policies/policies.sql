@@ -109,6 +109,9 @@ begin
     values (policy.policy_id, policy.params_hash, policy.canonical, policy.sha256, policy.policy,
       ragdb_internal.now(), ragdb_internal.caller())
     on conflict do nothing;
+  if found then
+    perform ragdb_internal.note('policy', policy.policy_id || '@' || policy.params_hash);
+  end if;
   if not exists (select from ragdb.slice_policies p
     where p.policy_id = policy.policy_id and p.params_hash = policy.params_hash
       and p.canonical = policy.canonical)

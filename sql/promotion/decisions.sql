@@ -75,7 +75,12 @@ begin
     v_row.decision_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.proposal_decisions values (v_row.*)
     on conflict on constraint proposal_decisions_are_made_once do nothing;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform ragdb_internal.note('decision', v_row.corpus_id || '/' || v_row.proposal_id,
+    v_row.decision_hash);
+  return true;
 end $$;
 comment on function ragdb_internal.insert_decision(ragdb.semantic_proposals, text, text) is
   'Writes the decision about a proposal, hashed and signed; false where it was decided before.';

@@ -27,6 +27,7 @@ begin
   v_row.incident_mac := ragdb_internal.trace_mac(
     v_row.incident_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.admissibility_incidents values (v_row.*);
+  perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
 end $$;
 comment on function ragdb_internal.refuse_promotion(integer, uuid, ragdb_internal.refusal) is
   'Writes the incident of a refused promotion.';

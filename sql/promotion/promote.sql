@@ -170,6 +170,7 @@ begin
   atom.atom_mac := ragdb_internal.trace_mac(
     atom.atom_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.semantic_atoms values (atom.*);
+  perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
   return atom.atom_id;
 end $$;
 comment on function ragdb_internal.insert_atom(

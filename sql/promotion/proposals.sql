@@ -70,6 +70,8 @@ begin
   proposal.proposal_mac := ragdb_internal.trace_mac(
     proposal.proposal_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.semantic_proposals values (proposal.*);
+  perform ragdb_internal.note('proposal', proposal.corpus_id || '/' || proposal.proposal_id,
+    proposal.proposal_hash);
   return proposal.proposal_id;
 end $$;
 comment on function ragdb_internal.insert_proposal(ragdb.corpora, ragdb.semantic_proposals) is

@@ -54,6 +54,9 @@ begin
   perform ragdb_internal.hold_corpus(slice.corpus_id);
   slice.created_at := ragdb_internal.now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
+  if found then
+    perform ragdb_internal.note('slice', slice.corpus_id || '/' || slice.slice_id);
+  end if;
 end $$;
 comment on function ragdb_internal.store_slice(ragdb.slices, ragdb.slice_policies) is
   'Stores a slice that was just built; the same graph state is stored once. A policy that is not '

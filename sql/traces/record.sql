@@ -70,6 +70,7 @@ begin
     trace.trace_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
+  perform ragdb_internal.note('trace', trace.corpus_id || '/' || trace.id, trace.trace_hash);
   insert into ragdb.trace_marks
     values (trace.corpus_id, date_trunc('hour', trace.created_at, 'UTC'));
   perform set_config('ragdb.last_trace_id', pg_current_xact_id() || ' ' || trace.id, true);

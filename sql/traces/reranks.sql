@@ -135,6 +135,8 @@ begin
         detail = 'a retrieval is reranked once, and ragdb.trace_reranks() has it',
         hint = 'retrieve again to rerank by another model';
   end if;
+  perform ragdb_internal.note(
+    'rerank', trace.corpus_id || '/' || trace.id, v_reranks[1].rerank_hash);
   return v_reranks;
 end $$;
 comment on function ragdb_internal.insert_rerank(

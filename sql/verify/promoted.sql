@@ -1,4 +1,4 @@
--- Atoms and proposals against what they rest on.
+-- Atoms and proposals against what they rest on, and the rows of all evidence against the ledger.
 
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -82,3 +82,24 @@ begin
 end $$;
 comment on function ragdb_internal.verify_proposals(jsonb, integer) is
   'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
+
+create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first constant bigint := coalesce((after ->> 0)::bigint, 0);
+  v_left constant bigint := greatest(ragdb_internal.ledger_size() - v_first, 0);
+begin
+  return row(least(v_left, most),
+    case when v_left > most then jsonb_build_array(v_first + most) end, array(
+    select row('ledger', 'error', concat_ws(' ', f.kind, f.id, 'entry ' || f.number),
+        f.finding || ': ' || f.detail,
+        'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify')
+        ::ragdb.finding
+      from ragdb.verify_ledger(v_first, most) f))::ragdb_internal.verified;
+end $$;
+comment on function ragdb_internal.verify_ledger_entries(jsonb, integer) is
+  'Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it '
+  'lacks.';

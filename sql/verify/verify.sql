@@ -20,7 +20,8 @@ begin atomic
     (13, 'hits', false, 'ragdb_internal.verify_hits'),
     (14, 'reranks', false, 'ragdb_internal.verify_reranks'),
     (15, 'atoms', false, 'ragdb_internal.verify_atoms'),
-    (16, 'proposals', false, 'ragdb_internal.verify_proposals')
+    (16, 'proposals', false, 'ragdb_internal.verify_proposals'),
+    (17, 'ledger', false, 'ragdb_internal.verify_ledger_entries')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is
@@ -125,6 +126,6 @@ begin
 end $$;
 comment on function ragdb.verify(boolean, text[]) is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
-  'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms and proposals, or some '
-  'of them; quick leaves out those that read all rows. No row means that nothing is wrong. Raises '
-  'RG400.';
+  'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals and the '
+  'ledger, or some of them; quick leaves out those that read all rows. No row means that nothing '
+  'is wrong. Raises RG400.';

@@ -58,7 +58,11 @@ from ragdb.client._generated.rows import (
     JobStateRow,
     KeyEvents,
     KnownSourcesRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
     ListAtomsRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -90,6 +94,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -99,6 +104,7 @@ from ragdb.client._generated.rows import (
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
+    VerifyLedgerRow,
     VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
@@ -668,6 +674,22 @@ class AsyncFunctions(AsyncCaller):
         value: bool = await self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    async def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_IN_LEDGER, leaf_hash, number, size, path, root
+        )
+        return value
+
+    async def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
@@ -682,6 +704,44 @@ class AsyncFunctions(AsyncCaller):
         value: UUID = await self._value(calls.LAST_TRACE_ID)
         return value
 
+    async def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    async def ledger_checkpoint(self, size: int | None = None) -> str:
+        value: str = await self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    async def ledger_consistency_proof(
+        self, old_size: int, new_size: int | None = None
+    ) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    async def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        return await self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    async def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        return await self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    async def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    async def ledger_kinds(self) -> list[str]:
+        return await self._values(calls.LEDGER_KINDS)
+
+    async def ledger_root(self, size: int | None = None) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    async def ledger_status(self) -> LedgerStatusRow:
+        return await self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    async def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
     async def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
     ) -> list[AccessEvents]:
@@ -689,6 +749,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+
+    async def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        return await self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     async def list_contracts(self) -> list[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -726,6 +789,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_key_events(self) -> list[KeyEvents]:
         return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
+    async def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
     async def list_policies(self) -> list[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
@@ -775,6 +841,10 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
+
+    async def name_ledger(self, origin: str | None = None) -> str | None:
+        value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
@@ -972,6 +1042,9 @@ class AsyncFunctions(AsyncCaller):
             attempt,
             client,
         )
+
+    async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        await self._run(calls.RECORD_ERASURE, entries, reason)
 
     async def record_failure(
         self,
@@ -1333,6 +1406,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> EvalRuns:
         return await self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    async def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        return await self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     async def search(
         self,
@@ -1502,6 +1578,10 @@ class AsyncFunctions(AsyncCaller):
             rerank,
         )
 
+    async def set_ledger(self, is_on: bool) -> int:
+        value: int = await self._value(calls.SET_LEDGER, is_on)
+        return value
+
     async def set_quota(
         self,
         role: str,
@@ -1521,6 +1601,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    async def store_checkpoint(self, note: str) -> int:
+        value: int = await self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     async def tool_candidates(
         self,
@@ -1571,6 +1655,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
         return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    async def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        return await self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
 
     async def verify_step(
         self,

@@ -378,16 +378,55 @@ IMPORT_SIGNING_KEY = Call(
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+IS_IN_LEDGER = Call(
+    "is_in_ledger",
+    {
+        "leaf_hash": "bytea",
+        "number": "bigint",
+        "size": "bigint",
+        "path": "bytea[]",
+        "root": "bytea",
+    },
+)
+IS_SAME_LEDGER = Call(
+    "is_same_ledger",
+    {
+        "old_size": "bigint",
+        "old_root": "bytea",
+        "new_size": "bigint",
+        "new_root": "bytea",
+        "proof": "bytea[]",
+    },
+)
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"}, {"width": 256})
+LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"}, {"size": None})
+LEDGER_CONSISTENCY_PROOF = Call(
+    "ledger_consistency_proof", {"old_size": "bigint", "new_size": "bigint"}, {"new_size": None}
+)
+LEDGER_ENTRIES = Call(
+    "ledger_entries", {"first": "bigint", "count": "integer"}, {"first": 0, "count": 1000}
+)
+LEDGER_ENTRY = Call("ledger_entry", {"kind": "text", "id": "text"})
+LEDGER_INCLUSION_PROOF = Call(
+    "ledger_inclusion_proof", {"number": "bigint", "size": "bigint"}, {"size": None}
+)
+LEDGER_KINDS = Call("ledger_kinds", {})
+LEDGER_ROOT = Call("ledger_root", {"size": "bigint"}, {"size": None})
+LEDGER_STATUS = Call("ledger_status", {})
+LEDGER_TILE = Call(
+    "ledger_tile", {"level": "integer", "index": "bigint", "width": "integer"}, {"width": 256}
+)
 LIST_ACCESS_EVENTS = Call(
     "list_access_events",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 100},
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -407,6 +446,7 @@ LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
+LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
@@ -435,6 +475,7 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
@@ -581,6 +622,7 @@ RECORD_ANSWER = Call(
         "client": None,
     },
 )
+RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
 RECORD_FAILURE = Call(
     "record_failure",
     {
@@ -854,6 +896,7 @@ RUN_EVAL = Call(
     {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
     {"eval": None, "tags": None, "label": None, "rerank_scores": None},
 )
+SEAL_LEDGER = Call("seal_ledger", {"most": "integer"}, {"most": 100000})
 SEARCH_1 = Call(
     "search",
     {
@@ -1036,6 +1079,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SET_QUOTA = Call(
     "set_quota",
     {
@@ -1059,6 +1103,7 @@ SIMILAR = Call(
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
@@ -1078,6 +1123,11 @@ VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 VERIFICATION_CHECKS = Call("verification_checks", {})
 VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
 VERIFY_ATOM = Call("verify_atom", {"atom_id": "uuid"})
+VERIFY_LEDGER = Call(
+    "verify_ledger",
+    {"from_number": "bigint", "most": "bigint", "late": "interval"},
+    {"from_number": 0, "most": None, "late": "1 day"},
+)
 VERIFY_STEP = Call(
     "verify_step",
     {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},

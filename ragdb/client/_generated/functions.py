@@ -57,7 +57,11 @@ from ragdb.client._generated.rows import (
     JobStateRow,
     KeyEvents,
     KnownSourcesRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
     ListAtomsRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -89,6 +93,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -98,6 +103,7 @@ from ragdb.client._generated.rows import (
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
+    VerifyLedgerRow,
     VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
@@ -1005,6 +1011,28 @@ class Functions(Caller):
         value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        """Tells whether an inclusion proof (RFC 9162, path from the leaf up) shows that the tree
+        of a size and root has a leaf at a number, from 0; false for any argument that is null
+        or out of range.
+        """
+        value: bool | None = self._value(calls.IS_IN_LEDGER, leaf_hash, number, size, path, root)
+        return value
+
+    def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        """Tells whether a consistency proof (RFC 9162) shows that the tree of the new size and
+        root begins with all leaves of the old one; false for any argument that is null or out
+        of range.
+        """
+        value: bool | None = self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     def job_state(self, job_id: UUID | str) -> JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
@@ -1032,6 +1060,69 @@ class Functions(Caller):
         value: UUID = self._value(calls.LAST_TRACE_ID)
         return value
 
+    def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        """Returns the first entries, 1 to 256, of a bundle of 256, each behind its length in two
+        bytes (C2SP tlog-tiles). Raises RG480.
+        """
+        value: bytes = self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    def ledger_checkpoint(self, size: int | None = None) -> str:
+        """Returns the text of a checkpoint of a size, by default of the whole ledger, to be
+        signed outside the database (C2SP tlog-checkpoint). Raises RG400, RG481, RG482.
+        """
+        value: str = self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    def ledger_consistency_proof(self, old_size: int, new_size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962) that the tree of the new size, by default the whole
+        ledger, begins with all entries of the tree of the old size. Raises RG400, RG482.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
+        return self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        """Returns the entry of a row: its kind, such as trace, and its id, with or without the
+        number of the corpus before it. Raises RG480.
+        """
+        return self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the
+        whole ledger, has the entry of a number, from 0. Raises RG400, RG480, RG482.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    def ledger_kinds(self) -> list[str]:
+        """Lists the kinds of rows that the ledger enters."""
+        return self._values(calls.LEDGER_KINDS)
+
+    def ledger_root(self, size: int | None = None) -> bytes:
+        """Returns the root of the tree over the first entries of the ledger (32 bytes), by
+        default over all. Raises RG400, RG482.
+        """
+        value: bytes = self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    def ledger_status(self) -> LedgerStatusRow:
+        """Returns whether the ledger is on, its name in checkpoints (null before the first
+        sealing), its size, the last sealing time, how many rows wait to be sealed and since
+        when, and the size of the last stored checkpoint.
+        """
+        return self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        """Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises
+        RG480.
+        """
+        value: bytes = self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
     def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
     ) -> list[AccessEvents]:
@@ -1048,6 +1139,10 @@ class Functions(Caller):
         redacted or tampered. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+
+    def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
+        return self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
@@ -1115,6 +1210,12 @@ class Functions(Caller):
     def list_key_events(self) -> list[KeyEvents]:
         """Lists what was done with signing keys, by whom and when, the first event first."""
         return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
+    def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
+        corpus, and the ledger switched on or off. Raises RG400.
+        """
+        return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
     def list_policies(self) -> list[ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
@@ -1200,6 +1301,14 @@ class Functions(Caller):
             filter,
             corpus,
         )
+
+    def name_ledger(self, origin: str | None = None) -> str | None:
+        """Names this database in the checkpoints of its ledger, such as example.com/evidence,
+        before the first sealing; for null makes a name where there is none; returns the name.
+        Raises RG400, RG481.
+        """
+        value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
@@ -1496,6 +1605,13 @@ class Functions(Caller):
             attempt,
             client,
         )
+
+    def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        """Records, as an act in the ledger, that 1 to 10000 rows, each named kind:id, were
+        erased or redacted on purpose, and why (1 to 10000 characters); ragdb.verify_ledger
+        then misses them no more. Raises RG400.
+        """
+        self._run(calls.RECORD_ERASURE, entries, reason)
 
     def record_failure(
         self,
@@ -1991,6 +2107,14 @@ class Functions(Caller):
         """
         return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        """Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap
+        and adds them to the tree; returns how many were new, the size of the ledger, its last
+        sealing time, which never falls, and whether nothing is left. Writers do not wait for
+        it; a second sealer does. Raises RG400, RG482.
+        """
+        return self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     def search(
         self,
@@ -2204,6 +2328,14 @@ class Functions(Caller):
             rerank,
         )
 
+    def set_ledger(self, is_on: bool) -> int:
+        """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
+        it is on, also notes every row of evidence that nobody noted, and returns how many.
+        Raises RG400.
+        """
+        value: int = self._value(calls.SET_LEDGER, is_on)
+        return value
+
     def set_quota(
         self,
         role: str,
@@ -2238,6 +2370,13 @@ class Functions(Caller):
         text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    def store_checkpoint(self, note: str) -> int:
+        """Stores a signed checkpoint of this ledger, adds the signatures that the stored one of
+        its size lacks, and returns its size. Raises RG400, RG481, RG482.
+        """
+        value: int = self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     def tool_candidates(
         self,
@@ -2314,9 +2453,9 @@ class Functions(Caller):
 
     def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
-        pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms and
-        proposals, or some of them; quick leaves out those that read all rows. No row means
-        that nothing is wrong. Raises RG400.
+        pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
+        proposals and the ledger, or some of them; quick leaves out those that read all rows.
+        No row means that nothing is wrong. Raises RG400.
         """
         return self._rows(calls.VERIFY, Finding, quick, checks)
 
@@ -2329,6 +2468,17 @@ class Functions(Caller):
         gone or says something else, whoever changed it. Raises RG407.
         """
         return self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        """Compares the entries of the ledger from a number on, most of them or all, with the
+        tree and with the rows of evidence as they are now, and returns what is wrong, nothing
+        where all is right; the call that reaches the end also looks for rows that are not in
+        the ledger, hits without a trace, and stored checkpoints that differ. A row older than
+        late when it was sealed counts as back-dated. Raises RG400.
+        """
+        return self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
 
     def verify_step(
         self,

@@ -700,8 +700,50 @@ class KnownSourcesRow:
     """A row of `known_sources`."""
 
     uri: str
-    root: str | None
+    root: str
     doc_cid: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerActs:
+    """A row of type `ragdb.ledger_acts`."""
+
+    act_id: UUID
+    created_at: datetime
+    act: str
+    caller: str
+    kinds: list[str]
+    corpus_id: int | None
+    from_at: datetime | None
+    to_at: datetime | None
+    entries: list[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A row of type `ragdb.ledger_entry`."""
+
+    number: int
+    kind: str
+    id: str
+    hash: bytes
+    sealed_at: datetime
+    entry: bytes
+    leaf_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStatusRow:
+    """A row of `ledger_status`."""
+
+    is_on: bool
+    origin: str
+    size: int
+    sealed_at: datetime
+    pending: int
+    oldest_pending: datetime
+    checkpoint_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -717,6 +759,16 @@ class ListAtomsRow:
     checks: Any
     created_at: datetime
     created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListCheckpointsRow:
+    """A row of `list_checkpoints`."""
+
+    size: int
+    root: bytes
+    note: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -1143,6 +1195,16 @@ class RetrieverSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SealLedgerRow:
+    """A row of `seal_ledger`."""
+
+    sealed: int
+    size: int
+    sealed_at: datetime
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SearchDualRow:
     """A row of `search_dual`."""
 
@@ -1281,6 +1343,17 @@ class VerifyAtomRow:
     stored: str
     recomputed: str
     subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyLedgerRow:
+    """A row of `verify_ledger`."""
+
+    number: int
+    kind: str
+    id: str
+    finding: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
