@@ -70,7 +70,8 @@ def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
     any_db.execute("grant select (text) on ragdb.chunks to ragdb_reader")
     any_db.execute("set local search_path = pg_catalog")
     lines = [line for (line,) in any_db.execute(MATRIX)]
-    assert "relation ragdb.chunks: admin columns, reader columns, writer columns" in lines
+    (line,) = [line for line in lines if line.startswith("relation ragdb.chunks:")]
+    assert "reader columns" in line
 
 
 @pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin", "auditor", "bi_reader"])
