@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.present_grants()
 returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
-language sql stable
+language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'grant', g.of || ' to ' || case when a.grantee = 0 then 'public'
@@ -28,7 +28,7 @@ comment on function ragdb_internal.present_grants() is
 -- Functions as their own definitions give them, which another major version may write otherwise.
 create or replace function ragdb_internal.present_code()
 returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
-language sql stable
+language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
@@ -66,7 +66,7 @@ comment on function ragdb_internal.present_code() is
 -- numbers.
 create or replace function ragdb_internal.code_changes()
 returns table (kind text, identity text, finding text, is_restored boolean)
-language sql stable
+language sql stable parallel safe
 begin atomic
   select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
@@ -83,7 +83,7 @@ comment on function ragdb_internal.code_changes() is
 
 create or replace function ragdb_internal.verify_code(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -117,7 +117,7 @@ comment on function ragdb_internal.verify_code(jsonb, integer) is
   'Compares functions, views, triggers, constraints and grants with what was installed.';
 
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
-language sql stable
+language sql stable parallel safe
 begin atomic
   select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || n.name || ' is '
       || case when t.oid is null then 'missing' else 'switched off' end,
@@ -156,7 +156,7 @@ comment on function ragdb_internal.trigger_findings() is
   'Looks for triggers of append-only partitions and foreign keys that are missing or off.';
 
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
-language sql stable
+language sql stable parallel safe
 begin atomic
   select 'rights', 'error', o.what, 'it belongs to ' || o.owner::regrole || ', not ragdb_owner',
     'alter it to owner ragdb_owner'
@@ -193,7 +193,7 @@ comment on function ragdb_internal.owner_findings() is
 
 create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return row(1, null, array(select f from ragdb_internal.trigger_findings() f order by f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_triggers(jsonb, integer) is
@@ -201,7 +201,7 @@ comment on function ragdb_internal.verify_triggers(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return row(1, null, array(select f from ragdb_internal.owner_findings() f order by f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_rights(jsonb, integer) is
