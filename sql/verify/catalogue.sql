@@ -1,14 +1,14 @@
 -- What guards the evidence: functions, triggers, owners and grants, against what was installed.
 
 create or replace function ragdb_internal.present_grants()
-returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
+returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'grant', g.of || ' to ' || case when a.grantee = 0 then 'public'
         else a.grantee::regrole::text end, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(a.privilege_type || a.is_grantable::text, ','
-        order by a.privilege_type))), null::oid, false
+        order by a.privilege_type))), null::bigint, false
     from (
       select p.oid::regprocedure::text, p.proacl, p.proowner from pg_catalog.pg_proc p
         where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
@@ -27,17 +27,17 @@ comment on function ragdb_internal.present_grants() is
 
 -- Functions as their own definitions give them, which another major version may write otherwise.
 create or replace function ragdb_internal.present_code()
-returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
+returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_functiondef(p.oid))), p.oid, p.prosqlbody is not null
+      pg_catalog.pg_get_functiondef(p.oid))), p.oid::bigint, p.prosqlbody is not null
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_viewdef(c.oid))), c.oid, true
+      pg_catalog.pg_get_viewdef(c.oid))), c.oid::bigint, true
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and c.relkind = 'v'
@@ -50,8 +50,8 @@ begin atomic
       and not c.relispartition
   union all
   select 'constraint', k.conname || ' on ' || k.conrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)), k.oid,
-      true
+      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)),
+      k.oid::bigint, true
     from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
@@ -72,7 +72,7 @@ begin atomic
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
         else 'it was changed' end,
       p.is_bound and i.hash is not null and not exists (select from ragdb.installed_code s
-        where s.object_id = 'ragdb_internal.present_code()'::regprocedure)
+        where s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
     from ragdb.installed_code i full join ragdb_internal.present_code() p
       on p.kind = i.kind and p.identity = i.identity
     where i.hash is distinct from p.hash;

@@ -112,7 +112,7 @@ create table ragdb.installed_code (
   kind text collate "C" not null,
   identity text collate "C" not null,
   hash bytea not null,
-  object_id oid,
+  object_id bigint,
   server integer not null,
   constraint installed_code_is_unique primary key (kind, identity)
 );
