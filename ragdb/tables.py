@@ -349,7 +349,7 @@ installed_code = Table(
     Column("kind", Text, primary_key=True),
     Column("identity", Text, primary_key=True),
     Column("hash", LargeBinary, nullable=False),
-    Column("object_id", OID),
+    Column("object_id", BigInteger),
     Column("server", Integer, nullable=False),
 )
 

@@ -26,7 +26,7 @@ comment on function ragdb_internal.may_vacuum_hnsw(text) is
   'Tells whether vacuum keeps HNSW indexes intact in a version of pgvector.';
 
 create or replace function ragdb_internal.check_may_index() returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

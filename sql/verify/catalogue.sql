@@ -1,14 +1,14 @@
 -- What guards the evidence: functions, triggers, owners and grants, against what was installed.
 
 create or replace function ragdb_internal.present_grants()
-returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
-language sql stable
+returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'grant', g.of || ' to ' || case when a.grantee = 0 then 'public'
         else a.grantee::regrole::text end, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(a.privilege_type || a.is_grantable::text, ','
-        order by a.privilege_type))), null::oid, false
+        order by a.privilege_type))), null::bigint, false
     from (
       select p.oid::regprocedure::text, p.proacl, p.proowner from pg_catalog.pg_proc p
         where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
@@ -27,17 +27,17 @@ comment on function ragdb_internal.present_grants() is
 
 -- Functions as their own definitions give them, which another major version may write otherwise.
 create or replace function ragdb_internal.present_code()
-returns table (kind text, identity text, hash bytea, object_id oid, is_bound boolean)
-language sql stable
+returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_functiondef(p.oid))), p.oid, p.prosqlbody is not null
+      pg_catalog.pg_get_functiondef(p.oid))), p.oid::bigint, p.prosqlbody is not null
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_viewdef(c.oid))), c.oid, true
+      pg_catalog.pg_get_viewdef(c.oid))), c.oid::bigint, true
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and c.relkind = 'v'
@@ -50,8 +50,8 @@ begin atomic
       and not c.relispartition
   union all
   select 'constraint', k.conname || ' on ' || k.conrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)), k.oid,
-      true
+      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)),
+      k.oid::bigint, true
     from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
@@ -66,13 +66,13 @@ comment on function ragdb_internal.present_code() is
 -- numbers.
 create or replace function ragdb_internal.code_changes()
 returns table (kind text, identity text, finding text, is_restored boolean)
-language sql stable
+language sql stable parallel safe
 begin atomic
   select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
         else 'it was changed' end,
       p.is_bound and i.hash is not null and not exists (select from ragdb.installed_code s
-        where s.object_id = 'ragdb_internal.present_code()'::regprocedure)
+        where s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
     from ragdb.installed_code i full join ragdb_internal.present_code() p
       on p.kind = i.kind and p.identity = i.identity
     where i.hash is distinct from p.hash;
@@ -83,7 +83,7 @@ comment on function ragdb_internal.code_changes() is
 
 create or replace function ragdb_internal.verify_code(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -117,7 +117,7 @@ comment on function ragdb_internal.verify_code(jsonb, integer) is
   'Compares functions, views, triggers, constraints and grants with what was installed.';
 
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
-language sql stable
+language sql stable parallel safe
 begin atomic
   select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || n.name || ' is '
       || case when t.oid is null then 'missing' else 'switched off' end,
@@ -156,7 +156,7 @@ comment on function ragdb_internal.trigger_findings() is
   'Looks for triggers of append-only partitions and foreign keys that are missing or off.';
 
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
-language sql stable
+language sql stable parallel safe
 begin atomic
   select 'rights', 'error', o.what, 'it belongs to ' || o.owner::regrole || ', not ragdb_owner',
     'alter it to owner ragdb_owner'
@@ -193,7 +193,7 @@ comment on function ragdb_internal.owner_findings() is
 
 create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return row(1, null, array(select f from ragdb_internal.trigger_findings() f order by f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_triggers(jsonb, integer) is
@@ -201,7 +201,7 @@ comment on function ragdb_internal.verify_triggers(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return row(1, null, array(select f from ragdb_internal.owner_findings() f order by f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_rights(jsonb, integer) is

@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -48,7 +48,7 @@ comment on function ragdb_internal.verify_atoms(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_proposals(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off

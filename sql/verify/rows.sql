@@ -3,7 +3,7 @@
 
 create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -36,7 +36,7 @@ comment on function ragdb_internal.verify_chunks(jsonb, integer) is
 -- A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -60,7 +60,7 @@ comment on function ragdb_internal.verify_blobs(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_documents(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -91,7 +91,7 @@ comment on function ragdb_internal.verify_documents(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -127,7 +127,7 @@ comment on function ragdb_internal.verify_slices(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_policies(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return (
   select row(count(*), null, coalesce(pg_catalog.array_agg(row('policies', 'error',
       'policy ' || p.policy_id || '@' || p.params_hash, 'its row was changed',

@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.verify_keys(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return (
   select row((select count(*) from ragdb.signing_keys) + (select count(*) from ragdb.key_events),
       null, coalesce(pg_catalog.array_agg(
@@ -34,7 +34,7 @@ comment on function ragdb_internal.verify_keys(jsonb, integer) is
 -- Versions only rise, and a trace has the version that it searched.
 create or replace function ragdb_internal.verify_corpora(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -64,7 +64,7 @@ comment on function ragdb_internal.verify_corpora(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return (
   select row(1, null, case
     when not ragdb_internal.may_build_hnsw(v.version) then array[row('pgvector', 'error',

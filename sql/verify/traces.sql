@@ -49,7 +49,7 @@ comment on function ragdb_internal.trace_problem(
 
 create or replace function ragdb_internal.verify_traces(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -90,7 +90,7 @@ comment on function ragdb_internal.verify_traces(jsonb, integer) is
 -- Rows whose trace was deleted. A month that was dropped took them along.
 create or replace function ragdb_internal.orphans(parent text, after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -128,14 +128,14 @@ comment on function ragdb_internal.orphans(text, jsonb, integer) is
 
 create or replace function ragdb_internal.verify_hits(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_hits', after, 10 * most);
 comment on function ragdb_internal.verify_hits(jsonb, integer) is
   'Looks for hits without their trace.';
 
 create or replace function ragdb_internal.verify_reranks(after jsonb, most integer)
 returns ragdb_internal.verified
-language sql stable
+language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_reranks', after, 10 * most);
 comment on function ragdb_internal.verify_reranks(jsonb, integer) is
   'Looks for rerankings without their trace.';

@@ -67,7 +67,8 @@ create or replace function ragdb.verify_step(
   state jsonb default null, most integer default 1000, quick boolean default false,
   checks text[] default null)
 returns table ("check" text, looked bigint, findings jsonb, next_state jsonb)
-language plpgsql stable security definer rows 1 -- all that it reads is granted to nobody
+-- definer: all that it reads is granted to nobody
+language plpgsql stable parallel safe security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -110,7 +111,7 @@ comment on function ragdb.verify_step(jsonb, integer, boolean, text[]) is
 
 create or replace function ragdb.verify(quick boolean default false, checks text[] default null)
 returns setof ragdb.finding
-language plpgsql stable security definer
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

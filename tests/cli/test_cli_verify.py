@@ -242,7 +242,7 @@ def test_a_backup_is_restored_beside_verified_and_dropped(
     record(clone, 2)
     before = databases(server18.uri)
     dump = tmp_path / "dump"
-    program = [postgres.binary("pg_dump"), form, "-d", clone, "-f", dump]
+    program = [str(postgres.binary("pg_dump")), form, "-d", clone, "-f", str(dump)]
     subprocess.run(program, check=True)
     good = docs("backup", "verify", dump, "--dsn", clone)
     assert good.exit_code == 0, good.output

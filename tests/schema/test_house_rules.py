@@ -131,7 +131,8 @@ RULES = {
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace <> 'ragdb_internal'::regnamespace
         and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-        and not has_function_privilege('ragdb_admin', p.oid, 'execute')""",
+        and not has_function_privilege('ragdb_admin', p.oid, 'execute')
+        and not has_function_privilege('ragdb_signer', p.oid, 'execute')""",
     "no default privileges open what is made later": """
       select a.grantee::regrole::text from pg_default_acl d, aclexplode(d.defaclacl) a
       where d.defaclrole = 'ragdb_owner'::regrole and a.grantee <> d.defaclrole""",

@@ -112,7 +112,7 @@ create table ragdb.installed_code (
   kind text collate "C" not null,
   identity text collate "C" not null,
   hash bytea not null,
-  object_id oid,
+  object_id bigint,
   server integer not null,
   constraint installed_code_is_unique primary key (kind, identity)
 );
@@ -120,7 +120,8 @@ comment on table ragdb.installed_code is
   'Functions, views, triggers, constraints and grants as the installer made them, for ragdb.verify '
   'to compare with.';
 comment on column ragdb.installed_code.kind is 'function, view, trigger, constraint or grant.';
-comment on column ragdb.installed_code.identity is 'Name with its types, or what is granted to whom.';
+comment on column ragdb.installed_code.identity is
+  'Name with its types, or what is granted to whom.';
 comment on column ragdb.installed_code.hash is 'SHA-256 of its definition.';
 comment on column ragdb.installed_code.object_id is
   'Number that the server gave it; null for triggers and grants.';
