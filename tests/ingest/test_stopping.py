@@ -113,7 +113,9 @@ def test_the_signals_are_given_back(db: Connection) -> None:
 
 def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
     environment = {**os.environ, "RAGDB_DATABASE_URL": clone}
-    code = "from ragdb.cli.main import main; print('up', flush=True); main()"
+    code = (
+        "from ragdb.cli import app, main; app.end_at_once(); print('up', flush=True); main.main()"
+    )
     codes = set()
     for n in range(8):
         process = subprocess.Popen(
