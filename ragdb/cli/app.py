@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -81,8 +83,20 @@ def verb(
     return register
 
 
+def end_at_once() -> None:
+    """Until a verb runs there is nothing to put away, and Ctrl-C ends the program."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
+
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
+    if signal.getsignal(signal.SIGINT) == _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _guarded(session, action)
     except KeyboardInterrupt:  # another one, while the first was dealt with

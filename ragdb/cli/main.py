@@ -30,6 +30,7 @@ from ragdb.cli import (
     verify,
     worker,
 )
+from ragdb.cli.app import end_at_once
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -94,4 +95,5 @@ for part in (
 
 def main() -> None:
     """The console script."""
+    end_at_once()
     app()

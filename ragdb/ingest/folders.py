@@ -28,7 +28,14 @@ _SECRETS = (
     *(".env", ".env.*", "*.env", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd"),
     *(".git-credentials", "credentials", "credentials.json", "secrets.y*ml", "secrets.json"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx"),
-    *("*.tfstate*", "*.tfvars*", "*kubeconfig*", "service?account*.json", "client_secret*.json"),
+    *(
+        "*.tfstate",
+        "*.tfvars",
+        "kubeconfig",
+        "*.kubeconfig",
+        "service?account*.json",
+        "client_secret*.json",
+    ),
     *("*.jks", "*.keystore", "*.kdbx", "*.ppk"),
 )
 

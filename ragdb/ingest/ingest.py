@@ -24,7 +24,7 @@ from ragdb.ingest.report import Failed, FileResult, Progress, Report
 from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
-from ragdb.ingest.writing import Entry, Writer, Written, indexing_told
+from ragdb.ingest.writing import Entry, Writer, Written, writing_told
 from ragdb.readers import formats
 from ragdb.readers.document import ReadError, storable
 
@@ -88,7 +88,7 @@ class Run:
                     origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
-            with indexing_told(self.db.connection, self._indexed):
+            with writing_told(self.db.connection, self._wrote):
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush()
@@ -204,8 +204,8 @@ class Run:
             total = len(self.files), self.bytes_total
             progress(Progress(self.files_done, total[0], read, total[1], self.chunks, self.stage))
 
-    def _indexed(self, part: float) -> None:
-        """A large document is so far indexed."""
+    def _wrote(self, part: float) -> None:
+        """A large document is so far written."""
         if self.batch_size:
             self.bytes_begun = int(self.batch_size * (READ + (1 - READ) * part))
             self._tell()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -31,6 +31,7 @@ def to_payload(
     overlap: int = 48,
     unit: str = "token",
     count: chunker.Count | None = None,
+    tell: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Chunk a document read from `source`, the uri of its file, and describe it for jsonb.
 
@@ -51,6 +52,7 @@ def to_payload(
             overlap=overlap,
             unit=unit,
             count=count,
+            tell=tell if not document.pages else None,
         )
     ]
     starts = [chunk.start for chunk in chunks]

@@ -76,6 +76,10 @@ class Outcome:
     media_type: str = ""
 
 
+def _nobody(part: float) -> None:
+    """Nobody asked."""
+
+
 def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
     """The work of one source: one task, or one for every few records; true with the last."""
     reading = {name: options[name] for name in READING if options.get(name) is not None}
@@ -118,7 +122,7 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
         try:
             tell(0.0)
             for document in _documents(source, options, outcome, tell):
-                _prepare(outcome, source, document, options, outcome.etag)
+                _prepare(outcome, source, document, options, outcome.etag, tell)
                 tell(READ)
                 if document.fragment is None and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
@@ -178,16 +182,13 @@ def _documents(
     return documents
 
 
-def _nobody(part: float) -> None:
-    """Nobody asked."""
-
-
 def _prepare(
     outcome: Outcome,
     source: Source,
     document: readers.Document,
     options: Mapping[str, Any],
     etag: str | None = None,
+    tell: Callable[[float], None] = _nobody,
 ) -> None:
     outcome.bad_characters += document.replaced
     if document.is_empty:
@@ -203,6 +204,7 @@ def _prepare(
         root=source.origin,
         adopt=source.adopts,
         converter=converting.command_for(source.uri, options.get("convert")),
+        tell=lambda part: tell(READ * (1 + part) / 2),
         **chunking,
     )
     outcome.documents.append(Ready(ready["uri"], _json(ready)))

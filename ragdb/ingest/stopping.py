@@ -43,7 +43,9 @@ class Signals(Stop):
         self._canceller = threading.Thread(target=self._cancel, daemon=True)
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._hear) for number in _SIGNALS}
+        # what is ignored, as in a background job, stays so
+        heard = [n for n in _SIGNALS if signal.getsignal(n) != signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._hear) for number in heard}
         return self
 
     def __exit__(

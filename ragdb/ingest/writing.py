@@ -32,7 +32,9 @@ OF_THE_RUN = (NotAuthorized, CorpusNotFound)
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 # what the database says between the steps of a large document
-_INDEXED = re.compile(r"(\d+) of (\d+) chunks are indexed")
+_TOLD = re.compile(r"(\d+) of (\d+) chunks are (planned|stored|indexed)")
+# where each step ends, as part of the whole
+_STEPS = {"planned": (0.1, 0.2), "stored": (0.2, 0.4), "indexed": (0.4, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -118,15 +120,16 @@ class Writer:
 
 
 @contextmanager
-def indexing_told(
+def writing_told(
     connection: psycopg.Connection[Any], tell: Callable[[float], None]
 ) -> Iterator[None]:
-    """Tell which part of a large document is indexed, while the database does it."""
+    """Tell which part of a large document is written, while the database does it."""
 
     def hear(notice: psycopg.errors.Diagnostic) -> None:
-        said = _INDEXED.fullmatch(notice.message_primary or "")
+        said = _TOLD.fullmatch(notice.message_primary or "")
         if said:
-            tell(int(said[1]) / int(said[2]))
+            begin, end = _STEPS[said[3]]
+            tell(begin + (end - begin) * int(said[1]) / int(said[2]))
 
     connection.add_notice_handler(hear)
     try:

@@ -84,7 +84,7 @@ def _document(kind: str, data: bytes, media_type: str | None, name: str = "") ->
     if is_plug or not FORMATS[kind].is_text:
         content = sandbox.read(kind, data)
     else:
-        text, replaced = encoding.decode(data, _charset(data, kind, media_type))
+        text, replaced = _decoded(kind, data, media_type, name)
         if kind == "text":
             content = Content(text=text, pages=_pages(text))
         else:
@@ -107,6 +107,16 @@ def _document(kind: str, data: bytes, media_type: str | None, name: str = "") ->
         if is_plug
         else formats.media_type(kind),
     )
+
+
+def _decoded(kind: str, data: bytes, media_type: str | None, name: str) -> tuple[str, int]:
+    try:
+        return encoding.decode(data, _charset(data, kind, media_type))
+    except ReadError as error:
+        # a video may end in .ts too; what calls itself a text is damaged
+        if kind == "text" and formats.ending(name) not in (".txt", ".text"):
+            raise ReadError("unknown_type", error.reason, error.hint) from None
+        raise
 
 
 def _pages(text: str) -> tuple[tuple[int, int], ...]:

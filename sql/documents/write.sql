@@ -49,6 +49,19 @@ comment on function ragdb_internal.check_numbers(ragdb.corpora, ragdb_internal.t
   ragdb_internal.planned_chunk[]) is
   'Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.';
 
+create or replace function ragdb_internal.tell_progress(what text, done integer, total integer)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if total > 8192 then
+    raise notice '% of % chunks are %', least(done, total), total, what;
+  end if;
+end $$;
+comment on function ragdb_internal.tell_progress(text, integer, integer) is
+  'Says how far a large write is, in a notice that clients make a bar of.';
+
 create or replace function ragdb_internal.write_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[], force boolean,
   moved_uris text[])
@@ -76,6 +89,7 @@ declare
 begin
   perform ragdb_internal.check_numbers(corpus, touched, v_planned);
   perform ragdb_internal.check_chunk_ids(v_id, touched, v_planned);
+  perform ragdb_internal.tell_progress('planned', cardinality(v_planned), cardinality(v_planned));
   if cardinality(v_kept) > 0 then
     v_changed := ragdb_internal.changed_chunks(v_id, touched, v_planned, force);
   end if;
@@ -88,6 +102,7 @@ begin
     perform ragdb_internal.update_chunks(v_id, v_planned);
   end if;
   perform ragdb_internal.insert_chunks(corpus, v_planned);
+  perform ragdb_internal.tell_progress('stored', cardinality(v_planned), cardinality(v_planned));
   delete from ragdb.documents d using unnest(touched) t
     where d.corpus_id = v_id and d.doc_no = t.doc_no and t.state = 'gone';
   perform ragdb_internal.link_chunks(v_id, v_planned, v_links, v_kept, moved_uris || v_uris);
@@ -112,9 +127,7 @@ begin
   while v_done < v_count loop
     perform ragdb_internal.index_chunks(corpus_id, chunk_nos[v_done + 1 : v_done + v_turn]);
     v_done := v_done + v_turn;
-    if v_count > 2 * v_turn then
-      raise notice '% of % chunks are indexed', least(v_done, v_count), v_count;
-    end if;
+    perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[]) is

@@ -148,13 +148,13 @@ def test_what_is_not_read_is_skipped_in_a_folder_and_counted_by_type(
     folder.mkdir()
     (folder / "index.md").write_text("# Site\n\nWelcome.\n")
     (folder / "conf.py").write_text("project = 'site'\n")
-    for name in ("favicon.ico", "a.png", "b.png", "program"):
+    for name in ("favicon.ico", "a.png", "b.png", "program", "video.ts"):
         (folder / name).write_bytes(PNG)
     (folder / "__init__.py").write_bytes(b"")
     (folder / "redirect.html").write_text("<script>go()</script>")
     report = database.ingest(folder, corpus="docs")
-    assert (report.written, report.failed, report.skipped) == (2, 0, 6)
-    assert report.skipped_types == {".png": 2, ".ico": 1, "without an ending": 1}
+    assert (report.written, report.failed, report.skipped) == (2, 0, 7)
+    assert report.skipped_types == {".png": 2, ".ico": 1, "without an ending": 1, ".ts": 1}
     assert found(database).keys() == {"site/index.md", "site/conf.py"}
 
 

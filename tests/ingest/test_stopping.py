@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -107,3 +109,25 @@ def test_the_signals_are_given_back(db: Connection) -> None:
     with Signals(db, lambda: None):
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
+    environment = {**os.environ, "RAGDB_DATABASE_URL": clone}
+    code = (
+        "from ragdb.cli import app, main; app.end_at_once(); print('up', flush=True); main.main()"
+    )
+    codes = set()
+    for n in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "ingest", str(note), "-c", f"docs{n}"],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.15 * n)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        codes.add(process.returncode)
+    assert 130 in codes
+    assert codes <= {130, 0}  # 0 where it was quicker
