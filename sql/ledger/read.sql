@@ -97,17 +97,17 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_hashes constant bytea := (
-    select substr(t.hashes, 1, width * 32) from ragdb.ledger_tiles t
+    select t.hashes from ragdb.ledger_tiles t
     where t.level = ledger_tile.level and t.index = ledger_tile.index);
 begin
-  if width is null or width not between 1 and 256
-    or octet_length(v_hashes) is distinct from width * 32
+  if coalesce(width not between 1 and 256, true)
+    or coalesce(octet_length(v_hashes) / 32 < width, true)
   then
     raise exception 'the ledger has no tile %/% of % hashes', level, index, width
       using errcode = 'RG480', detail = 'a tile has 1 to 256 hashes',
         hint = 'the sizes of tiles follow from the size of the ledger (C2SP tlog-tiles)';
   end if;
-  return v_hashes;
+  return substr(v_hashes, 1, width * 32);
 end $$;
 comment on function ragdb.ledger_tile(integer, bigint, integer) is
   'Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises RG480.';
@@ -118,6 +118,8 @@ language plpgsql stable parallel safe security definer -- the ledger is granted 
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- so far that it does not overflow
+  v_first constant bigint := 256 * case when index between 0 and 1::bigint << 54 then index end;
   v_bundle bytea;
   v_entries bigint;
 begin
@@ -126,8 +128,8 @@ begin
     into v_bundle, v_entries
     from (select l.number, ragdb_internal.ledger_entry(l.kind, l.id, l.hash, l.sealed_at) as entry
       from ragdb.ledger_leaves l
-      where l.number >= index * 256 and l.number < index * 256 + width) e;
-  if width is null or width not between 1 and 256 or v_entries <> width then
+      where l.number between v_first and v_first + width::bigint - 1) e;
+  if coalesce(width not between 1 and 256, true) or v_entries <> width then
     raise exception 'the ledger has no bundle % of % entries', index, width
       using errcode = 'RG480', detail = 'a bundle has 1 to 256 entries',
         hint = 'the sizes of bundles follow from the size of the ledger (C2SP tlog-tiles)';
