@@ -70,7 +70,10 @@ def test_the_matrix_sees_a_grant_too_many(any_db: Connection) -> None:
     any_db.execute("grant select (text) on ragdb.chunks to ragdb_reader")
     any_db.execute("set local search_path = pg_catalog")
     lines = [line for (line,) in any_db.execute(MATRIX)]
-    assert "relation ragdb.chunks: admin columns, reader columns, writer columns" in lines
+    assert (
+        "relation ragdb.chunks: admin columns, auditor columns, reader columns, writer columns"
+        in lines
+    )
 
 
 @pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin", "auditor", "bi_reader"])
