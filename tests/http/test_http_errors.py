@@ -377,13 +377,13 @@ def test_a_database_that_takes_no_writes_is_unavailable_to_what_writes(start: St
     assert check(answer, 503, "SERVICE_UNAVAILABLE")["error"] == "partition"
 
 
-def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
+def test_a_token_of_a_role_that_is_gone_is_refused(start: Start) -> None:
     api = start()
     with psycopg.connect(api.dsn, autocommit=True) as db:
         db.execute("create role short_lived")
         token = one(db, "select ragdb.create_http_token('short_lived', 'short')")
         db.execute("drop role short_lived")
-    check(api("GET", "/capabilities", role=token), 503, "SERVICE_UNAVAILABLE")
+    check(api("GET", "/capabilities", role=token), 401, "UNAUTHORIZED")
 
 
 def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:

@@ -116,7 +116,8 @@ create table ragdb.role_bindings (
 );
 comment on table ragdb.role_bindings is
   'Whom the owner of the database said a role that was gone to be. Traces cannot be rewritten, so '
-  'whoever is bound reads those of the earlier role through this. Written by ragdb.bind_role.';
+  'whoever is bound reads those of the earlier role through this. Written by ragdb.bind_role. '
+  'Read it through ragdb.dead_roles.';
 comment on column ragdb.role_bindings.role is 'Name of the role that was gone.';
 comment on column ragdb.role_bindings.bound_to is 'Role that has its rights since.';
 comment on column ragdb.role_bindings.bound_oid is 'Oid of that role.';

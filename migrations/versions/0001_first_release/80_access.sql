@@ -17,7 +17,7 @@ create table ragdb.access_events (
 );
 create index access_events_by_corpus on ragdb.access_events (corpus, id);
 comment on table ragdb.access_events is
-  'Who read, exported, granted, revoked or was refused what. Append-only. Read it through '
+  'Who read, exported, granted, revoked or was refused what. Append-only. Auditors read it with '
   'ragdb.list_access_events.';
 comment on column ragdb.access_events.id is 'UUID of version 7: ids are in the order of time.';
 comment on column ragdb.access_events.created_at is
@@ -64,5 +64,5 @@ create table ragdb.locks (
 );
 comment on table ragdb.locks is
   'What only one transaction may do at a time, such as making partitions. Whoever does it holds '
-  'the row, which no other role can lock, as it could an advisory lock.';
+  'the row, which no other role can lock, as it could an advisory lock. Nobody reads it.';
 comment on column ragdb.locks.name is 'What is done.';

@@ -101,6 +101,17 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
         "document_chunks({0}, 'sha256:0')",
         "check_corpus({0})",
         "repair_corpus({0})",
+        "restrict_corpus({0})",
+        "unrestrict_corpus({0})",
+        "list_grants({0})",
+        "record_reads({0}, 'on')",
+        "search({0}, 'text')",
+        "retrieve({0}, 'text')",
+        "list_traces({0})",
+        "record_failure({0}, 'text', 'RG400', 1)",
+        "export_corpus({0})",
+        "export_documents({0})",
+        "space_questions({0})",
     ],
 )
 def test_a_hidden_corpus_answers_as_one_that_does_not_exist(db: Connection, call: str) -> None:
