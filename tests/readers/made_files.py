@@ -240,8 +240,8 @@ FILES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "a.odt": (odt(), ("# Saws\n\nA sharp saw. [More](https://e.org/)",
                       "| Tool | Price |\n| ---- | ----- |\n| Saw  | 12    |")),
     "a.epub": (epub(), ("# Saws\n\nA saw is sharp.\n\n# Drills\n\nA drill is loud.",)),
-    "a.md.gz": (gzip.compress(b"# Saws\n\nPacked."), ("# Saws\n\nPacked.",)),
-    "a.csv.gz": (gzip.compress(b"tool,price\nSaw,12\n"), ("tool: Saw\nprice: 12",)),
+    "a.md.gz": (gzip.compress(b"# Saws\n\nPacked.", mtime=0), ("# Saws\n\nPacked.",)),
+    "a.csv.gz": (gzip.compress(b"tool,price\nSaw,12\n", mtime=0), ("tool: Saw\nprice: 12",)),
     "LICENSE": (b"Do what you like.\n", ("Do what you like.",)),
     "a.html": (b"<h1>Saws</h1><p>Sharp.</p>", ("# Saws\n\nSharp.",)),
 }  # fmt: skip
