@@ -35,6 +35,14 @@ def search(
         str | None,
         typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
     ] = None,
+    syntax: Annotated[
+        str,
+        typer.Option(
+            metavar="web|plain",
+            help='What quotes and signs mean: web has "phrases", +required and -excluded words; '
+            "plain takes them for words.",
+        ),
+    ] = "web",
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +71,7 @@ def search(
         "mode": mode or ("lexical" if explain else None),
         "min_score": min_score,
         "filter": parsed(filter) if filter is not None else None,
+        "syntax": syntax,
     }
     with session.connect() as db:
         names = corpus or _readable(db)
@@ -81,10 +90,10 @@ def search(
             hits = list(db.search(names, query, **how))
         if rerank is not None:
             hits = list(db.rerank(query, hits, rerank, k))
-        terms = [_terms(db, query, hit) if explain else [] for hit in hits]
+        terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
-                print_hit(session, db, query, hit, len(names) > 1)
+                print_hit(session, db, query, hit, len(names) > 1, syntax)
                 if of_hit:
                     output.rows(session, of_hit)
                     session.out.print()
@@ -99,9 +108,9 @@ def search(
         session.note(f"trace {trace_id}")
 
 
-def _terms(db: Database, query: str, hit: Any) -> list[Any]:
+def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:
     """How the score of a hit is made up, by term."""
-    return list(db.explain_search(hit.corpus, query, hit.chunk_id))
+    return list(db.explain_search(hit.corpus, query, hit.chunk_id, syntax=syntax))
 
 
 def _readable(db: Database) -> list[str]:

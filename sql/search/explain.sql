@@ -1,6 +1,7 @@
 -- Why a chunk has its score, and which of its words a query matches.
 create or replace function ragdb.explain_search(
-  corpus text, query text, chunk_id text, statistics text default null)
+  corpus text, query text, chunk_id text, statistics text default null,
+  syntax text default 'plain')
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer,
   impact float8, contribution float8, share float8)
 language plpgsql stable parallel safe security definer
@@ -11,7 +12,7 @@ declare
   v_statistics ragdb.corpora := v_corpus;
   v_chunk_no integer;
 begin
-  perform ragdb_internal.check_query(query);
+  perform ragdb_internal.check_query(query), ragdb_internal.check_options(row(syntax));
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
@@ -22,7 +23,8 @@ begin
         coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
           x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1), 0) as impact
       from ragdb_internal.query_terms(
-          v_corpus, v_statistics, ragdb_internal.ranking_text(query)) t
+          v_corpus, v_statistics,
+          ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) t
         join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
         left join lateral (
           select cardinality(u.positions) as tf from unnest(x.lexemes) u
@@ -35,7 +37,7 @@ begin
         rows between unbounded preceding and unbounded following), 0)
     from contributing c order by 7 desc, 1;
 end $$;
-comment on function ragdb.explain_search(text, text, text, text) is
+comment on function ragdb.explain_search(text, text, text, text, text) is
   'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its '
   'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). Raises RG400, RG401, '
   'RG404, RG406.';
@@ -43,7 +45,8 @@ comment on function ragdb.explain_search(text, text, text, text) is
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives.
 create or replace function ragdb.highlight(
-  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**')
+  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**',
+  syntax text default 'plain')
 returns text
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -67,9 +70,11 @@ begin
   elsif query ~ '\S' then
     perform ragdb_internal.check_query(query);
   end if;
+  perform ragdb_internal.check_options(row(syntax));
   v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(
-    coalesce(ragdb_internal.ranking_text(query), ''), v_corpus.text_config));
+    coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
+    v_corpus.text_config));
   for v_run in
     select r.part[1] as gap, r.part[2] as word,
       tsvector_to_array(ragdb_internal.lexemes(r.part[2], v_corpus.text_config)) && v_asked
@@ -82,6 +87,6 @@ begin
   end loop;
   return v_marked;
 end $$;
-comment on function ragdb.highlight(text, text, text, text, text) is
+comment on function ragdb.highlight(text, text, text, text, text, text) is
   'Returns the text of a chunk with the words that a query matches between two marks. Raises '
   'RG400, RG401, RG404, RG406.';

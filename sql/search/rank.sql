@@ -21,14 +21,15 @@ begin
   -- a word or phrase with a sign, + or -, binds the semantic leg too; a mere phrase does not:
   -- questions quote what no text says in these words
   v_chunk_nos := ragdb_internal.demanded_chunks(
-    corpus, regexp_replace(request.query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
+    corpus, regexp_replace(ragdb_internal.asked_words(request), '(^|[^+-])"[^"]*"', '\1 ', 'g'),
+    v_among);
   if request.mode = 'semantic' then
     return query select r.* from ragdb_internal.rank_semantic(
       corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
   else
     return query select r.* from ragdb_internal.rank_hybrid(
-      corpus, statistics, request.query, v_space, v_embedding, request.k, v_among, v_chunk_nos,
-      request.fusion, request.lexical_weight) r;
+      corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
+      v_among, v_chunk_nos, request.fusion, request.lexical_weight) r;
   end if;
 end $$;
 comment on function ragdb_internal.rank_near(
@@ -48,7 +49,8 @@ begin
       select corpus.corpus_id, l.chunk_no, l.score, l.score, null::float8, null::integer,
         null::integer, l.bm25, l.coverage, true
       from ragdb_internal.rank_lexical(
-        corpus, statistics, request.query, request.k, request.filter, request.chunk_ids) l;
+        corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
+        request.chunk_ids) l;
   elsif request.mode = 'reference' then
     return query
       select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,

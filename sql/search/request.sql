@@ -3,9 +3,16 @@
 create type ragdb_internal.search_request as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   query_embedding real[], fusion text, lexical_weight float8, min_lexical float8,
-  min_semantic float8);
+  min_semantic float8, options ragdb_internal.search_options);
 comment on type ragdb_internal.search_request is
   'What a search asks of each of its corpora, in the order of the arguments of ragdb.search.';
+
+create or replace function ragdb_internal.asked_words(request ragdb_internal.search_request)
+returns text
+language sql immutable parallel safe
+return ragdb_internal.read_query((request).query, ((request).options).syntax);
+comment on function ragdb_internal.asked_words(ragdb_internal.search_request) is
+  'Returns the query of a search as the lexical index reads it.';
 
 create or replace function ragdb_internal.check_k(k integer) returns void
 language plpgsql immutable parallel safe
@@ -63,6 +70,7 @@ begin
       using errcode = 'RG400', detail = 'a list of chunks names each of them',
             hint = 'pass a plain list without nulls';
   end if;
+  perform ragdb_internal.check_options(request.options);
 end $$;
 comment on function ragdb_internal.check_request(ragdb_internal.search_request) is
   'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '

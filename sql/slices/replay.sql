@@ -61,7 +61,8 @@ return row(
   coalesce((trace).ranking ->> 'fusion', 'convex'),
   coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8),
   coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
-  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0))::ragdb_internal.search_arguments;
+  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0),
+  ragdb_internal.recorded_options((trace).ranking))::ragdb_internal.search_arguments;
 comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
   'Returns what a trace recorded of what was asked.';
 

@@ -217,6 +217,19 @@ def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.Monk
     assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
 
 
+def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
+    typed = '"sparks of the angle" grinder'
+    web = demo("search", typed)
+    assert json.loads(demo("search", typed, "--json").stdout) == []
+    assert "nothing meets the phrases and signs" in web.stderr
+    assert "plain" in web.stderr
+    plain = demo("search", typed, "--syntax", "plain", "--json")
+    assert json.loads(plain.stdout) == json.loads(
+        demo("search", "sparks of the angle grinder", "--json").stdout
+    )
+    assert json.loads(plain.stdout)
+
+
 def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:
     own_demo("ingest", EXAMPLES / "faq.html", "-c", "other")
     hits = json.loads(own_demo("search", "concrete", "--json").stdout)

@@ -463,10 +463,15 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     async def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
     ) -> list[ExplainSearchRow]:
         return await self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics, syntax
         )
 
     async def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -564,10 +569,16 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     async def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         value: str = await self._value(
-            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
         return value
 
@@ -1061,6 +1072,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1081,6 +1093,7 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1131,6 +1144,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1153,6 +1167,7 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1252,6 +1267,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[Hit]: ...
     @overload
     async def search(
@@ -1269,6 +1285,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -1315,6 +1332,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
@@ -1332,6 +1350,7 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
         )
 
     async def search_slice(
@@ -1351,6 +1370,7 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
@@ -1370,6 +1390,7 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
         )
 
     async def search_tool(

@@ -255,8 +255,8 @@ EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": N
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_SEARCH = Call(
     "explain_search",
-    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
-    {"statistics": None},
+    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text", "syntax": "text"},
+    {"statistics": None, "syntax": "plain"},
 )
 EXPORT_CONTRACT = Call(
     "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
@@ -329,8 +329,9 @@ HIGHLIGHT = Call(
         "query": "text",
         "start_mark": "text",
         "end_mark": "text",
+        "syntax": "text",
     },
-    {"start_mark": "**", "end_mark": "**"},
+    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
@@ -653,6 +654,7 @@ RETRIEVE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -669,6 +671,7 @@ RETRIEVE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -717,6 +720,7 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -735,6 +739,7 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -813,6 +818,7 @@ SEARCH_1 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
     },
     {
         "k": 10,
@@ -826,6 +832,7 @@ SEARCH_1 = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
     },
 )
 SEARCH_2 = Call(
@@ -844,6 +851,7 @@ SEARCH_2 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
     },
     {
         "k": 10,
@@ -857,6 +865,7 @@ SEARCH_2 = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
     },
 )
 SEARCH_DUAL = Call(
@@ -898,6 +907,7 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
     },
     {
         "k": 10,
@@ -911,6 +921,7 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
     },
 )
 SEARCH_SLICE = Call(
@@ -931,6 +942,7 @@ SEARCH_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
     },
     {
         "slice_id": None,
@@ -946,6 +958,7 @@ SEARCH_SLICE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
     },
 )
 SEARCH_TOOL = Call(

@@ -673,14 +673,19 @@ class Functions(Caller):
         return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
     ) -> list[ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
         Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics, syntax
         )
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -842,12 +847,20 @@ class Functions(Caller):
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         """Returns the text of a chunk with the words that a query matches between two marks.
         Raises RG400, RG401, RG404, RG406.
         """
-        value: str = self._value(calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        value: str = self._value(
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
+        )
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
@@ -1589,6 +1602,7 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1614,6 +1628,7 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1668,6 +1683,7 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1696,6 +1712,7 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1824,6 +1841,7 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
         scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
@@ -1846,11 +1864,14 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
         below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
         when left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
+        (query_embedding) or kept, else lexical. In syntax plain every word of the query only
+        ranks; in web a "phrase" and a +word are demanded and a -word is excluded, and a
+        notice says so where that leaves nothing. A hybrid search joins its legs by fusion
         (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
         for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
         RG415, RG418.
@@ -1909,6 +1930,7 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
@@ -1930,6 +1952,7 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
         )
 
     def search_slice(
@@ -1949,6 +1972,7 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
@@ -1973,6 +1997,7 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
         )
 
     def search_tool(
