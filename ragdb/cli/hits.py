@@ -50,6 +50,9 @@ def print_hit(
             Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5), expand=False)
         )
     session.out.print(Padding(_marked(db, query, hit, syntax), (0, 0, 1, 5), expand=False))
+    if getattr(hit, "context", None):
+        around = Text(clean(hit.context), style="dim")
+        session.out.print(Padding(around, (0, 0, 1, 5), expand=False))
 
 
 def _marked(db: Database, query: str, hit: Any, syntax: str) -> Text:

@@ -43,6 +43,21 @@ def search(
             "plain takes them for words.",
         ),
     ] = "web",
+    per_document: Annotated[
+        int | None, typer.Option(metavar="N", help="Hits of one document at most.")
+    ] = None,
+    collapse: Annotated[
+        bool, typer.Option("--collapse", help="Leave out what nearly repeats a better hit.")
+    ] = False,
+    diversity: Annotated[
+        float, typer.Option(help="What likeness to better hits takes from a score, 0 to 1.")
+    ] = 0.0,
+    context: Annotated[
+        int, typer.Option(metavar="N", help="Neighbours of a hit to show on each side, 0 to 20.")
+    ] = 0,
+    section: Annotated[
+        bool, typer.Option("--section", help="Show the section of a hit, or neighbours in it only.")
+    ] = False,
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +87,11 @@ def search(
         "min_score": min_score,
         "filter": parsed(filter) if filter is not None else None,
         "syntax": syntax,
+        "per_document": per_document,
+        "collapse": collapse,
+        "diversity": diversity,
+        "context": context,
+        "section": section,
     }
     with session.connect() as db:
         names = corpus or _readable(db)

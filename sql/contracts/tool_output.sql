@@ -7,7 +7,7 @@ return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source
   (hit).heading, (hit).page, (hit).start_offset, (hit).end_offset, (hit).text, (hit).citation,
   (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
   (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
-  (hit).is_exact)::ragdb.hit;
+  (hit).is_exact, (hit).context)::ragdb.hit;
 comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
   'Returns a hit of a recorded retrieval without its trace.';
 

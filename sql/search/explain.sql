@@ -12,7 +12,7 @@ declare
   v_statistics ragdb.corpora := v_corpus;
   v_chunk_no integer;
 begin
-  perform ragdb_internal.check_query(query), ragdb_internal.check_options(row(syntax));
+  perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
@@ -70,7 +70,7 @@ begin
   elsif query ~ '\S' then
     perform ragdb_internal.check_query(query);
   end if;
-  perform ragdb_internal.check_options(row(syntax));
+  perform ragdb_internal.check_syntax(syntax);
   v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(
     coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),

@@ -59,7 +59,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(25, 5 * k / 2));
+  v_depth constant integer := greatest(k, least(1000, greatest(25, 5 * k / 2)));
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric text;
   v_near ragdb_internal.ranked[];
@@ -95,6 +95,6 @@ end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
   text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among '
-  'some chunks and by meaning among others (null: all of the corpus), with their fused score. '
-  'Raises RG410.';
+  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)) or k, by words '
+  'among some chunks and by meaning among others (null: all of the corpus), with their fused '
+  'score. Raises RG410.';

@@ -1,4 +1,4 @@
--- The ranking of one corpus in any mode.
+-- The ranking of one corpus in any mode, and of several.
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked
@@ -65,3 +65,24 @@ comment on function ragdb_internal.rank(
   ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
+
+create or replace function ragdb_internal.rank_corpora(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return array(
+    select r from unnest(corpora) c
+      cross join lateral ragdb_internal.rank(
+        c, case when statistics is null then c else statistics end, request) r
+    where r.score >= request.min_score
+      and coalesce(r.lexical_score, 0) >= request.min_lexical
+      and coalesce(r.semantic_score, 0) >= request.min_semantic);
+end $$;
+comment on function ragdb_internal.rank_corpora(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
+  'weighed by the statistics of a corpus (null: each by its own), in no order.';

@@ -2,27 +2,6 @@
 --
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
-create or replace function ragdb_internal.rank_corpora(
-  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
-returns ragdb_internal.ranked[]
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return array(
-    select r from unnest(corpora) c
-      cross join lateral ragdb_internal.rank(
-        c, case when statistics is null then c else statistics end, request) r
-    where r.score >= request.min_score
-      and coalesce(r.lexical_score, 0) >= request.min_lexical
-      and coalesce(r.semantic_score, 0) >= request.min_semantic);
-end $$;
-comment on function ragdb_internal.rank_corpora(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
-  'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
-  'weighed by the statistics of a corpus (null: each by its own), in no order.';
-
 create or replace function ragdb_internal.say_what_was_demanded(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns void
@@ -51,7 +30,8 @@ create or replace function ragdb.search(
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
   min_semantic float8 default 0,
-  syntax text default 'plain')
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -62,7 +42,8 @@ as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, min_score, filter, chunk_ids,
     ragdb_internal.single(query_embedding), fusion, lexical_weight, min_lexical, min_semantic,
-    row(syntax)::ragdb_internal.search_options);
+    row(syntax, per_document, collapse, diversity, context, section)
+      ::ragdb_internal.search_options);
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_ranked ragdb_internal.ranked[];
@@ -78,17 +59,20 @@ begin
   end if;
   v_request.mode := ragdb_internal.search_mode(
     v_corpora, v_request.mode, v_request.query, v_request.query_embedding);
-  v_ranked := ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request);
+  v_ranked := case when ragdb_internal.picks(v_request.options)
+    then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
+    else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;
   if v_ranked = '{}' and syntax = 'web' then
     perform ragdb_internal.say_what_was_demanded(v_corpora, v_statistics, v_request);
   end if;
   return query
-    select h.* from ragdb_internal.hits(v_corpora, v_ranked, v_request.k, v_request.mode) h
+    select h.* from ragdb_internal.hits(
+      v_corpora, v_ranked, v_request.k, v_request.mode, v_request.options) h
     order by h.rank;
 end $$;
 comment on function ragdb.search(
   text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text)
+  text, integer, boolean, float8, integer, boolean)
   is
   'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in '
   '[0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, '
@@ -100,18 +84,20 @@ create or replace function ragdb.search(
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
   min_semantic float8 default 0,
-  syntax text default 'plain')
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false)
 returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
   select * from ragdb.search(
     array[search.corpus], search.query, search.k, search.mode, search.min_score, search.filter,
     search.chunk_ids, search.statistics, search.query_embedding, search.fusion,
-    search.lexical_weight, search.min_lexical, search.min_semantic, search.syntax);
+    search.lexical_weight, search.min_lexical, search.min_semantic, search.syntax,
+    search.per_document, search.collapse, search.diversity, search.context, search.section);
 end;
 comment on function ragdb.search(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text) is
+  text, integer, boolean, float8, integer, boolean) is
   'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '

@@ -54,7 +54,9 @@ begin atomic
     search_as.corpus, (asked).query, (asked).k, (asked).mode, (asked).min_score, (asked).filter,
     (asked).chunk_ids, (asked).statistics, (asked).query_embedding, (asked).fusion,
     (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic,
-    ((asked).options).syntax) h;
+    ((asked).options).syntax,
+      ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
+      ((asked).options).context, ((asked).options).section) h;
 end;
 comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';

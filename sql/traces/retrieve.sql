@@ -24,8 +24,9 @@ create or replace function ragdb_internal.retrieve_traced(
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
-  syntax text default 'plain',
-  context ragdb_internal.call_context default null)
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  asker ragdb_internal.call_context default null)
 returns setof ragdb.traced_hit
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -35,7 +36,8 @@ declare
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic,
-    row(syntax)::ragdb_internal.search_options);
+    row(syntax, per_document, collapse, diversity, context, section)
+      ::ragdb_internal.search_options);
   v_embedding constant real[] := ragdb_internal.single(query_embedding);
   v_found record;
   v_trace ragdb.retrieval_traces;
@@ -61,12 +63,12 @@ begin
     (select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb_internal.record_trace(
-    v_found.corpus, query, v_trace, v_found.hits, context);
+    v_found.corpus, query, v_trace, v_found.hits, asker);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
 comment on function ragdb_internal.retrieve_traced(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, ragdb_internal.call_context) is
+  text, integer, boolean, float8, integer, boolean, ragdb_internal.call_context) is
   'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
@@ -75,7 +77,8 @@ create or replace function ragdb.retrieve(
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
-  syntax text default 'plain',
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
@@ -84,12 +87,13 @@ as $$
 begin
   return query select h.* from ragdb_internal.retrieve_traced(
     corpus, query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
-    lexical_weight, min_lexical, min_semantic, syntax,
+    lexical_weight, min_lexical, min_semantic, syntax, per_document, collapse,
+    diversity, context, section,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) h;
 end $$;
 comment on function ragdb.retrieve(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, text, text, text) is
+  text, integer, boolean, float8, integer, boolean, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the '
   'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '

@@ -45,14 +45,14 @@ begin
     corpus => retrieve_global.corpus, query => retrieve_global.query, k => retrieve_global.k,
     mode => retrieve_global.mode, min_score => retrieve_global.min_score,
     filter => retrieve_global.filter, query_embedding => retrieve_global.query_embedding,
-    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
+    asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
     order by r.rank);
   return query select w.*
     from ragdb_internal.with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(
     select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page,
       h.start_offset, h.end_offset, h.text, h.citation, h.score, h.lexical_score, h.semantic_score,
       h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode,
-      h.is_exact)::ragdb.hit
+      h.is_exact, h.context)::ragdb.hit
     from unnest(v_hits) h order by h.rank)) w;
 end $$;
 comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text,

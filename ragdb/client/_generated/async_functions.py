@@ -1073,6 +1073,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1094,6 +1099,11 @@ class AsyncFunctions(AsyncCaller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1145,6 +1155,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1168,6 +1183,11 @@ class AsyncFunctions(AsyncCaller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1268,6 +1288,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[Hit]: ...
     @overload
     async def search(
@@ -1286,6 +1311,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -1333,6 +1363,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
@@ -1351,6 +1386,11 @@ class AsyncFunctions(AsyncCaller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
         )
 
     async def search_slice(
@@ -1371,6 +1411,11 @@ class AsyncFunctions(AsyncCaller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
@@ -1391,6 +1436,11 @@ class AsyncFunctions(AsyncCaller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
         )
 
     async def search_tool(

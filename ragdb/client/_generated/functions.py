@@ -1603,6 +1603,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1629,6 +1634,11 @@ class Functions(Caller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1684,6 +1694,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1713,6 +1728,11 @@ class Functions(Caller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1842,6 +1862,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
         scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
@@ -1865,6 +1890,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
         below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
@@ -1931,6 +1961,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
@@ -1953,6 +1988,11 @@ class Functions(Caller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
         )
 
     def search_slice(
@@ -1973,6 +2013,11 @@ class Functions(Caller):
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
@@ -1998,6 +2043,11 @@ class Functions(Caller):
             min_lexical,
             min_semantic,
             syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
         )
 
     def search_tool(

@@ -613,6 +613,7 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1076,6 +1077,7 @@ class TracedHit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1112,6 +1114,7 @@ class TurnHit:
     homogeneity: float
     temporal: float
     complexity: float
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
