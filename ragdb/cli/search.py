@@ -52,8 +52,11 @@ def search(
     diversity: Annotated[
         float, typer.Option(help="What likeness to better hits takes from a score, 0 to 1.")
     ] = 0.0,
-    context: Annotated[
-        int, typer.Option(metavar="N", help="Neighbours of a hit to show on each side, 0 to 20.")
+    around: Annotated[
+        int,
+        typer.Option(
+            "--context", metavar="N", help="Neighbours of a hit to show on each side, 0 to 20."
+        ),
     ] = 0,
     section: Annotated[
         bool, typer.Option("--section", help="Show the section of a hit, or neighbours in it only.")
@@ -90,7 +93,7 @@ def search(
         "per_document": per_document,
         "collapse": collapse,
         "diversity": diversity,
-        "context": context,
+        "context": around,
         "section": section,
     }
     with session.connect() as db:
