@@ -39,7 +39,8 @@ begin
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query'),
-      ('search', 'ragdb_reader', 'search explain_search highlight similar match_documents'),
+      ('search', 'ragdb_reader',
+        'search explain_search highlight similar match_documents facets count_matches'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',

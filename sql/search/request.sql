@@ -76,6 +76,18 @@ comment on function ragdb_internal.check_request(ragdb_internal.search_request) 
   'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
   'filter are checked where they are used. Raises RG400.';
 
+create or replace function ragdb_internal.readable_corpora() returns text[]
+language sql stable parallel safe
+return (
+  select coalesce(
+    pg_catalog.array_agg(c.name order by c.name) filter (where c.name <> 'system'),
+    pg_catalog.array_agg(c.name), '{}')
+  from ragdb.corpora c
+  where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0);
+comment on function ragdb_internal.readable_corpora() is
+  'Returns the names of all corpora that the caller may read; the manual only where there is '
+  'nothing else.';
+
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -86,10 +98,13 @@ declare
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
 begin
-  if corpora is null or cardinality(corpora) = 0 then
-    raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
-      using errcode = 'RG400', detail = 'a search needs at least one corpus',
-            hint = 'ragdb.list_corpora() lists the names';
+  if corpora is null then
+    corpora := ragdb_internal.readable_corpora();
+  end if;
+  if cardinality(corpora) = 0 then
+    raise exception 'there is no corpus to search'
+      using errcode = 'RG400', detail = 'corpora is empty, or null and none can be read',
+            hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
     v_corpus := ragdb_internal.open_corpus(v_name, 'read');
@@ -101,7 +116,8 @@ begin
   return v_corpora;
 end $$;
 comment on function ragdb_internal.open_corpora(text[]) is
-  'Returns the rows of some corpora that the caller may read, each once. Raises RG400, RG404.';
+  'Returns the rows of some corpora that the caller may read, each once; null stands for all of '
+  'them. Raises RG400, RG404.';
 
 create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
 returns ragdb.chunks

@@ -25,7 +25,8 @@ comment on function ragdb_internal.say_what_was_demanded(
   'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
 
 create or replace function ragdb.search(
-  corpora text[], query text, k integer default 10, mode text default null,
+  corpora text[] default null, query text default null, k integer default 10,
+  mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
@@ -74,9 +75,9 @@ comment on function ragdb.search(
   text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
   text, integer, boolean, float8, integer, boolean)
   is
-  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in '
-  '[0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, '
-  'RG418.';
+  'Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller may read) '
+  'for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises '
+  'RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null,
@@ -90,15 +91,17 @@ returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
   select * from ragdb.search(
-    array[search.corpus], search.query, search.k, search.mode, search.min_score, search.filter,
-    search.chunk_ids, search.statistics, search.query_embedding, search.fusion,
-    search.lexical_weight, search.min_lexical, search.min_semantic, search.syntax,
-    search.per_document, search.collapse, search.diversity, search.context, search.section);
+    case when search.corpus is not null then array[search.corpus] end, search.query, search.k,
+    search.mode, search.min_score, search.filter, search.chunk_ids,
+    search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
+    search.min_lexical, search.min_semantic, search.syntax, search.per_document, search.collapse,
+    search.diversity, search.context, search.section);
 end;
 comment on function ragdb.search(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
   text, integer, boolean, float8, integer, boolean) is
-  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below '
+  'Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read) for a '
+  'query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '
   'lexical. In syntax plain every word of the query only ranks; in web a "phrase" and a +word are '

@@ -28,6 +28,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -48,6 +49,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -322,6 +324,11 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    async def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     async def create_corpus(
         self,
         corpus: str,
@@ -498,6 +505,19 @@ class AsyncFunctions(AsyncCaller):
 
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
+
+    async def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        return await self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1274,8 +1294,8 @@ class AsyncFunctions(AsyncCaller):
     @overload
     async def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,

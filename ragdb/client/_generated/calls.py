@@ -164,6 +164,11 @@ COMPLETE_INGEST_JOB = Call(
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
+COUNT_MATCHES = Call(
+    "count_matches",
+    {"corpus": "text", "query": "text", "filter": "jsonb", "syntax": "text"},
+    {"filter": None, "syntax": "plain"},
+)
 CREATE_CORPUS = Call(
     "create_corpus",
     {
@@ -277,6 +282,18 @@ EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
 EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+FACETS = Call(
+    "facets",
+    {
+        "corpus": "text",
+        "query": "text",
+        "fields": "text[]",
+        "filter": "jsonb",
+        "most_values": "integer",
+        "syntax": "text",
+    },
+    {"filter": None, "most_values": 100, "syntax": "plain"},
+)
 FAIL_EMBED_JOB = Call(
     "fail_embed_job",
     {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
@@ -846,6 +863,8 @@ SEARCH_1 = Call(
         "section": "boolean",
     },
     {
+        "corpora": None,
+        "query": None,
         "k": 10,
         "mode": None,
         "min_score": 0.0,

@@ -27,6 +27,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -47,6 +48,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -432,6 +434,15 @@ class Functions(Caller):
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
+        RG401, RG404, RG410.
+        """
+        return self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     def create_corpus(
         self,
         corpus: str,
@@ -737,6 +748,25 @@ class Functions(Caller):
         for its eval. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
+
+    def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
+        in or keys of the metadata, each item of an array by itself; of each field the
+        most_values (1 to 10000) that most documents have. What matches has a word of the
+        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        """
+        return self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1848,8 +1878,8 @@ class Functions(Caller):
     @overload
     def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,
@@ -1868,9 +1898,9 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     @overload
@@ -1896,21 +1926,21 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
-        when left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. In syntax plain every word of the query only
-        ranks; in web a "phrase" and a +word are demanded and a -word is excluded, and a
-        notice says so where that leaves nothing. A hybrid search joins its legs by fusion
-        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
-        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
-        RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
+        embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
+        plain every word of the query only ranks; in web a "phrase" and a +word are demanded
+        and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1);
+        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
+        Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)

@@ -265,6 +265,14 @@ class CorpusInfoRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CountMatchesRow:
+    """A row of `count_matches`."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class DecideProposalRow:
     """A row of `decide_proposal`."""
 
@@ -554,6 +562,16 @@ class ExportSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsRow:
+    """A row of `facets`."""
+
+    field: str
+    value: Any
+    documents: int
+    chunks: int
 
 
 @dataclass(frozen=True, slots=True)
