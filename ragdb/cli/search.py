@@ -61,6 +61,12 @@ def search(
     section: Annotated[
         bool, typer.Option("--section", help="Show the section of a hit, or neighbours in it only.")
     ] = False,
+    typos: Annotated[
+        bool,
+        typer.Option(
+            "--typos/--no-typos", help="For a word that a corpus lacks, take one that is near."
+        ),
+    ] = True,
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -95,6 +101,7 @@ def search(
         "diversity": diversity,
         "context": around,
         "section": section,
+        "typos": typos,
     }
     with session.connect() as db:
         names = corpus or _readable(db)
@@ -125,6 +132,9 @@ def search(
             output.rows(session, [{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
         else:
             output.rows(session, hits)
+        meant = db.did_you_mean(hits[0].corpus if hits else names[0], query, syntax)
+    if meant is not None:
+        session.note(f"did you mean: {meant}")
     if not hits:
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:

@@ -40,7 +40,8 @@ begin
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query'),
       ('search', 'ragdb_reader',
-        'search explain_search highlight similar match_documents facets count_matches'),
+        'search explain_search highlight similar match_documents facets count_matches '
+        'did_you_mean'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
@@ -48,7 +49,9 @@ begin
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
-      ('corpora', 'ragdb_reader', 'create_corpus drop_corpus list_corpora corpus_info'),
+      ('corpora', 'ragdb_reader',
+        'create_corpus drop_corpus list_corpora corpus_info '
+        'add_synonyms remove_synonyms list_synonyms'),
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '

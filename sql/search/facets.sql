@@ -37,7 +37,8 @@ begin
   return array(
     select distinct x.chunk_no
     from unnest(ragdb_internal.term_conditions(
-        corpus.corpus_id, ragdb_internal.question(corpus, corpus, v_words), v_demand)) c (condition)
+        corpus.corpus_id, ragdb_internal.question(corpus, corpus, v_words, true),
+        v_demand)) c (condition)
       cross join lateral (
         select l.chunk_no from ragdb.chunk_lexemes l where l.lexemes @@ c.condition) x
     where v_among is null or x.chunk_no in (select unnest(v_among)));

@@ -3,9 +3,9 @@
 -- change the hits and are not the default.
 create type ragdb_internal.search_options as (
   syntax text, per_document integer, collapse boolean, diversity float8, context integer,
-  section boolean);
+  section boolean, typos boolean);
 comment on type ragdb_internal.search_options is
-  'How a search reads its query (syntax: plain or web), how it picks among what ranks '
+  'How a search reads its query (syntax: plain or web; typos), how it picks among what ranks '
   '(per_document, collapse, diversity), and what it shows around a hit (context, section).';
 
 create or replace function ragdb_internal.check_syntax(syntax text) returns void
@@ -41,10 +41,11 @@ begin
     raise exception 'context is %', coalesce(options.context::text, 'null')
       using errcode = 'RG400', detail = 'it is how many neighbours of a hit come with it',
             hint = 'pass 0 to 20 for each side';
-  elsif options.collapse is null or options.section is null then
-    raise exception '% is null', case when options.collapse is null then 'collapse' else 'section'
-        end
-      using errcode = 'RG400', detail = 'it is true or false', hint = 'leave it out for false';
+  elsif options.collapse is null or options.section is null or options.typos is null then
+    raise exception '% is null', case when options.collapse is null then 'collapse'
+        when options.section is null then 'section' else 'typos' end
+      using errcode = 'RG400', detail = 'it is true or false',
+            hint = 'leave it out for its default';
   end if;
 end $$;
 comment on function ragdb_internal.check_options(ragdb_internal.search_options) is
@@ -55,7 +56,8 @@ returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'syntax', nullif((options).syntax, 'plain'), 'per_document', (options).per_document,
-  'collapse', nullif((options).collapse, false), 'diversity', nullif((options).diversity, 0)));
+  'collapse', nullif((options).collapse, false), 'diversity', nullif((options).diversity, 0),
+  'typos', nullif((options).typos, true)));
 comment on function ragdb_internal.noted_options(ragdb_internal.search_options) is
   'Returns what a trace keeps of the options of a search: those that change the hits and are not '
   'the default.';
@@ -67,7 +69,8 @@ return row(
   coalesce(recorded_options.ranking ->> 'syntax', 'plain'),
   (recorded_options.ranking ->> 'per_document')::integer,
   coalesce((recorded_options.ranking ->> 'collapse')::boolean, false),
-  coalesce((recorded_options.ranking ->> 'diversity')::float8, 0), 0, false)
+  coalesce((recorded_options.ranking ->> 'diversity')::float8, 0), 0, false,
+  coalesce((recorded_options.ranking ->> 'typos')::boolean, true))
   ::ragdb_internal.search_options;
 comment on function ragdb_internal.recorded_options(jsonb) is
   'Returns the options of a search as a trace kept them.';

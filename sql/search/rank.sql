@@ -29,7 +29,8 @@ begin
   else
     return query select r.* from ragdb_internal.rank_hybrid(
       corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
-      v_among, v_chunk_nos, request.fusion, request.lexical_weight) r;
+      v_among, v_chunk_nos, request.fusion, request.lexical_weight,
+      (request.options).typos) r;
   end if;
 end $$;
 comment on function ragdb_internal.rank_near(
@@ -50,7 +51,7 @@ begin
         null::integer, l.bm25, l.coverage, true
       from ragdb_internal.rank_lexical(
         corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
-        request.chunk_ids) l;
+        request.chunk_ids, typos => (request.options).typos) l;
   elsif request.mode = 'reference' then
     return query
       select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,

@@ -32,7 +32,8 @@ create or replace function ragdb.search(
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
-  diversity float8 default 0, context integer default 0, section boolean default false)
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -43,7 +44,7 @@ as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, min_score, filter, chunk_ids,
     ragdb_internal.single(query_embedding), fusion, lexical_weight, min_lexical, min_semantic,
-    row(syntax, per_document, collapse, diversity, context, section)
+    row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
@@ -73,7 +74,7 @@ begin
 end $$;
 comment on function ragdb.search(
   text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean)
+  text, integer, boolean, float8, integer, boolean, boolean)
   is
   'Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller may read) '
   'for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises '
@@ -86,7 +87,8 @@ create or replace function ragdb.search(
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
-  diversity float8 default 0, context integer default 0, section boolean default false)
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
@@ -95,11 +97,11 @@ begin atomic
     search.mode, search.min_score, search.filter, search.chunk_ids,
     search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
     search.min_lexical, search.min_semantic, search.syntax, search.per_document, search.collapse,
-    search.diversity, search.context, search.section);
+    search.diversity, search.context, search.section, search.typos);
 end;
 comment on function ragdb.search(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean) is
+  text, integer, boolean, float8, integer, boolean, boolean) is
   'Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read) for a '
   'query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '

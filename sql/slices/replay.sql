@@ -130,7 +130,7 @@ as $$
 begin
   if ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash then
     cause := 'config_changed';
-    detail := 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was';
+    detail := 'how the corpus ranks (text configuration, k1, b, pivot, synonyms) is not as it was';
   elsif not trace.is_exact and corpus.version = trace.corpus_version
     and changed_chunk_ids = '{}'
   then

@@ -105,7 +105,7 @@ return array(
       (asked).statistics, (asked).query_embedding, (asked).fusion, (asked).lexical_weight,
       (asked).min_lexical, (asked).min_semantic, ((asked).options).syntax,
       ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
-      ((asked).options).context, ((asked).options).section) h
+      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h
     order by h.rank);
 comment on function ragdb_internal.search_turns(ragdb.corpora, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
@@ -147,7 +147,8 @@ create or replace function ragdb.search_slice(
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
-  diversity float8 default 0, context integer default 0, section boolean default false)
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -158,7 +159,7 @@ declare
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, (v_named.slice).chunk_ids, statistics, query_embedding,
     fusion, lexical_weight, min_lexical, min_semantic,
-    row(syntax, per_document, collapse, diversity, context, section)
+    row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
 begin
   return query select w.* from ragdb_internal.with_turns(
@@ -166,7 +167,7 @@ begin
 end $$;
 comment on function ragdb.search_slice(
   text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
-  float8, float8, text, integer, boolean, float8, integer, boolean) is
+  float8, float8, text, integer, boolean, float8, integer, boolean, boolean) is
   'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for '
   'a query, with the other arguments of ragdb.search, exactly and without recording; filter also '
   'takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, '
@@ -179,7 +180,8 @@ create or replace function ragdb.search_global(
   fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
-  diversity float8 default 0, context integer default 0, section boolean default false)
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -189,7 +191,7 @@ declare
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic,
-    row(syntax, per_document, collapse, diversity, context, section)
+    row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
 begin
   return query select w.* from ragdb_internal.with_turns(
@@ -197,7 +199,7 @@ begin
 end $$;
 comment on function ragdb.search_global(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
-  float8, text, integer, boolean, float8, integer, boolean) is
+  float8, text, integer, boolean, float8, integer, boolean, boolean) is
   'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; '
   'they are never admissible. filter also takes role, phase, session and min_salience. Raises what '
   'ragdb.search raises.';

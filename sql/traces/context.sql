@@ -56,7 +56,7 @@ begin atomic
     (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic,
     ((asked).options).syntax,
       ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
-      ((asked).options).context, ((asked).options).section) h;
+      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h;
 end;
 comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';

@@ -26,6 +26,7 @@ create or replace function ragdb_internal.retrieve_traced(
   lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true,
   asker ragdb_internal.call_context default null)
 returns setof ragdb.traced_hit
 language plpgsql
@@ -36,7 +37,7 @@ declare
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic,
-    row(syntax, per_document, collapse, diversity, context, section)
+    row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
   v_embedding constant real[] := ragdb_internal.single(query_embedding);
   v_found record;
@@ -68,7 +69,7 @@ begin
 end $$;
 comment on function ragdb_internal.retrieve_traced(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, ragdb_internal.call_context) is
+  text, integer, boolean, float8, integer, boolean, boolean, ragdb_internal.call_context) is
   'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
@@ -79,6 +80,7 @@ create or replace function ragdb.retrieve(
   lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
@@ -88,12 +90,12 @@ begin
   return query select h.* from ragdb_internal.retrieve_traced(
     corpus, query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic, syntax, per_document, collapse,
-    diversity, context, section,
+    diversity, context, section, typos,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) h;
 end $$;
 comment on function ragdb.retrieve(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, text, text, text) is
+  text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the '
   'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '

@@ -64,6 +64,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -99,6 +100,10 @@ from ragdb.client.calling import AsyncCaller, Reals, choose, documented_by
 @documented_by(Functions)
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
+
+    async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -393,6 +398,10 @@ class AsyncFunctions(AsyncCaller):
     async def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
         return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
 
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
+
     async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
 
@@ -476,9 +485,17 @@ class AsyncFunctions(AsyncCaller):
         chunk_id: str,
         statistics: str | None = None,
         syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         return await self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics, syntax
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     async def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -708,6 +725,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     async def list_tools(self) -> list[ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
@@ -1010,6 +1030,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    async def remove_synonyms(self, corpus: str, word: str) -> int:
+        value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
+        return value
+
     async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         value: int = await self._value(calls.RENEW_EMBEDDINGS, worker, lease)
         return value
@@ -1098,6 +1122,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1124,6 +1149,7 @@ class AsyncFunctions(AsyncCaller):
             diversity,
             context,
             section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1180,6 +1206,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1208,6 +1235,7 @@ class AsyncFunctions(AsyncCaller):
             diversity,
             context,
             section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1313,6 +1341,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     @overload
     async def search(
@@ -1336,6 +1365,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -1388,6 +1418,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
@@ -1411,6 +1442,7 @@ class AsyncFunctions(AsyncCaller):
             diversity,
             context,
             section,
+            typos,
         )
 
     async def search_slice(
@@ -1436,6 +1468,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
@@ -1461,6 +1494,7 @@ class AsyncFunctions(AsyncCaller):
             diversity,
             context,
             section,
+            typos,
         )
 
     async def search_tool(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragdb.client.calling import Call
 
+ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -220,6 +221,9 @@ DECIDE_PROPOSAL = Call(
 )
 DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
 DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
+DID_YOU_MEAN = Call(
+    "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
+)
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
@@ -260,8 +264,15 @@ EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": N
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_SEARCH = Call(
     "explain_search",
-    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text", "syntax": "text"},
-    {"statistics": None, "syntax": "plain"},
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_id": "text",
+        "statistics": "text",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {"statistics": None, "syntax": "plain", "typos": True},
 )
 EXPORT_CONTRACT = Call(
     "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
@@ -401,6 +412,7 @@ LIST_PROPOSALS = Call(
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
+LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",
@@ -623,6 +635,7 @@ REEMBED_CORPUS = Call(
 REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
@@ -677,6 +690,7 @@ RETRIEVE = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -699,6 +713,7 @@ RETRIEVE = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -753,6 +768,7 @@ RETRIEVE_SLICE = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -777,6 +793,7 @@ RETRIEVE_SLICE = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -861,6 +878,7 @@ SEARCH_1 = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
     },
     {
         "corpora": None,
@@ -882,6 +900,7 @@ SEARCH_1 = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
     },
 )
 SEARCH_2 = Call(
@@ -906,6 +925,7 @@ SEARCH_2 = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -925,6 +945,7 @@ SEARCH_2 = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
     },
 )
 SEARCH_DUAL = Call(
@@ -972,6 +993,7 @@ SEARCH_GLOBAL = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -991,6 +1013,7 @@ SEARCH_GLOBAL = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
     },
 )
 SEARCH_SLICE = Call(
@@ -1017,6 +1040,7 @@ SEARCH_SLICE = Call(
         "diversity": "double precision",
         "context": "integer",
         "section": "boolean",
+        "typos": "boolean",
     },
     {
         "slice_id": None,
@@ -1038,6 +1062,7 @@ SEARCH_SLICE = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
     },
 )
 SEARCH_TOOL = Call(

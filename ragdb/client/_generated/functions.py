@@ -63,6 +63,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -97,6 +98,14 @@ from ragdb.client.calling import Caller, Reals, choose
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
+
+    def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
+        one of the single words also ranks by the others, at 0.7 of their weight. Returns the
+        pairs that are new. Raises RG400, RG401, RG404, RG413.
+        """
+        value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -535,6 +544,13 @@ class Functions(Caller):
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
 
+    def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        """Returns a query with the words that a corpus lacks replaced by those one edit away
+        that were probably meant; null where there are none. Raises RG400, RG404.
+        """
+        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
+
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
         return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
@@ -690,13 +706,22 @@ class Functions(Caller):
         chunk_id: str,
         statistics: str | None = None,
         syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
-        Raises RG400, RG401, RG404, RG406.
+        stands_for is the lexeme of the query that it stands for, as a synonym or as what was
+        probably meant, at a discount. Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics, syntax
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -1070,6 +1095,10 @@ class Functions(Caller):
         and whether it is due. A source that was never read is due.
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
+        return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
@@ -1517,6 +1546,13 @@ class Functions(Caller):
         value: str = self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    def remove_synonyms(self, corpus: str, word: str) -> int:
+        """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
+        Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.REMOVE_SYNONYMS, corpus, word)
+        return value
+
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
@@ -1638,6 +1674,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1669,6 +1706,7 @@ class Functions(Caller):
             diversity,
             context,
             section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1729,6 +1767,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1763,6 +1802,7 @@ class Functions(Caller):
             diversity,
             context,
             section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1897,6 +1937,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
@@ -1925,6 +1966,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
         for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
@@ -1996,6 +2038,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
@@ -2023,6 +2066,7 @@ class Functions(Caller):
             diversity,
             context,
             section,
+            typos,
         )
 
     def search_slice(
@@ -2048,6 +2092,7 @@ class Functions(Caller):
         diversity: float = 0.0,
         context: int = 0,
         section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
@@ -2078,6 +2123,7 @@ class Functions(Caller):
             diversity,
             context,
             section,
+            typos,
         )
 
     def search_tool(

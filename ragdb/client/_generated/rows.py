@@ -529,6 +529,7 @@ class ExplainSearchRow:
     impact: float
     contribution: float
     share: float
+    stands_for: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -776,6 +777,14 @@ class ListSourcesRow:
     documents: int
     failed: int
     is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListSynonymsRow:
+    """A row of `list_synonyms`."""
+
+    word: str
+    synonyms: list[str]
 
 
 @dataclass(frozen=True, slots=True)
