@@ -138,6 +138,22 @@ comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'documents have. What matches has a word of the query, and in syntax web what it demands. Raises '
   'RG400, RG401, RG404, RG410.';
 
+-- The list is an argument of a statement of its own: only there is it hashed.
+create or replace function ragdb_internal.count_listed(
+  corpus_id integer, chunk_nos integer[], out documents bigint, out chunks bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+begin
+  select count(distinct c.doc_no), count(*) into documents, chunks from ragdb.chunks c
+    where c.corpus_id = count_listed.corpus_id
+      and (count_listed.chunk_nos is null or c.chunk_no = any (count_listed.chunk_nos));
+end $$;
+comment on function ragdb_internal.count_listed(integer, integer[]) is
+  'Counts the documents and chunks among some chunks of a corpus (null: all).';
+
 -- Definer, like ragdb.search.
 create or replace function ragdb.count_matches(
   corpus text, query text, filter jsonb default null, syntax text default 'plain')
@@ -151,12 +167,8 @@ begin
     select coalesce(sum(n.documents), 0)::bigint, coalesce(sum(n.chunks), 0)::bigint
     from unnest(ragdb_internal.open_corpora(
         case when count_matches.corpus is not null then array[count_matches.corpus] end)) c
-      cross join lateral (select ragdb_internal.matching_chunks(
-        c, count_matches.query, count_matches.filter, count_matches.syntax) as chunk_nos offset 0) m
-      cross join lateral (
-        select count(distinct h.doc_no) as documents, count(*) as chunks from ragdb.chunks h
-        where h.corpus_id = c.corpus_id
-          and (m.chunk_nos is null or h.chunk_no = any (m.chunk_nos))) n;
+      cross join lateral ragdb_internal.count_listed(c.corpus_id, ragdb_internal.matching_chunks(
+        c, count_matches.query, count_matches.filter, count_matches.syntax)) n;
 end $$;
 comment on function ragdb.count_matches(text, text, jsonb, text) is
   'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
