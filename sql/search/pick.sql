@@ -30,24 +30,27 @@ comment on function ragdb_internal.contenders(
   ragdb.corpora[], ragdb_internal.ranked[], integer) is
   'Returns the k best of ranked chunks of some corpora, best first.';
 
-create or replace function ragdb_internal.repeats(
-  contender ragdb_internal.contender, others ragdb_internal.contender[])
+create or replace function ragdb_internal.is_near(
+  corpus_id integer, chunk_no integer, chunk_nos integer[])
 returns boolean
-language sql stable parallel safe
-return exists (
-  select from pg_catalog.unnest(others) o
-  where o.content_hash = (contender).content_hash
-    or exists (
-      select from ragdb.chunk_lexemes a, ragdb.chunk_lexemes b
-      where a.corpus_id = ((contender).ranked).corpus_id
-        and a.chunk_no = ((contender).ranked).chunk_no
-        and b.corpus_id = a.corpus_id and (o.ranked).corpus_id = a.corpus_id
-        and b.chunk_no = (o.ranked).chunk_no
-        and ragdb_internal.cosine(a.impacts, b.impacts) between 0.95 and 1.1));
-comment on function ragdb_internal.repeats(
-  ragdb_internal.contender, ragdb_internal.contender[]) is
-  'Tells whether a chunk says what one of others says: the same text, or in the same corpus nearly '
-  'the same words as often (a cosine of impacts of 0.95 or more).';
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_impacts ragdb.chunk_lexemes.impacts%type;
+begin
+  select x.impacts into v_impacts from ragdb.chunk_lexemes x
+    where x.corpus_id = is_near.corpus_id and x.chunk_no = is_near.chunk_no;
+  return exists (
+    select from ragdb.chunk_lexemes x
+    where x.corpus_id = is_near.corpus_id and x.chunk_no = any (is_near.chunk_nos)
+      and ragdb_internal.cosine(x.impacts, v_impacts) between 0.95 and 1.1);
+end $$;
+comment on function ragdb_internal.is_near(integer, integer, integer[]) is
+  'Tells whether a chunk has nearly the same words as often as one of others of its corpus: a '
+  'cosine of impacts of 0.95 or more.';
 
 create or replace function ragdb_internal.picked(
   contenders ragdb_internal.contender[], options ragdb_internal.search_options, most integer)
@@ -58,15 +61,26 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_contender ragdb_internal.contender;
+  v_ranked ragdb_internal.ranked;
   v_picked ragdb_internal.contender[] := '{}';
   v_documents text[] := '{}';
+  v_hashes bytea[] := '{}';
+  v_ids integer[] := '{}';
+  v_nos integer[] := '{}';
 begin
   foreach v_contender in array contenders loop
     exit when cardinality(v_picked) >= most;
     continue when
       cardinality(array_positions(v_documents, v_contender.document)) >= options.per_document;
+    v_ranked := v_contender.ranked;
     if options.collapse then
-      continue when ragdb_internal.repeats(v_contender, v_picked);
+      continue when v_contender.content_hash = any (v_hashes) or ragdb_internal.is_near(
+        v_ranked.corpus_id, v_ranked.chunk_no, array(
+          select n.chunk_no from unnest(v_ids, v_nos) n (corpus_id, chunk_no)
+          where n.corpus_id = v_ranked.corpus_id));
+      v_hashes := v_hashes || v_contender.content_hash;
+      v_ids := v_ids || v_ranked.corpus_id;
+      v_nos := v_nos || v_ranked.chunk_no;
     end if;
     v_picked := v_picked || v_contender;
     v_documents := v_documents || v_contender.document;
@@ -76,7 +90,7 @@ end $$;
 comment on function ragdb_internal.picked(
   ragdb_internal.contender[], ragdb_internal.search_options, integer) is
   'Returns the first of some chunks that are neither too many of a document nor repeat one before '
-  'them, at most so many.';
+  'them, by the same text or, in a corpus, nearly the same words; at most so many.';
 
 create or replace function ragdb_internal.likeness(
   corpus ragdb.corpora, own_no integer, chunk_nos integer[])
