@@ -156,6 +156,7 @@ corpora = Table(
     Column("next_doc_no", Integer, nullable=False),
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
+    Column("has_synonyms", Boolean, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
@@ -1034,6 +1035,21 @@ source_readings = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="source_readings_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+synonyms = Table(
+    "synonyms",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("means", Text, primary_key=True),
+    Column("lexeme", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="synonyms_corpus_exists",
         ondelete="CASCADE",
     ),
 )

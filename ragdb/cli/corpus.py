@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
         ("restrict", restrict),
         ("unrestrict", unrestrict),
         ("reads", reads),
+        ("synonyms", synonyms),
     ):
         verb(group, name)(function)
 
@@ -146,3 +147,31 @@ def reads(
     with session.connect() as db:
         db.record_reads(corpus, mode)
     session.note(f"reads of {corpus} are recorded: {mode}")
+
+
+def synonyms(
+    session: Session,
+    corpus: Corpus,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD,WORD…", help="Words that stand for each other; repeat for more."
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="WORD", help="Word to take out; repeat for more.")
+    ] = None,
+) -> None:
+    """List the synonyms of a corpus, after adding or removing some."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        for words in add or []:
+            db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
+        for word in remove or []:
+            db.remove_synonyms(corpus, word)
+        output.rows(
+            session,
+            db.list_synonyms(corpus),
+            empty="no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some",
+        )

@@ -45,7 +45,9 @@ begin
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query'),
-      ('search', 'ragdb_reader', 'search explain_search highlight similar match_documents'),
+      ('search', 'ragdb_reader',
+        'search explain_search highlight similar match_documents facets count_matches '
+        'did_you_mean'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
@@ -54,7 +56,8 @@ begin
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
       ('corpora', 'ragdb_reader',
-        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal'),
+        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal '
+        'add_synonyms remove_synonyms list_synonyms'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',

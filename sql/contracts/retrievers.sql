@@ -199,7 +199,7 @@ begin
     from ragdb_internal.retrieve_traced(v_settings.corpus, query, coalesce(k, v_settings.k),
       v_settings.mode, coalesce(min_score, v_settings.min_score), filter,
       query_embedding => query_embedding,
-      context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+      asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_named.retriever).name, v_named.rag)) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text,

@@ -10,7 +10,7 @@ begin atomic
     select w.lexeme, pg_catalog.cardinality(w.positions)
         * ragdb_internal.idf((corpus).chunks, coalesce(l.df, 0)) as weight
       from pg_catalog.unnest(ragdb_internal.lexemes(
-        ragdb_internal.ranking_text(rank_statements.query), (corpus).text_config)) w
+        ragdb_internal.without_clauses(rank_statements.query), (corpus).text_config)) w
       left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
   ), statements as (
     select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,

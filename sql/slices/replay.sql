@@ -61,7 +61,8 @@ return row(
   coalesce((trace).ranking ->> 'fusion', 'convex'),
   coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8),
   coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
-  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0))::ragdb_internal.search_arguments;
+  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0),
+  ragdb_internal.recorded_options((trace).ranking))::ragdb_internal.search_arguments;
 comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
   'Returns what a trace recorded of what was asked.';
 
@@ -129,7 +130,7 @@ as $$
 begin
   if ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash then
     cause := 'config_changed';
-    detail := 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was';
+    detail := 'how the corpus ranks (text configuration, k1, b, pivot, synonyms) is not as it was';
   elsif not trace.is_exact and corpus.version = trace.corpus_version
     and changed_chunk_ids = '{}'
   then

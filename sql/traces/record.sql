@@ -7,7 +7,7 @@ create type ragdb.traced_hit as (
   heading text[], page integer, start_offset integer, end_offset integer, text text,
   citation jsonb, score float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, content_hash text,
-  metadata jsonb, mode text, is_exact boolean);
+  metadata jsonb, mode text, is_exact boolean, context text);
 comment on type ragdb.traced_hit is
   'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
 

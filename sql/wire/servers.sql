@@ -45,7 +45,7 @@ begin
     corpus => retrieve_global.corpus, query => retrieve_global.query, k => retrieve_global.k,
     mode => retrieve_global.mode, min_score => retrieve_global.min_score,
     filter => retrieve_global.filter, query_embedding => retrieve_global.query_embedding,
-    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
+    asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
     order by r.rank);
   return query select w.*
     from ragdb_internal.with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(

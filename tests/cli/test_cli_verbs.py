@@ -217,6 +217,30 @@ def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.Monk
     assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
 
 
+def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
+    typed = '"sparks of the angle" grinder'
+    web = demo("search", typed)
+    assert json.loads(demo("search", typed, "--json").stdout) == []
+    assert "nothing meets the phrases and signs" in web.stderr
+    assert "plain" in web.stderr
+    plain = demo("search", typed, "--syntax", "plain", "--json")
+    assert json.loads(plain.stdout) == json.loads(
+        demo("search", "sparks of the angle grinder", "--json").stdout
+    )
+    assert json.loads(plain.stdout)
+
+
+def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
+    of_each = json.loads(demo("search", "the safety", "--per-document", "1", "--json").stdout)
+    sources = [hit["source"] for hit in of_each]
+    assert len(sources) == len(set(sources)) > 1
+    (hit,) = json.loads(demo("search", "sparks", "-k", "1", "--context", "1", "--json").stdout)
+    assert hit["text"][:40] in hit["context"]
+    assert len(hit["context"]) > len(hit["text"])
+    shown = demo("search", "sparks", "-k", "1", "--context", "1").stdout
+    assert len(shown) > len(demo("search", "sparks", "-k", "1").stdout)
+
+
 def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:
     own_demo("ingest", EXAMPLES / "faq.html", "-c", "other")
     hits = json.loads(own_demo("search", "concrete", "--json").stdout)

@@ -31,6 +31,7 @@ create table ragdb.corpora (
   next_doc_no integer not null default 1,
   next_chunk_no integer not null default 1,
   next_term_id integer not null default 1,
+  has_synonyms boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint corpora_name_is_unique
@@ -81,6 +82,7 @@ comment on column ragdb.corpora.languages is
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
+comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
 comment on column ragdb.corpora.created_at is 'When the corpus was created.';
 comment on column ragdb.corpora.updated_at is
   'Start of the transaction that wrote to the corpus last.';

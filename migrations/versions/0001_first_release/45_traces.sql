@@ -140,8 +140,8 @@ comment on column ragdb.retrieval_traces.otel_trace_id is
 comment on column ragdb.retrieval_traces.otel_span_id is
   'OpenTelemetry span that the retrieval belongs to, 16 hex digits.';
 comment on column ragdb.retrieval_traces.ranking is
-  'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; '
-  'null for other modes.';
+  'How the ranking was made: fusion, lexical_weight, min_lexical and min_semantic of a hybrid or '
+  'semantic one, and of any the options that were not the default, such as syntax; null for none.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'SHA-256 of every other column except trace_mac, and of the hits. ragdb.verify_trace recomputes '
   'it.';

@@ -29,6 +29,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
     DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
@@ -50,6 +51,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
     Finding,
     GetSourceRow,
     GetTurnRow,
@@ -75,6 +77,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -122,6 +125,10 @@ from ragdb.client.calling import (
 @documented_by(Functions)
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
+
+    async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -350,6 +357,11 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    async def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     async def create_corpus(
         self,
         corpus: str,
@@ -425,6 +437,10 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteSourceRow:
         return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
 
     async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
@@ -507,10 +523,23 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     async def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         return await self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     async def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -537,6 +566,19 @@ class AsyncFunctions(AsyncCaller):
 
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
+
+    async def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        return await self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -616,10 +658,16 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     async def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         value: str = await self._value(
-            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
         return value
 
@@ -812,6 +860,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     async def list_tools(self) -> list[ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
@@ -1143,6 +1194,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    async def remove_synonyms(self, corpus: str, word: str) -> int:
+        value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
+        return value
+
     async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         value: int = await self._value(calls.RENEW_EMBEDDINGS, worker, lease)
         return value
@@ -1231,6 +1286,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1251,6 +1313,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1301,6 +1370,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1323,6 +1399,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1412,8 +1495,8 @@ class AsyncFunctions(AsyncCaller):
     @overload
     async def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,
@@ -1425,6 +1508,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     @overload
     async def search(
@@ -1442,6 +1532,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -1488,6 +1585,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
@@ -1505,6 +1609,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     async def search_slice(
@@ -1524,6 +1635,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
@@ -1543,6 +1661,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     async def search_tool(

@@ -6,6 +6,7 @@ from ragdb.client.calling import (
     Call,
 )
 
+ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -167,6 +168,11 @@ COMPLETE_INGEST_JOB = Call(
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
+COUNT_MATCHES = Call(
+    "count_matches",
+    {"corpus": "text", "query": "text", "filter": "jsonb", "syntax": "text"},
+    {"filter": None, "syntax": "plain"},
+)
 CREATE_CORPUS = Call(
     "create_corpus",
     {
@@ -235,6 +241,9 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
+DID_YOU_MEAN = Call(
+    "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
+)
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
@@ -276,8 +285,15 @@ EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": N
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_SEARCH = Call(
     "explain_search",
-    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
-    {"statistics": None},
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_id": "text",
+        "statistics": "text",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {"statistics": None, "syntax": "plain", "typos": True},
 )
 EXPORT_CONTRACT = Call(
     "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
@@ -298,6 +314,18 @@ EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
 EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+FACETS = Call(
+    "facets",
+    {
+        "corpus": "text",
+        "query": "text",
+        "fields": "text[]",
+        "filter": "jsonb",
+        "most_values": "integer",
+        "syntax": "text",
+    },
+    {"filter": None, "most_values": 100, "syntax": "plain"},
+)
 FAIL_EMBED_JOB = Call(
     "fail_embed_job",
     {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
@@ -352,8 +380,9 @@ HIGHLIGHT = Call(
         "query": "text",
         "start_mark": "text",
         "end_mark": "text",
+        "syntax": "text",
     },
-    {"start_mark": "**", "end_mark": "**"},
+    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
@@ -457,6 +486,7 @@ LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
+LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",
@@ -698,6 +728,7 @@ REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": Fa
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
@@ -752,6 +783,13 @@ RETRIEVE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -768,6 +806,13 @@ RETRIEVE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -816,6 +861,13 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -834,6 +886,13 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -913,8 +972,17 @@ SEARCH_1 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
+        "corpora": None,
+        "query": None,
         "k": 10,
         "mode": None,
         "min_score": 0.0,
@@ -926,6 +994,13 @@ SEARCH_1 = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_2 = Call(
@@ -944,6 +1019,13 @@ SEARCH_2 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -957,6 +1039,13 @@ SEARCH_2 = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_DUAL = Call(
@@ -998,6 +1087,13 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -1011,6 +1107,13 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_SLICE = Call(
@@ -1031,6 +1134,13 @@ SEARCH_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "slice_id": None,
@@ -1046,6 +1156,13 @@ SEARCH_SLICE = Call(
         "lexical_weight": 0.5,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_TOOL = Call(

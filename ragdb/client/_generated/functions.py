@@ -28,6 +28,7 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
     DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
@@ -49,6 +50,7 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
     Finding,
     GetSourceRow,
     GetTurnRow,
@@ -74,6 +76,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -119,6 +122,14 @@ from ragdb.client.calling import (
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
+
+    def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
+        one of the single words also ranks by the others, at 0.7 of their weight. Returns the
+        pairs that are new. Raises RG400, RG401, RG404, RG413.
+        """
+        value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -464,6 +475,15 @@ class Functions(Caller):
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
+        RG401, RG404, RG410.
+        """
+        return self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     def create_corpus(
         self,
         corpus: str,
@@ -573,6 +593,13 @@ class Functions(Caller):
         10000 characters). Raises RG400, RG401, RG404, RG405.
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+
+    def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        """Returns a query with the words that a corpus lacks replaced by those one edit away
+        that were probably meant; null where there are none. Raises RG400, RG404.
+        """
+        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
 
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
@@ -731,14 +758,28 @@ class Functions(Caller):
         return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
-        Raises RG400, RG401, RG404, RG406.
+        stands_for is the lexeme of the query that it stands for, as a synonym or as what was
+        probably meant, at a discount. Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -790,6 +831,25 @@ class Functions(Caller):
         for its eval. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
+
+    def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
+        in or keys of the metadata, each item of an array by itself; of each field the
+        most_values (1 to 10000) that most documents have. What matches has a word of the
+        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        """
+        return self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -920,12 +980,20 @@ class Functions(Caller):
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         """Returns the text of a chunk with the words that a query matches between two marks.
         Raises RG400, RG401, RG404, RG406.
         """
-        value: str = self._value(calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        value: str = self._value(
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
+        )
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
@@ -1253,6 +1321,10 @@ class Functions(Caller):
         and whether it is due. A source that was never read is due.
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
+        return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
@@ -1759,6 +1831,13 @@ class Functions(Caller):
         value: str = self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    def remove_synonyms(self, corpus: str, word: str) -> int:
+        """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
+        Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.REMOVE_SYNONYMS, corpus, word)
+        return value
+
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
@@ -1887,6 +1966,13 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1912,6 +1998,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1966,6 +2059,13 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
@@ -1994,6 +2094,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -2118,8 +2225,8 @@ class Functions(Caller):
     @overload
     def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,
@@ -2131,10 +2238,17 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     @overload
@@ -2153,20 +2267,29 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
-        when left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
-        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
-        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
-        RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
+        embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
+        plain every word of the query only ranks; in web a "phrase" and a +word are demanded
+        and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1);
+        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
+        Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
@@ -2218,6 +2341,13 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
@@ -2239,6 +2369,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     def search_slice(
@@ -2258,6 +2395,13 @@ class Functions(Caller):
         lexical_weight: float = 0.5,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
@@ -2282,6 +2426,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     def search_tool(

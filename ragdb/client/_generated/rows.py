@@ -281,6 +281,14 @@ class CorpusInfoRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CountMatchesRow:
+    """A row of `count_matches`."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeadRolesRow:
     """A row of `dead_roles`."""
 
@@ -547,6 +555,7 @@ class ExplainSearchRow:
     impact: float
     contribution: float
     share: float
+    stands_for: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,6 +589,16 @@ class ExportSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsRow:
+    """A row of `facets`."""
+
+    field: str
+    value: Any
+    documents: int
+    chunks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -650,6 +669,7 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -936,6 +956,14 @@ class ListSourcesRow:
     documents: int
     failed: int
     is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListSynonymsRow:
+    """A row of `list_synonyms`."""
+
+    word: str
+    synonyms: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -1275,6 +1303,7 @@ class TracedHit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1311,6 +1340,7 @@ class TurnHit:
     homogeneity: float
     temporal: float
     complexity: float
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
