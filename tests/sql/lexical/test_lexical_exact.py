@@ -46,7 +46,7 @@ def records(file: Path) -> list[dict[str, Any]]:
 
 
 def agrees(db: Connection, corpus: str, query: str, k: int, twin: Collection) -> None:
-    found = search(db, corpus, query, k)
+    found = search(db, corpus, query, k, typos=False)
     expected = twin.search(lexemes(db, query), k)
     assert [f[0] for f in found] == [e[0] for e in expected], query
     for (_, score, bm25), (_, twin_score, twin_bm25) in zip(found, expected, strict=True):
