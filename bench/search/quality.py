@@ -56,8 +56,8 @@ def found(db: Connection, corpus: str, query: str, **how: Any) -> list[str]:
     """The documents of ten hits, each once."""
     named = "".join(f", {name} => %({name})s" for name in how)
     rows = db.execute(
-        f"select split_part(source, '#', 2) from ragdb.search(%(corpus)s, %(query)s{named})"
-        " order by rank",
+        "select substr(source, strpos(source, '#') + 1)"
+        f" from ragdb.search(%(corpus)s, %(query)s{named}) order by rank",
         {"corpus": corpus, "query": query, **how},
     )
     return list(dict.fromkeys(row[0] for row in rows))

@@ -127,7 +127,7 @@ comment on function ragdb_internal.likeness(ragdb.corpora, integer, integer[]) i
 create or replace function ragdb_internal.diverse(
   corpora ragdb.corpora[], pool ragdb_internal.contender[], diversity float8, k integer)
 returns ragdb_internal.contender[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -241,6 +241,22 @@ def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
     assert len(shown) > len(demo("search", "sparks", "-k", "1").stdout)
 
 
+def test_a_misspelt_word_is_found_and_named(demo: Run) -> None:
+    result = demo("search", "sparsk", "-c", "demo", "-k", "1")
+    assert "safety.pdf" in result.stdout
+    assert "did you mean: sparks" in result.stderr
+    assert demo("search", "sparsk", "-c", "demo", "--no-typos").stdout == ""
+
+
+def test_synonyms_are_added_listed_and_removed(own_demo: Run) -> None:
+    own_demo("corpus", "synonyms", "demo", "--add", "sparks,zorple")
+    assert "safety.pdf" in own_demo("search", "zorple", "-c", "demo", "-k", "1").stdout
+    listed = json.loads(own_demo("corpus", "synonyms", "demo", "--json").stdout)
+    assert [row["word"] for row in listed] == ["sparks", "zorple"]
+    own_demo("corpus", "synonyms", "demo", "--remove", "zorple")
+    assert json.loads(own_demo("corpus", "synonyms", "demo", "--json").stdout) == []
+
+
 def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:
     own_demo("ingest", EXAMPLES / "faq.html", "-c", "other")
     hits = json.loads(own_demo("search", "concrete", "--json").stdout)
