@@ -43,7 +43,7 @@ create table ragdb.retrieval_traces (
   elapsed_ms float8 not null,
   error_code text,
   client text,
-  caller text not null,
+  caller text collate "C" not null,
   caller_oid oid not null,
   otel_trace_id text,
   otel_span_id text,
