@@ -82,7 +82,7 @@ comment on function ragdb_internal.check_names_are_free(ragdb_internal.contract_
 -- Whoever may not write a corpus of the version in force may not put another in its place.
 create or replace function ragdb_internal.check_may_replace(contract text, version integer)
   returns void
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -51,7 +51,7 @@ comment on function ragdb_internal.retriever_settings(ragdb.contract_nodes) is
 
 create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes, mode text)
   returns ragdb.retriever_settings
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -82,7 +82,7 @@ comment on function ragdb_internal.open_retriever(ragdb.contract_nodes, text) is
 
 -- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
 create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -105,7 +105,7 @@ comment on type ragdb_internal.named_retriever is
 
 create or replace function ragdb_internal.named_retriever(retriever text, rag text)
   returns ragdb_internal.named_retriever
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

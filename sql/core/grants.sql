@@ -121,7 +121,7 @@ comment on function ragdb.unrestrict_corpus(text) is
 
 create or replace function ragdb.list_grants(corpus text)
 returns table (role text, privilege text, is_dead boolean)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -68,7 +68,7 @@ comment on function ragdb_internal.hint_of_missing_corpus() is
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(corpus text, privilege text)
 returns ragdb.corpora
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$

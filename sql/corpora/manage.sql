@@ -163,7 +163,7 @@ returns table (
   language_majority text, drift float8, version bigint, created_at timestamptz,
   updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -80,7 +80,7 @@ comment on function ragdb.remove_synonyms(text, text) is
 
 create or replace function ragdb.list_synonyms(corpus text)
 returns table (word text, synonyms text[])
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

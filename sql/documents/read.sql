@@ -40,7 +40,7 @@ comment on function ragdb_internal.document_rows(ragdb.documents) is
 create or replace function ragdb.list_documents(
   corpus text, prefix text default '', after text default '', count integer default 100)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -66,7 +66,7 @@ comment on function ragdb.list_documents(text, text, text, integer) is
 
 create or replace function ragdb.get_document(corpus text, doc_cid text)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -82,7 +82,7 @@ comment on function ragdb.get_document(text, text) is
 create or replace function ragdb.get_source(corpus text, uri text)
 returns table (
   doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
-language plpgsql stable parallel safe security definer rows 2 -- none or one; `rows 1` promises one
+language plpgsql stable security definer rows 2 -- none or one; `rows 1` promises one
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -121,7 +121,7 @@ comment on function ragdb_internal.chunk_rows(integer, integer, text) is
   'Returns the chunks of a document in order, or the one of an id; give one of the two.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -141,7 +141,7 @@ comment on function ragdb.get_chunk(text, text) is
 
 create or replace function ragdb.document_chunks(corpus text, doc_cid text)
 returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -178,7 +178,7 @@ comment on function ragdb_internal.joined_text(integer, integer, integer, intege
   'Returns the text of a run of chunks of a document.';
 
 create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -31,7 +31,7 @@ comment on function ragdb_internal.check_roots(ragdb.corpora, jsonb) is
 
 create or replace function ragdb.known_sources(corpus text, uris text[])
 returns table (uri text, root text, doc_cid text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$

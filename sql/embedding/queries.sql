@@ -25,7 +25,7 @@ comment on function ragdb.request_query_embedding(text, text) is
 
 create or replace function ragdb.query_embedding_state(corpus text, query text)
 returns table (is_ready boolean, last_error text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -56,7 +56,7 @@ returns table (
   metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
   in_work bigint, failing bigint, dead bigint, oldest interval, last_error text,
   is_indexed boolean)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
@@ -122,7 +122,7 @@ comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
   due_at timestamptz)
-language sql stable parallel safe security definer
+language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at

@@ -140,7 +140,7 @@ create or replace function ragdb.list_erasures(corpus text, count integer defaul
 returns table (
   erasure_id uuid, created_at timestamptz, kind text, item_id uuid, item_hash text, action text,
   cause text, caller text, reason text, is_intact boolean)
-language plpgsql stable parallel safe security definer -- erasures are granted to nobody
+language plpgsql stable security definer -- erasures are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -88,7 +88,7 @@ comment on function ragdb_internal.lock_eval(integer, ragdb.contract_nodes, bool
 
 create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

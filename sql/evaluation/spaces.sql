@@ -40,7 +40,7 @@ comment on function ragdb_internal.judged_items(integer, integer[], ragdb_intern
 -- for them.
 create or replace function ragdb.space_questions(corpus text, count integer default 200)
 returns table (origin text, query text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

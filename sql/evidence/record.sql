@@ -20,7 +20,7 @@ comment on function ragdb_internal.check_client(text, text) is
 -- packed by their ids.
 create or replace function ragdb_internal.evidence_corpus(
   evidence jsonb, trace_id uuid, out corpus ragdb.corpora, out trace uuid)
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -180,7 +180,7 @@ returns table (
   sibling_order integer, homogeneity real, temporal real, complexity real,
   created_at timestamptz, content_hash text, text text)
 -- turns and chunks are granted to nobody
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -116,7 +116,7 @@ create or replace function ragdb.list_atoms(corpus text, count integer default 1
 returns table (
   atom_id uuid, state text, text text, source_chunk_ids text[], source_slice_id text,
   trace_id uuid, checks jsonb, created_at timestamptz, created_by text)
-language plpgsql stable parallel safe security definer -- atoms are granted to nobody
+language plpgsql stable security definer -- atoms are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

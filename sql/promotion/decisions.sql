@@ -140,7 +140,7 @@ returns table (
   source_slice_id text,
   created_at timestamptz, created_by text, decided_at timestamptz, decided_by text,
   decision_reason text)
-language plpgsql stable parallel safe security definer -- proposals are granted to nobody
+language plpgsql stable security definer -- proposals are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

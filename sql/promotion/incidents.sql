@@ -36,7 +36,7 @@ create or replace function ragdb.list_incidents(corpus text, count integer defau
 returns table (
   incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid, caller text,
   reason text, is_intact boolean)
-language plpgsql stable parallel safe security definer -- incidents are granted to nobody
+language plpgsql stable security definer -- incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -90,7 +90,7 @@ comment on function ragdb_internal.check_atom(text, text[], text) is
 create or replace function ragdb_internal.promotion_refusal(
   trace ragdb.retrieval_traces, chunk_ids text[], sufficiency text)
 returns ragdb_internal.refusal
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -4,7 +4,7 @@ create or replace function ragdb.explain_search(
   syntax text default 'plain', typos boolean default true)
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer,
   impact float8, contribution float8, share float8, stands_for text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -47,7 +47,7 @@ comment on function ragdb.explain_search(text, text, text, text, text, boolean) 
 create or replace function ragdb.did_you_mean(
   corpus text, query text, syntax text default 'plain')
 returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -76,7 +76,7 @@ create or replace function ragdb.highlight(
   corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**',
   syntax text default 'plain')
 returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

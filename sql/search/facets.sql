@@ -111,7 +111,7 @@ create or replace function ragdb.facets(
   corpus text, query text, fields text[], filter jsonb default null,
   most_values integer default 100, syntax text default 'plain')
 returns table (field text, value jsonb, documents bigint, chunks bigint)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -158,7 +158,7 @@ comment on function ragdb_internal.count_listed(integer, integer[]) is
 create or replace function ragdb.count_matches(
   corpus text, query text, filter jsonb default null, syntax text default 'plain')
 returns table (documents bigint, chunks bigint)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 begin

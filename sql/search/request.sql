@@ -89,7 +89,7 @@ comment on function ragdb_internal.readable_corpora() is
   'nothing else.';
 
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

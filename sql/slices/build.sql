@@ -83,7 +83,7 @@ comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
 create or replace function ragdb.build_slice(
   corpus text, anchor text, policy jsonb default null, sign boolean default true)
 returns setof ragdb.built_slice
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -106,7 +106,7 @@ returns table (
   anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[],
   distances integer[], edge_count integer, policy_id text, params_hash text, schema_version text,
   graph_snapshot_hash text, admissibility_token text, error_code text, error text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

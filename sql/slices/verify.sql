@@ -129,7 +129,7 @@ create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
 returns table (valid boolean, reason text)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

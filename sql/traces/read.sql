@@ -132,7 +132,7 @@ comment on function ragdb_internal.traced_names() is
   'Returns the names of the roles whose traces the caller may read, or one null for all.';
 
 create or replace function ragdb_internal.traced_corpora(corpus text) returns integer[]
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -181,7 +181,7 @@ comment on function ragdb_internal.wire_text(jsonb, text) is
 -- `personal` is nobody's to route to, not even its owner's.
 create or replace function ragdb_internal.routable_corpus(corpus text, privilege text)
 returns ragdb.corpora
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
