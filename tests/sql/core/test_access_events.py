@@ -53,7 +53,7 @@ def test_what_changes_a_right_is_an_event(vault: Connection) -> None:
     as_role(vault, "admin", "unrestrict_corpus('vault')")
     as_role(vault, "admin", "restrict_corpus('vault')")
     as_role(vault, "admin", "set_quota('reader', 100)")
-    as_role(vault, "admin", "export_signing_keys()")
+    as_role(vault, "ragdb_signer", "export_signing_keys()")
     assert vault.execute(EVENTS).fetchall() == [
         ("grant", "writer", "postgres", "vault", 'read to "reader"'),
         ("revoke", "writer", "postgres", "vault", 'from "reader"'),
@@ -61,7 +61,7 @@ def test_what_changes_a_right_is_an_event(vault: Connection) -> None:
         ("unrestrict", "admin", "postgres", "vault", "1 grants removed"),
         ("restrict", "admin", "postgres", "vault", ""),
         ("set_quota", "admin", "postgres", None, '"reader": 100 bytes, any failures, any calls'),
-        ("export_keys", "admin", "postgres", None, ""),
+        ("export_keys", "ragdb_signer", "postgres", None, ""),
     ]
 
 
@@ -99,6 +99,11 @@ def test_the_original_of_a_recorded_document_is_a_read(vault: Connection) -> Non
     before = kinds(vault).count("read")
     vault.execute(
         "insert into ragdb.blobs (cid, bytes, media_type, size) values (%s, 'x', 'text/plain', 1)",
+        (cid,),
+    )
+    vault.execute(
+        "insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)"
+        " select c.corpus_id, %s, 'writer', now() from ragdb.corpora c where c.name = 'vault'",
         (cid,),
     )
     as_role(vault, "reader", f"get_blob('{cid}')")
