@@ -80,11 +80,10 @@ def test_ingest_makes_the_corpus_and_lists_the_files(run: Run) -> None:
 
 def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text("Good.")
-    (tmp_path / "zero.md").write_bytes(b"")
+    (tmp_path / "bad.json").write_text("{")
     result = run("ingest", tmp_path, "--corpus", "docs")
     assert result.exit_code == 4
-    assert "it has no bytes" in result.stdout
-    assert "remove it" in result.stdout
+    assert "not JSON" in result.stdout
 
 
 def test_ingest_says_what_was_written_before_the_database_failed(

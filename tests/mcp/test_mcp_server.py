@@ -171,8 +171,8 @@ def check(results: dict[str, Any], trace: str) -> None:
 
 
 @pytest.fixture
-def trace(dsn: str) -> str:
-    with ragdb.connect(dsn) as db:
+def trace(login_dsn: str) -> str:
+    with ragdb.connect(login_dsn) as db:
         return str(db.retrieve("docs", "refunds", 2).trace_id)
 
 

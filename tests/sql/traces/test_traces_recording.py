@@ -443,8 +443,11 @@ def test_verify_says_what_differs(
         "select * from ragdb.verify_trace(%s) where subject = 'record'", (trace_id,)
     ).fetchall()
     assert {field for field, is_intact, *_ in rows if not is_intact} == differs
+    # of a signature is said who made it
     assert all(
-        (stored != recomputed) == (field in differs) for field, _, stored, recomputed, _ in rows
+        (stored != recomputed) == (field in differs)
+        for field, _, stored, recomputed, _ in rows
+        if field != "trace_mac"
     )
 
 
