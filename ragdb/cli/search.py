@@ -125,7 +125,7 @@ def search(
             for hit, of_hit in zip(hits, terms, strict=True):
                 print_hit(session, db, query, hit, len(names) > 1, syntax)
                 if of_hit:
-                    output.rows(session, of_hit)
+                    output.rows(session, of_hit, _columns(of_hit))
                     session.out.print()
         elif explain:
             pairs = zip(hits, terms, strict=True)
@@ -144,6 +144,12 @@ def search(
 def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:
     """How the score of a hit is made up, by term."""
     return list(db.explain_search(hit.corpus, query, hit.chunk_id, syntax=syntax))
+
+
+def _columns(terms: list[Any]) -> list[str]:
+    """What a table shows of terms: what they stand for only where one does."""
+    names = list(record(terms[0]))
+    return [n for n in names if n != "stands_for" or any(t.stands_for for t in terms)]
 
 
 def _readable(db: Database) -> list[str]:

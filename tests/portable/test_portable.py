@@ -479,7 +479,7 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
     "a line of no kind": (lambda x: x.append({"grant": "all"}), "of an unknown kind"),
     "another pivot": (lambda x: x[0]["corpus"].update(pivot=x[0]["corpus"]["pivot"] + 1), "RG455"),
     "no pivot": (lambda x: x[0]["corpus"].update(pivot=0), "RG455"),
-    "a pivot without end": (lambda x: x[0]["corpus"].update(pivot=10**400), "out of range"),
+    "a pivot without end": (lambda x: x[0]["corpus"].update(pivot=10**400), "no right"),
     "a setting of another type": (lambda x: x[0]["corpus"].update(k1="1"), "RG455"),
     "an odd name": (lambda x: x[0]["corpus"].update(name="A B"), "RG411"),
     "the manual": (lambda x: x[0]["corpus"].update(name="system"), "RG401"),

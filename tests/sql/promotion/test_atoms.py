@@ -111,8 +111,9 @@ def test_an_atom_is_hashed_and_signed(signed: Connection) -> None:
         signed,
         "select a.*, a.checks::text as said, timestamptz_send(a.created_at) as time,"
         " ragdb_internal.hmac_sha256(k.secret, '\\x0000000d'::bytea || 'ragdb-trace-1'"
+        " || '\\x00000010'::bytea || uuid_send(o.id)"
         " || '\\x00000020'::bytea || a.atom_hash) as mac"
-        " from ragdb.semantic_atoms a, ragdb.signing_keys k",
+        " from ragdb.semantic_atoms a, ragdb.signing_secrets k, ragdb.origin() o",
     )
     texts = {m["id"]: m["text"] for m in messages()}
     evidence = [
@@ -272,7 +273,7 @@ DELETIONS = {
     " from ragdb.list_documents('chat')",
     "source": "select ragdb.delete_source('chat', source, {0}, {1})"
     " from ragdb.list_documents('chat')",
-    "sources": "select ragdb.prune_sources('chat', '', '{{}}', {0}, {1})",
+    "sources": "select ragdb.prune_sources('chat', '', '{{}}', derived => {0}, reason => {1})",
 }
 
 
