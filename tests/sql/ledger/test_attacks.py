@@ -182,7 +182,8 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         " alter table ragdb.ledger_leaves drop constraint ledger_leaves_row_is_sealed_once;"
         " insert into ragdb.ledger_leaves select h.size, 'atom', l.id,"
         " ragdb_internal.atom_hash(a), h.sealed_at from ragdb.ledger_head h, ragdb.semantic_atoms"
-        " a, ragdb.ledger_leaves l where l.kind = 'atom';"
+        " a, ragdb.ledger_leaves l where l.kind = 'atom'"
+        " and l.id = a.corpus_id || '/' || a.atom_id;"
         " select ragdb_internal.append_hashes(h.size, ragdb_internal.leaf_hash(l)) from"
         " ragdb.ledger_head h join ragdb.ledger_leaves l on l.number = h.size;"
         " update ragdb.ledger_head set size = size + 1",

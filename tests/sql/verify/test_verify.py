@@ -313,7 +313,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == 16
+    assert calls == 17
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
