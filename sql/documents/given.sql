@@ -94,7 +94,8 @@ return (
     from (
       select u.text, u.start, u.n, pg_catalog.max(u.start + pg_catalog.length(u.text))
           over (order by u.start, u.n rows between unbounded preceding and 1 preceding) as covered
-        from pg_catalog.unnest(letters.texts, letters.starts) with ordinality u (text, start, n)) x);
+        from unnest(letters.texts, letters.starts)
+          with ordinality u (text, start, n)) x);
 comment on function ragdb_internal.letters(text[], integer[]) is
   'Returns what chunks say together, without white space and without what one repeats of another.';
 

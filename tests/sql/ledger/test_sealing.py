@@ -277,9 +277,10 @@ def test_a_ledger_whose_hashes_are_missing_seals_and_signs_no_more(evidence: Con
         for call in ("seal_ledger()", "ledger_checkpoint()", "ledger_inclusion_proof(0)"):
             with evidence.transaction(force_rollback=True):
                 evidence.execute(f"select * from ragdb.{call}")  # the control
-            with pytest.raises(psycopg.Error) as caught, evidence.transaction():
+            with evidence.transaction(force_rollback=True):
                 evidence.execute(damage)
-                evidence.execute(f"select * from ragdb.{call}")
+                with pytest.raises(psycopg.Error) as caught, evidence.transaction():
+                    evidence.execute(f"select * from ragdb.{call}")
             assert caught.value.sqlstate == "RG482", (damage, call)
             assert caught.value.diag.message_hint
 
