@@ -28,9 +28,12 @@ begin atomic
       set_grant.privilege)
     on conflict on constraint corpus_grants_role_is_unique_per_corpus do update
       set privilege = excluded.privilege;
+  select ragdb_internal.record_access('grant', c.corpus_id, c.name,
+      set_grant.privilege || ' to ' || ragdb_internal.quote(set_grant.role))
+    from ragdb.corpora c where c.corpus_id = set_grant.corpus_id;
 end;
 comment on function ragdb_internal.set_grant(integer, text, text) is
-  'Restricts a corpus and gives a role a right to it.';
+  'Restricts a corpus and gives a role a right to it, which is an event of access.';
 
 create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
 language plpgsql security definer
@@ -52,8 +55,6 @@ begin
   end if;
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
-  perform ragdb_internal.record_access('grant', v_corpus.corpus_id, corpus,
-    format('%s to %s', privilege, ragdb_internal.quote(role)));
 end $$;
 comment on function ragdb.grant_corpus(text, text, text) is
   'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '

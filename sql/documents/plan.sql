@@ -59,12 +59,13 @@ begin atomic
       cross join lateral (
         select h.doc_no, h.doc_cid, h.chunking from ragdb.documents h
         where h.corpus_id = disputed.corpus_id and h.doc_cid = i.v ->> 'doc_cid' offset 0) d
-    where d.chunking = i.v -> 'chunking'
-      and not ragdb_internal.says_the_same(i.v, disputed.corpus_id, d.doc_no)) o;
+    where not case when d.chunking = i.v -> 'chunking'
+      then ragdb_internal.says_the_same(i.v, disputed.corpus_id, d.doc_no)
+      else ragdb_internal.says_the_same_cut_otherwise(i.v, disputed.corpus_id, d.doc_no) end) o;
 end;
 comment on function ragdb_internal.disputed(integer, jsonb) is
-  'Returns the identities of the stored documents whose bytes, cut in the same way, are given with '
-  'other texts, each with the position of the first source that gives them.';
+  'Returns the identities of the stored documents whose bytes are given with other texts, however '
+  'they are cut, each with the position of the first source that gives them.';
 
 -- A source that is given says something else now, and one that is gone says nothing: what they say
 -- today counts no more.

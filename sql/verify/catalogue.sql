@@ -202,7 +202,12 @@ comment on function ragdb_internal.verify_triggers(jsonb, integer) is
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
-return row(1, null, array(select f from ragdb_internal.owner_findings() f order by f))
+return row(1, null, array(
+    select a.f from (
+      select o from ragdb_internal.owner_findings() o
+      union all select u from ragdb_internal.unexplained_grants() u
+      union all select m from ragdb_internal.missing_grants() m) a (f) order by a.f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_rights(jsonb, integer) is
-  'Looks at owners, grants on partitions, and who can be the owner or a signer.';
+  'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '
+  'who can be the owner or a signer.';

@@ -90,10 +90,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_first constant bigint := coalesce((after ->> 0)::bigint, 0);
-  v_left constant bigint := greatest(ragdb_internal.ledger_size() - v_first, 0);
+  -- by the entries and not by the size that the ledger says it has, which can be edited
+  v_next constant bigint := (select min(l.number) from ragdb.ledger_leaves l
+    where l.number >= v_first + most);
 begin
-  return row(least(v_left, most),
-    case when v_left > most then jsonb_build_array(v_first + most) end, array(
+  return row((select count(*) from ragdb.ledger_leaves l
+      where l.number >= v_first and l.number < v_first + most),
+    case when v_next is not null then jsonb_build_array(v_next) end, array(
     select row('ledger', 'error', concat_ws(' ', f.kind, f.id, 'entry ' || f.number),
         f.finding || ': ' || f.detail,
         'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify')

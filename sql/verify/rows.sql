@@ -1,6 +1,26 @@
 -- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
 -- it rests on.
 
+-- Turns, and chunks of a document with an id of its own, are named by whoever put them. Few chunks
+-- say what one before them in their document says, so those before are counted last.
+create or replace function ragdb_internal.is_named_by_text(
+  chunk ragdb.chunks, document ragdb.documents, corpus text)
+returns boolean
+language sql stable parallel safe
+return case
+  when (document).external_id is not null or ragdb_internal.has_turns((document).chunking)
+    or ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
+      (document).source, (chunk).content_hash, 0) = (chunk).chunk_id then true
+  else ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
+    (document).source, (chunk).content_hash, (
+      select count(*) from ragdb.chunks c
+      where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
+        and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
+    = (chunk).chunk_id end;
+comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
+  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, where '
+  'it is made of them.';
+
 create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -12,9 +32,14 @@ declare
   v_made record;
 begin
   with batch as materialized (
-    select c.corpus_id, c.chunk_no, c.chunk_id,
-        c.content_hash = ragdb_internal.content_hash(c.text) as is_intact
+    select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
+        when c.content_hash <> ragdb_internal.content_hash(c.text)
+          then 'its text is not the text that was put'
+        when not ragdb_internal.is_named_by_text(c, d, p.name)
+          then 'its text is not the text that its id was made of' end as problem
       from ragdb.chunks c
+        left join ragdb.corpora p on p.corpus_id = c.corpus_id
+        left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
       where (c.corpus_id, c.chunk_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by c.corpus_id, c.chunk_no limit most
@@ -22,16 +47,15 @@ begin
   select count(*) as looked,
       (array_agg(jsonb_build_array(b.corpus_id, b.chunk_no)
         order by b.corpus_id, b.chunk_no))[count(*)] as last,
-      array_agg(row('chunks', 'error',
-        format('chunk %s of corpus %s', b.chunk_id, coalesce(p.name, b.corpus_id::text)),
-        'its text is not the text that was put', 'ingest its document again')::ragdb.finding
-        order by b.corpus_id, b.chunk_no) filter (where not b.is_intact) as findings
+      array_agg(row('chunks', 'error', format('chunk %s of corpus %s', b.chunk_id, b.corpus),
+        b.problem, 'ingest its document again')::ragdb.finding
+        order by b.corpus_id, b.chunk_no) filter (where b.problem is not null) as findings
     into strict v_made
-    from batch b left join ragdb.corpora p on p.corpus_id = b.corpus_id;
+    from batch b;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_chunks(jsonb, integer) is
-  'Compares the texts of a batch of chunks with their hashes.';
+  'Compares the texts of a batch of chunks with their hashes and their ids.';
 
 -- A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)

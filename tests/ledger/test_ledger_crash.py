@@ -83,6 +83,11 @@ def test_no_kill_loses_a_note_or_leaves_a_gap(folder: Path, kills: int) -> None:
                 " where finding <> 'row_missing' group by 1"
             ).fetchall()
             assert found == []
+            assert [
+                row
+                for row in db.execute("select severity, finding from ragdb.verify()")
+                if row[0] == "error" and not row[1].startswith("row_missing")
+            ] == []
     assert sizes[-1] > 0
     with psycopg.connect(dsn, autocommit=True) as db:
         while not db.execute("select is_done from ragdb.seal_ledger()").fetchall()[0][0]:

@@ -28,6 +28,7 @@ rag name=A retriever=R
   grounding requireCitations=true policy=strict
   ragEval name=V metric=hitRate threshold=0.9 mode=contract
 """
+WRONG = "select * from ragdb.verify() where severity = 'error'"
 ONCE = [3, pytest.param(20, marks=pytest.mark.nightly)]
 IDS = ["three-kills", "twenty-kills"]
 
@@ -114,6 +115,7 @@ def test_a_killed_import_is_whole_or_is_not(killable: tuple[Path, str, Path], ki
             assert done(dsn, "corpus", "drop", "copy", "--yes") == (0, "")
         else:
             broken += 1
+        assert rows(dsn, WRONG) == []
     assert broken, "every import was done before the kill"
     assert done(dsn, "import", str(file), "--as", "copy") == (0, "")
     assert rows(dsn, held.replace("%s", "'copy'")) == [whole]
@@ -149,5 +151,6 @@ def test_a_killed_eval_leaves_its_whole_run_or_none(
             )
             == []
         )
+        assert rows(dsn, WRONG) == []
     assert broken, "every eval was done before the kill"
     assert done(dsn, "eval", "run", "A") == (0, "")

@@ -130,8 +130,23 @@ def test_a_text_that_was_forged_in_place_is_put_right_by_the_next_ingest(docs: C
     assert texts(docs) == before
 
 
-def test_another_text_cut_in_another_way_is_not_called_a_duplicate(docs: Connection) -> None:
+@pytest.mark.parametrize("uri", ["a.md", "b.md", "0.md"])
+def test_a_false_text_cut_in_another_way_does_not_stay(docs: Connection, uri: str) -> None:
     put(docs, document("a.md", ["forged"], data=DATA))
-    other = document("b.md", ["true text"], data=DATA)
+    other = document(uri, ["true text"], data=DATA)
     other["chunking"] = other["chunking"] | {"max_tokens": 100}
     assert put(docs, other)[0][5] is False
+    assert [t for _, t in texts(docs)] == ["true text"]
+    assert faults(docs) == []
+
+
+def test_the_same_text_cut_in_another_way_stays_as_its_first_source_has_it(
+    docs: Connection,
+) -> None:
+    """The control: nobody disputes what it says."""
+    put(docs, document("a.md", ["true text", "and more"], data=DATA))
+    before = texts(docs)
+    other = document("b.md", ["true text\n\nand more"], data=DATA)
+    other["chunking"] = other["chunking"] | {"max_tokens": 100}
+    put(docs, other)
+    assert texts(docs) == before

@@ -13,13 +13,16 @@ from tests.sql.conversations import chat
 from tests.sql.signed_slices import Connection, messages, one, promote, retrieve
 
 KINDS = {
+    "access",
     "act",
     "answer",
     "atom",
     "decision",
+    "erasure",
     "event",
     "gate",
     "incident",
+    "key",
     "policy",
     "proposal",
     "rerank",
@@ -55,6 +58,15 @@ def fill(db: Connection) -> dict[str, Any]:
         (trace,),
     )
     db.execute("select ragdb.record_erasure('{trace:1/none}', 'nothing was there')")
+    db.execute("select ragdb.create_corpus('closed')")
+    db.execute("select ragdb.grant_corpus('closed', 'reader', 'read')")
+    chat(db, messages(), "gone")
+    hits = retrieve(db, corpus="gone")
+    promote(db, hits[0]["trace_id"], [h["chunk_id"] for h in hits])
+    db.execute(
+        "select ragdb.delete_document('gone', doc_cid, 'erase', 'on request')"
+        " from ragdb.list_documents('gone')"
+    )
     return {"trace": trace, "atom": atom, "proposal": proposal["proposal_id"]}
 
 

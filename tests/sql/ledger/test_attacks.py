@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ragdb.cli.main import app
 from tests.conftest import Connection, Server
-from tests.sql.ledger.conftest import fill, findings
+from tests.sql.ledger.conftest import KINDS, fill, findings
 
 # Every trigger of ragdb is switched off first: the attacker owns the tables.
 DISARM = """
@@ -28,6 +28,10 @@ DISARM = """
     end loop;
   end $$
 """
+FORGE_ATOM = (
+    "update ragdb.semantic_atoms set text = 'Refunds are not paid.',"
+    " text_hash = sha256('Refunds are not paid.')"
+)
 NEWEST = "(select id from ragdb.retrieval_traces order by created_at desc, id desc limit 1)"
 
 # number and name of the attack, what is done, what is found
@@ -68,16 +72,19 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         {("row_changed", "gate")},
     ),
     "4 an atom is edited": (
-        "update ragdb.semantic_atoms set text = 'Refunds are not paid.'",
+        FORGE_ATOM,
         {("row_changed", "atom")},
     ),
+    "4 a proposal is edited": (
+        "update ragdb.semantic_proposals set text = 'x', text_hash = sha256('x')",
+        {("row_changed", "proposal")},
+    ),
     "4 a decision is turned": (
-        "update ragdb.semantic_proposals set status = 'rejected'",
+        "update ragdb.proposal_decisions set decision = 'rejected'",
         {("row_changed", "decision")},
     ),
     "4 a proposal is opened again": (
-        "update ragdb.semantic_proposals set status = 'open', decided_at = null, decided_by = null,"
-        " decision_reason = null",
+        "delete from ragdb.proposal_decisions",
         {("row_missing", "decision")},
     ),
     "4 an incident is toned down": (
@@ -95,6 +102,22 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
     "8 a policy is edited": (
         "update ragdb.slice_policies set policy = policy || '{\"max_nodes\": 1}'",
         {("row_changed", "policy")},
+    ),
+    "an erasure is edited": (
+        "update ragdb.erasures set reason = 'another' where kind = 'atom'",
+        {("row_changed", "erasure")},
+    ),
+    "an act is edited": (
+        "update ragdb.ledger_acts set reason = 'another' where entries = '{trace:1/none}'",
+        {("row_changed", "act")},
+    ),
+    "who was granted what is edited": (
+        "update ragdb.access_events set what = 'admin to \"reader\"' where kind = 'grant'",
+        {("row_changed", "access")},
+    ),
+    "an event of a key is edited": (
+        "update ragdb.key_events set role = 'somebody'",
+        {("row_changed", "key")},
     ),
     "an event is edited": (
         "update ragdb.events set author = 'somebody'",
@@ -155,11 +178,12 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         {("number_missing", "*"), ("unsealed", "atom")},
     ),
     "15 a row is entered again": (
-        "update ragdb.semantic_atoms set text = 'Another.';"
+        f"{FORGE_ATOM};"
         " alter table ragdb.ledger_leaves drop constraint ledger_leaves_row_is_sealed_once;"
         " insert into ragdb.ledger_leaves select h.size, 'atom', l.id,"
-        " ragdb_internal.sealed_hash(a), h.sealed_at from ragdb.ledger_head h, ragdb.semantic_atoms"
-        " a, ragdb.ledger_leaves l where l.kind = 'atom';"
+        " ragdb_internal.atom_hash(a), h.sealed_at from ragdb.ledger_head h, ragdb.semantic_atoms"
+        " a, ragdb.ledger_leaves l where l.kind = 'atom'"
+        " and l.id = a.corpus_id || '/' || a.atom_id;"
         " select ragdb_internal.append_hashes(h.size, ragdb_internal.leaf_hash(l)) from"
         " ragdb.ledger_head h join ragdb.ledger_leaves l on l.number = h.size;"
         " update ragdb.ledger_head set size = size + 1",
@@ -192,6 +216,11 @@ def test_an_attack_on_rows_or_entries_is_found(evidence: Connection, name: str) 
     assert {(f, "*" if f in any_kind else k) for f, k in found} == expected
 
 
+def test_an_edit_of_a_row_of_every_kind_is_among_the_attacks() -> None:
+    changed = {kind for _, found in ATTACKS.values() for what, kind in found if "changed" in what}
+    assert changed >= KINDS
+
+
 def test_how_late_a_row_may_be_is_given(evidence: Connection) -> None:
     """The control of attack 13: whoever allows a hundred days does not see it."""
     run(evidence, ATTACKS["13 a trace is back-dated"][0])
@@ -201,7 +230,7 @@ def test_how_late_a_row_may_be_is_given(evidence: Connection) -> None:
 
 
 # on entries, or found by what is not the ledger's
-OTHERS = ("10", "12", "13 a trace is back", "14", "15", "24", "a tile", "an act")
+OTHERS = ("10", "12", "13 a trace is back", "14", "15", "24", "a tile", "an act is made")
 
 
 def test_without_the_ledger_the_same_attacks_are_not_found(clone: str) -> None:
@@ -253,10 +282,11 @@ _ASKED = ("ledger", "witness", "--state", "state", "--log-key", "log.key")
 WITNESS = (*_ASKED, "--name", "w.example/1", "--key", "w.pem")
 VERIFY = ("--log-key", "log.key", "--json")
 
-REBUILD = """
+REBUILD = f"""
   truncate ragdb.ledger_leaves, ragdb.ledger_tiles, ragdb.ledger_head, ragdb.ledger_pending,
     ragdb.ledger_checkpoints;
-  update ragdb.semantic_atoms set text = 'Refunds are not paid.';
+  {FORGE_ATOM};
+  select ragdb.retrieve('chat', 'refunds'); -- as many entries as there were
   select ragdb.set_ledger(true);
   select ragdb.seal_ledger()
 """
@@ -356,7 +386,8 @@ def one_trace(dsn: str) -> str:
 
 def test_rows_are_verified_in_pages_that_go_on_where_one_ended(evidence: Connection) -> None:
     run(
-        evidence, "update ragdb.semantic_atoms set text = 'x'; update ragdb.events set author = 'x'"
+        evidence,
+        f"{FORGE_ATOM}; update ragdb.events set author = 'x' where corpus = 'chat'",
     )
     whole = evidence.execute("select * from ragdb.verify_ledger()").fetchall()
     ((size,),) = evidence.execute("select size from ragdb.ledger_status()").fetchall()

@@ -77,6 +77,7 @@ def on(db: Connection) -> None:
             )
 
 
+UNGUARDED = "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text"
 EDITS = {
     # attack: (edit, check, a part of the finding)
     "a trace edited": (
@@ -131,12 +132,18 @@ EDITS = {
         "its reranking is not what was recorded",
     ),
     "a chunk's text": (
-        "update ragdb.chunks set text = 'Refunds are paid in gold.' where chunk_no = 2",
+        f"{UNGUARDED}; update ragdb.chunks set text = 'Paid in gold.' where chunk_no = 2",
         "chunks",
         "its text is not the text that was put",
     ),
     "the text of an atom": (
-        "update ragdb.semantic_atoms set text = 'Refunds are paid in gold.'",
+        "update ragdb.semantic_atoms set text = 'Paid in gold.', lexemes = 'gold:1',"
+        " text_hash = sha256('Paid in gold.')",
+        "atoms",
+        "its row is not what was recorded",
+    ),
+    "the lexemes of an atom": (
+        "update ragdb.semantic_atoms set lexemes = 'gold:1'",
         "atoms",
         "it is found by another text than its own",
     ),
@@ -146,7 +153,13 @@ EDITS = {
         "it rests on chunks that its trace did not find",
     ),
     "the text of a proposal": (
-        "update ragdb.semantic_proposals set text = 'Refunds are a myth.'",
+        "update ragdb.semantic_proposals set text = 'A myth.', lexemes = 'myth:1',"
+        " text_hash = sha256('A myth.')",
+        "proposals",
+        "its row is not what was recorded",
+    ),
+    "the lexemes of a proposal": (
+        "update ragdb.semantic_proposals set lexemes = 'myth:1'",
         "proposals",
         "it is found by another text than its own",
     ),
@@ -282,6 +295,7 @@ def test_what_guards_evidence_and_is_off_is_found_quickly(
 def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
     off(proved)
     proved.execute("update ragdb.retrieval_traces set trace_mac = null where limit_returned = 2")
+    proved.execute(UNGUARDED)
     proved.execute("update ragdb.chunks set text = text || '!' where chunk_no in (1, 3, 5)")
     whole = found(proved)
     assert len([row for row in whole if row["check"] == "chunks"]) == 3
@@ -299,7 +313,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == 16
+    assert calls == 17
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
