@@ -288,7 +288,9 @@ def test_what_is_not_there_is_said_to_be_missing(evidence: Connection) -> None:
 
 def dated_event(db: Connection) -> None:
     """An event of access of 2020, sealed when it happened."""
-    db.execute("insert into ragdb.settings values ('allow_test_clock', 'true') on conflict do nothing")
+    db.execute(
+        "insert into ragdb.settings values ('allow_test_clock', 'true') on conflict do nothing"
+    )
     db.execute("set local ragdb.now = '2020-01-01 12:00+00'")
     db.execute("select ragdb.record_reads('chat', 'on')")
     db.execute("reset ragdb.now")
