@@ -5,6 +5,7 @@ Each of these is a function of the room that does the work; `Database` puts them
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -139,7 +140,7 @@ def connect(
     psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
     """
     parameters.setdefault("application_name", f"ragdb/{__version__}")
-    conninfo = _conninfo(dsn, signing_key, parameters)
+    conninfo = signing.with_keys(_conninfo(dsn, parameters), signing_key, **parameters)
     return Database(connecting.connect(conninfo, autocommit=True, **parameters))
 
 
@@ -148,16 +149,17 @@ async def aconnect(
 ) -> AsyncDatabase:
     """The asynchronous `connect`."""
     parameters.setdefault("application_name", f"ragdb/{__version__}")
-    conninfo = _conninfo(dsn, signing_key, parameters)
+    conninfo = _conninfo(dsn, parameters)
+    conninfo = await asyncio.to_thread(signing.with_keys, conninfo, signing_key, **parameters)
     connection = await psycopg.AsyncConnection.connect(
         conninfo, autocommit=True, **connecting.options(conninfo, **parameters)
     )
     return AsyncDatabase(connection)
 
 
-def _conninfo(dsn: str | None, signing_key: str | None, parameters: dict[str, Any]) -> str:
-    """What to connect to; `options` move into it, where the keys are."""
+def _conninfo(dsn: str | None, parameters: dict[str, Any]) -> str:
+    """What to connect to; `options` move into it, where the keys come."""
     conninfo = settings.connection(dsn).conninfo
     if options := parameters.pop("options", None):
         conninfo = make_conninfo(conninfo, options=options)
-    return signing.with_keys(conninfo, signing_key)
+    return conninfo

@@ -39,6 +39,7 @@ LOGINS = {
     "admin": "ragdb_admin",
     "owner": "ragdb_owner",
     "auditor": "ragdb_auditor",
+    "signer": "ragdb_signer",
     "stranger": None,
 }
 

@@ -109,14 +109,9 @@ def compromised(
     ] = None,
 ) -> None:
     """Report that somebody else may have a key: what it signed since is not trusted any more."""
-    from datetime import datetime
+    from ragdb.cli.times import moment
 
-    try:
-        time = datetime.fromisoformat(since).astimezone() if since else None
-    except ValueError:
-        raise Failure(
-            f"--since {since!r} is not a time", hint="write it like 2026-03-01T12:00"
-        ) from None
+    time = moment("--since", since)
     session.confirm(f"what key {key_id} signed since {since or 'ever'} will fail; go on?")
     with session.connect() as db:
         db.report_key_compromise(key_id, time)

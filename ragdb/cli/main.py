@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli import (
+    access,
     ask,
     contract,
     corpus,
@@ -20,6 +21,7 @@ from ragdb.cli import (
     ledger,
     mcp,
     portable,
+    quota,
     reembed,
     reranker,
     search,
@@ -87,7 +89,7 @@ def _flags(
 
 for part in (
     server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, keys, ledger, verify, contract, eval, serve, mcp,
+    search, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)

@@ -32,22 +32,13 @@ def trace_ls(
     limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
 ) -> None:
     """List recorded retrievals, newest first."""
-    from datetime import datetime
-
     from ragdb.cli import output
+    from ragdb.cli.times import moment
 
-    after = None
-    if since is not None:
-        try:
-            after = datetime.fromisoformat(since).astimezone()
-        except ValueError:
-            raise Failure(
-                f"--since {since!r} is not a time", hint="write it like 2026-03-01T12:00"
-            ) from None
     with session.connect() as db:
         output.rows(
             session,
-            db.list_traces(corpus, after, limit),
+            db.list_traces(corpus, moment("--since", since), limit),
             [
                 "id",
                 "created_at",

@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import tuple_row
 
 # Seconds and milliseconds of libpq, by which a server whose machine is gone ends a call within
 # half a minute. One that answers may take as long as it likes: its kernel answers the probes.
@@ -39,5 +40,6 @@ def is_pooled(connection: psycopg.Connection[Any]) -> bool:
     It makes up the process id that it gives its client, because no server's would last. The session
     behind it is nobody's own: what it sets, locks and listens to is the next client's.
     """
-    row = connection.execute("select pg_backend_pid()").fetchone()
+    cursor = connection.cursor(row_factory=tuple_row)
+    row = cursor.execute("select pg_backend_pid()").fetchone()
     return row != (connection.info.backend_pid,)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-SECONDS = 30  # for a statement  # for a statement
+SECONDS = 30  # for a statement
 
 
 class ToolError(Exception):

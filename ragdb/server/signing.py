@@ -12,18 +12,25 @@ import secrets
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from ragdb.client import connecting
 
 FILE, COMMAND = "RAGDB_SIGNING_KEY_FILE", "RAGDB_SIGNING_KEY_COMMAND"
 LINE = re.compile(r"[A-Za-z0-9_-]{1,64}:([0-9a-fA-F]{2}){32,128}")
 
 
 class SigningKeyError(Exception):
-    """The secrets cannot be had: no such file, a command that fails, or what is not ID:HEX."""
+    """The secrets cannot be had or sent: no such file, what is not ID:HEX, a pooler before it."""
 
     exit_code = 2
     hint = f"a line of {FILE}, or of what {COMMAND} prints, is ID:HEX with 32 to 128 bytes"
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint or self.hint
 
 
 def given(signing_key: str | None = None) -> str | None:
@@ -66,11 +73,22 @@ def create(file: str | os.PathLike[str], key_id: str) -> str:
     return ",".join(key for key in (line, kept) if key)
 
 
-def with_keys(conninfo: str, signing_key: str | None = None) -> str:
-    """A conninfo whose sessions are given the keys. Raises SigningKeyError."""
+def with_keys(conninfo: str, signing_key: str | None = None, **parameters: Any) -> str:
+    """A conninfo whose sessions are given the keys; `parameters` are those of the connection.
+
+    Where there are keys, it connects once without them: PgBouncer writes a startup packet that it
+    does not take, keys and all, into its log. Raises SigningKeyError, psycopg.OperationalError.
+    """
     keys = given(signing_key)
     if keys is None:
         return conninfo
+    named = {key: value for key, value in parameters.items() if isinstance(value, str | int)}
+    with connecting.connect(conninfo, **named) as connection:
+        if connecting.is_pooled(connection):
+            raise SigningKeyError(
+                "a pooler answers, and no key is sent through one",
+                f"connect to the server itself, or without {FILE} and {COMMAND} (docs/poolers.md)",
+            )
     options = conninfo_to_dict(conninfo).get("options") or os.environ.get("PGOPTIONS", "")
     return make_conninfo(conninfo, options=f"{options} -c ragdb.signing_key={keys}".strip())
 

@@ -1,8 +1,8 @@
 -- Who may call what. Nobody has a right to a table or to anything in schema ragdb_internal. The
 -- list says of every public function, by the folder of its file, the least role that may call it: a
 -- writer is a reader too, and an admin is a writer too. A signer is a reader who may have the
--- secrets of keys. Nobody can call a public function that is
--- missing here, and a test names it.
+-- secrets of keys, an auditor is a reader who accounts for all: where a line names both, neither
+-- includes the other. Nobody can call a public function that is missing here, and a test names it.
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
@@ -16,7 +16,7 @@ declare
   v_grant record;
 begin
   for v_grant in
-    select p.oid::regprocedure as routine, g.role
+    select p.oid::regprocedure as routine, r.role
     from (values
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
@@ -84,24 +84,24 @@ begin
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
         'answer_from_evidence record_gate record_answer'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
-      -- its size says how much others do
       ('ledger', 'ragdb_admin',
-        'seal_ledger set_ledger name_ledger record_erasure store_checkpoint ledger_status '
-        'ledger_entries ledger_entry ledger_kinds ledger_tile ledger_bundle '
-        'list_ledger_acts ledger_root '
-        'ledger_inclusion_proof ledger_consistency_proof ledger_checkpoint list_checkpoints '
-        'verify_ledger'),
+        'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
+      ('ledger', 'ragdb_admin ragdb_auditor',
+        'ledger_status ledger_entries ledger_entry ledger_kinds ledger_tile ledger_bundle '
+        'list_ledger_acts ledger_root ledger_inclusion_proof ledger_consistency_proof '
+        'ledger_checkpoint list_checkpoints verify_ledger'),
       ('wire', 'ragdb_reader',
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
-      ('verify', 'ragdb_admin', 'verification_checks verify verify_step'),
+      ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
         'import_documents import_embeddings finish_import')
-    ) as g (domain, role, names)
+    ) as g (domain, roles, names)
+      cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)
       join pg_catalog.pg_proc p
         on p.proname = n.name and p.pronamespace = 'ragdb'::regnamespace

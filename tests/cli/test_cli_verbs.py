@@ -575,3 +575,44 @@ def test_dropping_the_embeddings_in_use_says_so(run: Run, clone: str) -> None:
     assert (spare.exit_code, spare.stderr) == (0, "dropped the embeddings of docs by new\n")
     used = run("reembed", "docs", "--drop", "old", "--yes")
     assert used.stderr.endswith("by old: docs is searched by words alone now\n")
+
+
+def test_quotas_are_set_and_listed(run: Run, clone: str) -> None:
+    assert "nothing is limited" in run("quota", "ls").stderr
+    assert run("quota", "set", "writer", "--blob-bytes", 10, "--concurrent-calls", 2).exit_code == 0
+    assert run("quota", "set", "public", "--hourly-failures", 7).exit_code == 0
+    rows = json.loads(run("quota", "ls", "--json").stdout)
+    taken = {
+        r["role"]: (r["blob_bytes"], r["hourly_failures"], r["concurrent_calls"]) for r in rows
+    }
+    assert taken == {"public": (None, 7, None), "writer": (10, None, 2)}
+    with psycopg.connect(clone, user="writer", autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        with pytest.raises(psycopg.Error, match="blobs left"):
+            db.execute("select ragdb.put_blob('more than ten bytes', 'text/plain')")
+    assert "no quota of its own" in run("quota", "set", "writer").stderr
+    assert [r["role"] for r in json.loads(run("quota", "ls", "--json").stdout)] == ["public"]
+    assert run("quota", "set", "nobody", "--blob-bytes", 1).exit_code == 2
+    assert run("quota", "set", "writer", "--concurrent-calls", 0).exit_code == 2
+
+
+def test_auditors_list_events_of_access(own_demo: Run, clone: str) -> None:
+    own_demo("corpus", "reads", "demo", "on")
+    assert own_demo("corpus", "create", "other").exit_code == 0
+    own_demo("corpus", "grant", "other", "reader", "read")
+    own_demo("search", "hammer", "--corpus", "demo")
+    auditor = ("--dsn", f"{clone} user=auditor")
+    listed = own_demo("access", "ls", *auditor)
+    assert listed.exit_code == 0
+    rows = json.loads(own_demo("access", "ls", "--json", *auditor).stdout)
+    events = [(r["kind"], r["corpus"]) for r in rows]
+    assert events[-2:] == [("grant", "other"), ("record_reads", "demo")]
+    assert set(events[:-2]) == {("read", "demo")}  # newest first
+    assert "search" in listed.stdout
+    other = json.loads(own_demo("access", "ls", "--json", "-c", "other", *auditor).stdout)
+    assert [r["kind"] for r in other] == ["grant"]
+    assert json.loads(own_demo("access", "ls", "--json", "--limit", 1, *auditor).stdout) == rows[:1]
+    later = own_demo("access", "ls", "--json", "--since", "2999-01-01", *auditor)
+    assert json.loads(later.stdout) == []
+    assert own_demo("access", "ls", "--since", "soon", *auditor).exit_code == 2
+    assert own_demo("access", "ls", "--dsn", f"{clone} user=reader").exit_code == 3

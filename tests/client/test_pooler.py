@@ -8,15 +8,20 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 from uuid import UUID
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import ragdb
+from ragdb.cli.main import app
 from ragdb.database import aconnect
-from ragdb.errors import TraceNotFound
+from ragdb.errors import NoSigningKey, QuotaExceeded, TraceNotFound
 from ragdb.models.worker import Worker
+from ragdb.server import signing
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
 from tests.pooler import Pooler, pooler
@@ -149,6 +154,82 @@ def test_a_worker_embeds_and_leaves_no_listener(docs: str, bouncer: Pooler) -> N
     finally:
         worker.stop()
         running.join(30)
+
+
+def test_a_key_from_outside_is_not_sent_to_a_pooler(
+    docs: str, bouncer: Pooler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "keys"
+    keys = signing.create(file, "outside")
+    secret = keys.partition(":")[2]
+    with ragdb.connect(docs, signing_key=keys) as db:
+        db.register_signing_key("outside")
+        db.retrieve("docs", "refunds")
+    pooled = bouncer.dsn(docs)
+
+    def refused() -> str:
+        with pytest.raises(signing.SigningKeyError, match="a pooler answers") as caught:
+            ragdb.connect(pooled, signing_key=keys)
+        with pytest.raises(signing.SigningKeyError):
+            asyncio.run(aconnect(pooled, signing_key=keys))
+        return caught.value.hint
+
+    assert "server itself" in refused()
+    monkeypatch.setenv(signing.FILE, str(file))
+    for command in (["search", "refunds"], ["serve", "--port", "0"], ["mcp"]):
+        monkeypatch.setenv("RAGDB_DATABASE_URL", pooled)
+        shown = CliRunner().invoke(app, command)
+        assert (shown.exit_code, "server itself" in shown.stderr) == (2, True), command
+    assert secret not in bouncer.log.read_text()
+    monkeypatch.delenv(signing.FILE)
+    # without a key one searches, and nothing is recorded unsigned
+    with ragdb.connect(pooled) as db:
+        assert db.search("docs", "refunds")
+        with pytest.raises(NoSigningKey):
+            db.retrieve("docs", "refunds")
+    # the control: this is what PgBouncer does with it
+    options = f"-c ragdb.signing_key={keys}"
+    with pytest.raises(psycopg.OperationalError, match="unsupported startup parameter"):
+        psycopg.connect(pooled, options=options)
+    assert secret in bouncer.log.read_text()
+
+
+def test_calls_at_once_are_counted_behind_a_pooler(docs: str, bouncer: Pooler) -> None:
+    with psycopg.connect(docs, autocommit=True) as db:
+        db.execute("select ragdb.set_quota('reader', concurrent_calls => 2)")
+    pooled = bouncer.dsn(docs, "reader")
+    with ExitStack() as stack:
+        one_, two, three = (stack.enter_context(ragdb.connect(pooled)) for _ in range(3))
+        for db in (one_, two):  # each holds a connection of the pooler's three
+            db.connection.autocommit = False
+            assert db.search("docs", "refunds")
+        with pytest.raises(QuotaExceeded):
+            three.search("docs", "refunds")
+        one_.connection.rollback()
+        # the slot went with the transaction, whichever connection comes next
+        for _ in range(5):
+            assert three.search("docs", "refunds")
+        with three.connection.transaction():
+            assert three.search("docs", "refunds")
+            with pytest.raises(QuotaExceeded):
+                one_.search("docs", "refunds")
+            one_.connection.rollback()
+        two.connection.rollback()
+
+
+def test_two_clients_behind_a_pooler_never_lose_a_call_of_their_quota(
+    docs: str, bouncer: Pooler
+) -> None:
+    with psycopg.connect(docs, autocommit=True) as db:
+        db.execute("select ragdb.set_quota('reader', concurrent_calls => 2)")
+    pooled = bouncer.dsn(docs, "reader")
+
+    def ask(_: int) -> int:
+        with ragdb.connect(pooled) as db:
+            return sum(len(db.search("docs", "refunds")) for _ in range(100))
+
+    with ThreadPoolExecutor(2) as clients:
+        assert list(clients.map(ask, range(2))) == [100, 100]
 
 
 def test_nothing_that_a_login_becomes_stays_on_the_connection(docs: str, bouncer: Pooler) -> None:

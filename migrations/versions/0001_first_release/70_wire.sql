@@ -8,6 +8,7 @@ create table ragdb.blob_uploads (
   put_at timestamptz not null,
   constraint blob_uploads_are_unique primary key (cid, role, role_oid)
 );
+create index blob_uploads_by_role on ragdb.blob_uploads (role, role_oid);
 comment on table ragdb.blob_uploads is
   'Which role has put which blob. Only those who put a blob, or may read it, may have it ingested, '
   'because whoever guesses the bytes can guess the cid.';

@@ -192,6 +192,26 @@ def test_events_are_append_only_and_dropped_by_day(vault: Connection) -> None:
     assert caught.value.sqlstate == "RG414"
 
 
+@pytest.mark.parametrize(
+    ("table", "hint"),
+    [
+        ("access_events", "ragdb.drop_access_events_before()"),
+        ("slice_policies", "ragdb.register_policy()"),
+        ("key_events", "another row"),
+        ("retrieval_traces", "ragdb.drop_traces_before()"),
+    ],
+)
+def test_a_refused_change_says_what_can_be_done_with_this_table(
+    vault: Connection, table: str, hint: str
+) -> None:
+    with pytest.raises(psycopg.Error) as caught, vault.transaction():
+        vault.execute(f"truncate ragdb.{table} cascade")
+    assert caught.value.sqlstate == "RG414"
+    assert hint in (caught.value.diag.message_hint or "")
+    traces = "traces" in f"{caught.value.diag.message_detail}{caught.value.diag.message_hint}"
+    assert traces == (table == "retrieval_traces")
+
+
 def test_the_hash_of_an_event_is_that_of_an_independent_twin(vault: Connection) -> None:
     row = vault.execute("select * from ragdb.list_access_events()").fetchone()
     assert row is not None

@@ -6,6 +6,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
+from tests.sql.documents_twin import document
+from tests.sql.documents_twin import put as put_documents
 
 
 def made(db: Connection, role: str, group: str = "ragdb_reader") -> None:
@@ -63,6 +65,34 @@ def test_personal_of_a_dropped_role_is_not_the_next_ones(any_db: Connection) -> 
     for read in ("ragdb.search('personal', 'tulips')", "ragdb.list_documents('personal')"):
         assert state(any_db, "carol", f"select * from {read}") == "RG404"
     assert any_db.execute("select ragdb.create_corpus('personal')")
+
+
+def test_blobs_of_a_dropped_role_are_not_the_next_ones(any_db: Connection) -> None:
+    made(any_db, "carol", "ragdb_writer")
+    any_db.execute("select ragdb.create_corpus('open')")
+    any_db.execute("select ragdb.set_quota('public', blob_bytes => 20)")
+    put = "select ragdb.put_blob('her original', 'text/plain')"
+    assert state(any_db, "carol", put) == ""
+    row = any_db.execute("select cid from ragdb.blobs").fetchone()
+    assert row is not None
+    read = f"select ragdb.get_blob('{row[0]}')"
+
+    def bring() -> list[tuple[str]]:
+        any_db.execute("set role carol")
+        put_documents(any_db, document("a.txt", ["any text"], data=b"her original"), corpus="open")
+        any_db.execute("reset role")
+        return any_db.execute("select brought_by from ragdb.corpus_blobs").fetchall()
+
+    assert state(any_db, "carol", read) == ""
+    assert state(any_db, "carol", put) == "RG470"
+    again(any_db, "carol", "ragdb_writer")
+    assert state(any_db, "carol", read) == "RG408"
+    assert bring() == []
+    assert state(any_db, "carol", read) == "RG408"
+    # whoever has the bytes has them, and a quota of her own
+    assert state(any_db, "carol", put) == ""
+    assert state(any_db, "carol", read) == ""
+    assert bring() == [("carol",)]
 
 
 @pytest.mark.parametrize("becomes", ["carol"])

@@ -307,3 +307,47 @@ def test_what_is_not_there_is_said_to_be_missing(evidence: Connection) -> None:
             evidence.execute(statement)
         assert caught.value.sqlstate == state, statement
         assert caught.value.diag.message_hint
+
+
+def dated_event(db: Connection) -> None:
+    """An event of access of 2020, sealed when it happened."""
+    db.execute(
+        "insert into ragdb.settings values ('allow_test_clock', 'true') on conflict do nothing"
+    )
+    db.execute("set local ragdb.now = '2020-01-01 12:00+00'")
+    db.execute("select ragdb.record_reads('chat', 'on')")
+    db.execute("reset ragdb.now")
+    db.execute("select ragdb.seal_ledger()")
+
+
+def late(db: Connection) -> list[tuple[str, str]]:
+    """What is found, where a row may be as old as this one is when it is sealed."""
+    return db.execute(
+        "select finding, kind from ragdb.verify_ledger(0, null, interval '100 years')"
+    ).fetchall()
+
+
+def test_events_of_access_that_retention_dropped_are_no_finding(evidence: Connection) -> None:
+    dated_event(evidence)
+    assert kinds(evidence)["access"] == 1
+    assert late(evidence) == []
+    dropped = evidence.execute("select ragdb.drop_access_events_before('2020-01-02')").fetchone()
+    assert dropped == (1,)
+    assert late(evidence) == []
+    evidence.execute("select ragdb.seal_ledger()")
+    assert late(evidence) == []
+    # the event that says so is evidence too
+    evidence.execute("alter table ragdb.access_events disable trigger user")
+    evidence.execute("delete from ragdb.access_events where kind = 'drop_events'")
+    assert late(evidence) == [("row_missing", "access")]
+
+
+def test_events_of_access_removed_without_an_act_are_found(evidence: Connection) -> None:
+    dated_event(evidence)
+    evidence.execute("alter table ragdb.access_events disable trigger user")
+    evidence.execute("delete from ragdb.access_events")
+    assert late(evidence) == [("row_missing", "access")]
+    # an act of retention that ends before them does not cover them
+    evidence.execute("select ragdb.drop_access_events_before('2020-01-01')")
+    evidence.execute("select ragdb.seal_ledger()")
+    assert late(evidence) == [("row_missing", "access")]
