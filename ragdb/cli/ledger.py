@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ragdb.database import Database
 
 Out = Annotated[
     Path | None,
@@ -269,3 +274,18 @@ def _write(out: Path | None, text: str) -> None:
         sys.stdout.write(text)
     else:
         witness.replace(out, text)
+
+
+def for_doctor(db: Database, check: Callable[..., bool]) -> None:
+    """Whether somebody seals the ledger: a backlog of a day counts as back-dated."""
+    from datetime import UTC, datetime, timedelta
+
+    state = db.ledger_status()
+    waits = state.oldest_pending
+    is_late = waits is not None and datetime.now(UTC) - waits > timedelta(days=1)
+    found = f"{state.size} entries, {state.pending} rows wait to be sealed"
+    if not state.is_on:
+        check("ledger", None, f"off; {found}", "ragdb ledger switch on")
+    else:
+        since = f" since {waits:%Y-%m-%d %H:%M}" if is_late and waits else ""
+        check("ledger", not is_late, found + since, "ragdb ledger seal")

@@ -148,6 +148,8 @@ def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:
 
 def _columns(terms: list[Any]) -> list[str]:
     """What a table shows of terms: what they stand for only where one does."""
+    from ragdb.client.rows import record
+
     names = list(record(terms[0]))
     return [n for n in names if n != "stands_for" or any(t.stands_for for t in terms)]
 

@@ -165,7 +165,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
-    from ragdb.cli import verify
+    from ragdb.cli import ledger, verify
     from ragdb.server import postgres, prepare, roles, scripts
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
@@ -249,7 +249,7 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                     " or revoke what it holds",
                 )
             verify.for_doctor(db, deep, show)
-            _ledger(db, check)
+            ledger.for_doctor(db, check)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(
@@ -260,21 +260,6 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
                 )
             if deep:
                 _recount(db, corpus.name, check)
-
-
-def _ledger(db: Database, check: Callable[..., bool]) -> None:
-    """Whether somebody seals the ledger: a backlog of a day counts as back-dated."""
-    from datetime import UTC, datetime, timedelta
-
-    ledger = db.ledger_status()
-    waits = ledger.oldest_pending
-    is_late = waits is not None and datetime.now(UTC) - waits > timedelta(days=1)
-    found = f"{ledger.size} entries, {ledger.pending} rows wait to be sealed"
-    if not ledger.is_on:
-        check("ledger", None, f"off; {found}", "ragdb ledger switch on")
-    else:
-        since = f" since {waits:%Y-%m-%d %H:%M}" if is_late and waits else ""
-        check("ledger", not is_late, found + since, "ragdb ledger seal")
 
 
 def _recount(db: Database, corpus: str, check: Any) -> None:

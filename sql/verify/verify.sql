@@ -46,9 +46,15 @@ as $$
 declare
   v_known constant text[] := array(select v."check"
     from ragdb_internal.verifications() v order by v.place);
-  v_wrong constant text := (select u from unnest(checks || check_verification."check") u
+  v_wrong constant text := (select u from unnest(array[check_verification."check"] || case
+      when ragdb_internal.is_list(checks) then checks end) u
     where u <> all (v_known) limit 1);
 begin
+  if not ragdb_internal.is_list(checks) then
+    raise exception 'checks has a null or more than one dimension'
+      using errcode = 'RG400', detail = 'the checks are ' || array_to_string(v_known, ', '),
+        hint = 'give a plain list of some of them, or null for all';
+  end if;
   if v_wrong is not null then
     raise exception 'there is no check %', ragdb_internal.quote(v_wrong)
       using errcode = 'RG400', detail = 'the checks are ' || array_to_string(v_known, ', '),
