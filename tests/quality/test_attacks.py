@@ -30,7 +30,8 @@ from tests.sql.documents_twin import document, put
 from tests.sql.ledger.conftest import fill
 from tests.sql.signed_slices import messages, retrieve
 
-NEWEST = "(select id from ragdb.retrieval_traces order by id desc limit 1)"
+# nothing rests on it
+NEWEST = "(select id from ragdb.retrieval_traces where corpus = 'docs' order by id desc limit 1)"
 HASHED = (
     "ragdb_internal.trace_hash(t, array(select h from ragdb.retrieval_hits h"
     " where h.trace_id = t.id order by h.rank))"
@@ -58,8 +59,8 @@ MORE = """
   select ragdb.seal_ledger();
   reset ragdb.now;
 """
-DELETE_NEWEST = """
-  create temp table newest as select id from ragdb.retrieval_traces order by id desc limit 1;
+DELETE_NEWEST = f"""
+  create temp table newest as select {NEWEST} as id;
   delete from ragdb.retrieval_hits h using newest n where h.trace_id = n.id;
   delete from ragdb.retrieval_traces t using newest n where t.id = n.id;
 """
@@ -250,14 +251,14 @@ ATTACKS = {
     "19 the secret of the key is replaced": Attack(
         "update ragdb.signing_secrets set secret = sha256('mine')",
         VERIFY,
-        "error +keys: key k1: a secret is not that of its key",
+        "error +keys: key k1.*a secret is not that of its key",
     ),
     "20 the key's time is moved": Attack(
         "update ragdb.signing_keys set created_at = now() + interval '1 day';"
         f"update ragdb.retrieval_traces set caller = 'x', trace_mac = null where id = {NEWEST};"
         f"update ragdb.retrieval_traces t set trace_hash = {HASHED} where id = {NEWEST}",
         VERIFY,
-        "error +keys: key k1: the row of a key was changed without an event: created_at",
+        "error +keys: key k1.*the row of a key was changed without an event",
     ),
     "20 its history is rewritten, all hashes and signatures with it": Attack(
         MOVE_KEY,
@@ -273,7 +274,7 @@ ATTACKS = {
     "23 the triggers of a table stay off": Attack(
         "alter table ragdb.semantic_atoms disable trigger user",
         VERIFY,
-        "error +code: trigger rows_are_append_only on ragdb.semantic_atoms: it was changed",
+        "error +code: trigger rows_are_append_only on ragdb.semantic_atoms.*it was changed",
     ),
     "24 sealing times are set back": Attack(
         "update ragdb.ledger_leaves set sealed_at = sealed_at - interval '1 hour' where number > 3",
@@ -289,24 +290,24 @@ ATTACKS = {
     "a version of a corpus is rolled back": Attack(
         "update ragdb.corpora set version = 0 where name = 'docs'",
         VERIFY,
-        "error +corpora: corpus docs: its version is 0",
+        "error +corpora: corpus docs.*its version is 0",
     ),
     "a grant is moved": Attack(
         "update ragdb.corpus_grants set role = 'stranger',"
         " role_oid = 'stranger'::regrole where role = 'reader'",
         VERIFY,
-        "error +rights: corpus closed: .*stranger",
+        "error +rights: corpus closed: stranger has the right read, .*no event says who gave it",
     ),
     "a grant is deleted": Attack(
         "delete from ragdb.corpus_grants",
         VERIFY,
-        "error +rights: corpus closed: .*reader",
+        "error +rights: corpus closed: .reader. was given .*no event says who took it",
     ),
     "a corpus is opened": Attack(
         "delete from ragdb.corpus_grants;"
         "update ragdb.corpora set is_restricted = false where name = 'closed'",
         VERIFY,
-        "error +rights: corpus closed: .*open",
+        "error +rights: corpus closed: it is open .*no event says who opened it",
     ),
     "who was granted what is rewritten": Attack(
         "update ragdb.access_events set what = 'read to \"stranger\"' where kind = 'grant';"
@@ -324,6 +325,14 @@ ATTACKS = {
         "verify code: function ragdb_internal.trace_mac.*it was changed",
     ),
 }
+
+
+def test_the_page_for_auditors_has_the_line_of_every_attack() -> None:
+    page = (Path(__file__).parents[2] / "docs/admissibility.md").read_text()
+    for name, case in ATTACKS.items():
+        said = re.split(r"\.\*| \+|: $", case.line)
+        assert [part for part in said if part][-1].strip() in page, name
+        assert case.command.split(" kept")[0].format(trace="TRACE") in page, name
 
 
 class Evidence:
