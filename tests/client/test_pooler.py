@@ -200,9 +200,9 @@ def test_calls_at_once_are_counted_behind_a_pooler(docs: str, bouncer: Pooler) -
     pooled = bouncer.dsn(docs, "reader")
     with ExitStack() as stack:
         one_, two, three = (stack.enter_context(ragdb.connect(pooled)) for _ in range(3))
-        for db in (one_, two):  # each holds a connection of the pooler's three
-            db.connection.autocommit = False
-            assert db.search("docs", "refunds")
+        for holder in (one_, two):  # each holds a connection of the pooler's three
+            holder.connection.autocommit = False
+            assert holder.search("docs", "refunds")
         with pytest.raises(QuotaExceeded):
             three.search("docs", "refunds")
         one_.connection.rollback()
