@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import socket
 import threading
@@ -28,19 +27,16 @@ from ragdb.errors import (
     InvalidEmbedding,
     JobNotFound,
     RagdbError,
-    VectorTooOld,
 )
 from ragdb.ingest.payload import to_payload
 from ragdb.models import embedders, encoders
+from ragdb.models.indexer import Indexer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-log = logging.getLogger("ragdb.worker")
-
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
-INDEXED = 20_000  # chunks of a space from which on it has an index
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
@@ -83,7 +79,7 @@ class Worker:
         self.progress = progress
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.done = Done()
-        self.refused: VectorTooOld | None = None  # why no index is built any more
+        self.indexer = Indexer()
         self._stop = threading.Event()
         self._embedders: dict[str, Embedders] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
@@ -118,7 +114,7 @@ class Worker:
                         self.progress(self.done)
                     if busy:
                         continue
-                    self._index(db)
+                    self.indexer.build(db, self._spaces(db))
                     if until == "idle" or (until == "empty" and not self._left(db)):
                         break
                     pause = poll if listens and until != "empty" else min(poll, 0.5)
@@ -284,24 +280,6 @@ class Worker:
                 db.fail_ingest_job(row.job_id, row.attempt, *problem)
             self.done.blame(problem[0], 1)
         return len(rows)
-
-    def _index(self, db: Functions) -> None:
-        for space in self._spaces(db):
-            if self.refused is None and self._is_due(space):
-                try:
-                    db.index_space(space.corpus, space.embedder)
-                except VectorTooOld as error:
-                    # so it stays until pgvector is another; meanwhile a scan finds the same
-                    self.refused = error
-                    log.warning(
-                        "%s; corpus %s is searched without; %s",
-                        error.diag.message_primary,
-                        space.corpus,
-                        error.diag.message_hint,
-                    )
-
-    def _is_due(self, space: EmbeddingStatusRow) -> bool:
-        return not space.is_indexed and space.chunks >= INDEXED and space.backlog == 0
 
     def _left(self, db: Functions) -> int:
         given_up = [name for name, (failures, _) in self._away.items() if failures >= TRIES]

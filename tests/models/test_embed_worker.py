@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from ragdb import Database, errors
-from ragdb.models import embedders, encoders, worker
+from ragdb.models import embedders, encoders, indexer, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
@@ -54,7 +54,7 @@ def test_a_worker_goes_on_where_pgvector_builds_no_index(
     clone: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # as of a corpus of as many chunks as have an index
-    monkeypatch.setattr(Worker, "_is_due", lambda *_: True)
+    monkeypatch.setattr(indexer, "is_due", lambda _: True)
     with corpus_of(clone, 3) as db:
         db.execute("update ragdb.corpora set chunks = 20000 where name = 'docs'")
         db.execute("update pg_extension set extversion = '0.8.1' where extname = 'vector'")
@@ -62,7 +62,7 @@ def test_a_worker_goes_on_where_pgvector_builds_no_index(
         thread = threading.Thread(target=at_work.run, kwargs={"poll": 0.05})
         thread.start()
         try:
-            wait_until(lambda: at_work.refused is not None)
+            wait_until(lambda: at_work.indexer.refused is not None)
             time.sleep(0.3)  # some more rounds
             put(db, {"new": "something new"})
             wait_until(lambda: at_work.done.embedded == 4)
