@@ -27,9 +27,9 @@ comment on function ragdb_internal.uuid_time(uuid) is
 
 create or replace function ragdb_internal.first_uuid7(at timestamptz) returns uuid
 language sql immutable parallel safe
-return (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch from
-  greatest(least(first_uuid7.at, '9999-12-31 00:00:00+00'), '1970-01-01 00:00:00+00')) * 1000)::bigint), 12,
-  '0') || '00000000000000000000')::uuid;
+return (pg_catalog.lpad(pg_catalog.to_hex((1000 * extract(epoch from greatest(
+    least(first_uuid7.at, '9999-12-31 00:00:00+00'), '1970-01-01 00:00:00+00')))::bigint), 12, '0')
+  || '00000000000000000000')::uuid;
 comment on function ragdb_internal.first_uuid7(timestamptz) is
   'Returns what no UUID of version 7 of that time or later is less than, to the millisecond.';
 
