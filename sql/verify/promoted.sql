@@ -85,7 +85,7 @@ comment on function ragdb_internal.verify_proposals(jsonb, integer) is
 
 create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
 returns ragdb_internal.verified
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -599,7 +599,8 @@ def test_who_has_the_signing_key_too_is_found_by_the_ledger_alone(evidence: Evid
             assert re.search("error +ledger: trace .*row_changed", output)
             # he begins the ledger anew: nothing inside tells, and the checkpoint outside does
             attack(db, REBUILD + MORE)
-        assert evidence.ragdb(VERIFY, dsn)[0] == 0
+        code, output = evidence.ragdb(VERIFY, dsn)
+        assert code == 0, output
         code, output = evidence.ragdb(KEPT, dsn)
         assert code == 1
         assert re.search("kept .*database_differs", output)
