@@ -511,16 +511,17 @@ def test_18_a_witness_does_not_cosign_the_other_history(evidence: Evidence) -> N
 
 def test_21_a_token_of_another_database_is_of_another_origin(evidence: Evidence) -> None:
     """The same key, corpus, slice, policy and anchor; the database is another."""
-    ((key, token, *signed),) = rows(
-        evidence.dsn,
-        "select to_json(k)::text, t.admissibility_token, t.corpus, t.slice_id, t.anchor_chunk_id,"
-        " t.policy_id, t.policy_params_hash, t.graph_snapshot_hash, t.schema_version"
-        f" from ragdb.export_signing_keys() k, ragdb.get_trace('{evidence.trace}') t",
-    )
     call = "select valid, reason from ragdb.verify_token(%s, %s, %s, %s, %s, %s, %s, %s)"
-    values = (signed[0], token, *signed[1:])
-    with evidence.server.database() as other, evidence.clone() as copy:
-        dsn = evidence.server.dsn(other.dbname)
+    with evidence.server.database() as other, evidence.clone() as clone:
+        dsn, copy = (evidence.server.dsn(database.dbname) for database in (other, clone))
+        ((key, token, *signed),) = rows(
+            copy,
+            "select to_json(k)::text, t.admissibility_token, t.corpus, t.slice_id,"
+            " t.anchor_chunk_id, t.policy_id, t.policy_params_hash, t.graph_snapshot_hash,"
+            " t.schema_version from ragdb.export_signing_keys() k,"
+            f" ragdb.get_trace('{evidence.trace}') t",
+        )
+        values = (signed[0], token, *signed[1:])
         (evidence.folder / "keys").write_text(key + "\n")
         assert evidence.ragdb("keys import keys", dsn)[0] == 0
         with psycopg.connect(dsn, autocommit=True) as db:
@@ -532,7 +533,7 @@ def test_21_a_token_of_another_database_is_of_another_origin(evidence: Evidence)
             assert valid is False
             assert reason.startswith("signature")
         # the control: in a copy of the database itself it is right
-        assert rows(evidence.server.dsn(copy.dbname), call, values) == [(True, None)]
+        assert rows(copy, call, values) == [(True, None)]
 
 
 def test_22_a_false_text_under_the_identity_of_a_file_gives_way_to_the_file(
@@ -599,7 +600,8 @@ def test_who_has_the_signing_key_too_is_found_by_the_ledger_alone(evidence: Evid
             assert re.search("error +ledger: trace .*row_changed", output)
             # he begins the ledger anew: nothing inside tells, and the checkpoint outside does
             attack(db, REBUILD + MORE)
-        assert evidence.ragdb(VERIFY, dsn)[0] == 0
+        code, output = evidence.ragdb(VERIFY, dsn)
+        assert code == 0, output
         code, output = evidence.ragdb(KEPT, dsn)
         assert code == 1
         assert re.search("kept .*database_differs", output)
