@@ -98,8 +98,8 @@ def test_a_dropped_corpus_leaves_nothing_but_its_traces(db: Connection) -> None:
     assert len(ids) == 2
     db.execute("select ragdb.drop_corpus('docs')")
     for table in tables:
-        # traces stay, and what says which of their hours the rollups still have to count
-        if table in ("retrieval_traces", "retrieval_hits", "trace_marks"):
+        # traces stay, who did what, and which hours of traces the rollups still have to count
+        if table in ("access_events", "retrieval_traces", "retrieval_hits", "trace_marks"):
             assert rows(db, table) == before[table]
         else:
             kept = {n: count for n, count in before[table].items() if n == max(ids)}
