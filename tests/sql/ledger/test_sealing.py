@@ -328,8 +328,9 @@ def late(db: Connection) -> list[tuple[str, str]]:
 
 
 def test_events_of_access_that_retention_dropped_are_no_finding(evidence: Connection) -> None:
+    before = kinds(evidence)["access"]
     dated_event(evidence)
-    assert kinds(evidence)["access"] == 1
+    assert kinds(evidence)["access"] == before + 1
     assert late(evidence) == []
     dropped = evidence.execute("select ragdb.drop_access_events_before('2020-01-02')").fetchone()
     assert dropped == (1,)
@@ -345,7 +346,7 @@ def test_events_of_access_that_retention_dropped_are_no_finding(evidence: Connec
 def test_events_of_access_removed_without_an_act_are_found(evidence: Connection) -> None:
     dated_event(evidence)
     evidence.execute("alter table ragdb.access_events disable trigger user")
-    evidence.execute("delete from ragdb.access_events")
+    evidence.execute("delete from ragdb.access_events where created_at < '2021-01-01'")
     assert late(evidence) == [("row_missing", "access")]
     # an act of retention that ends before them does not cover them
     evidence.execute("select ragdb.drop_access_events_before('2020-01-01')")
