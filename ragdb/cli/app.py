@@ -95,12 +95,17 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
-    if signal.getsignal(signal.SIGINT) == _end:
+    ends_at_once = signal.getsignal(signal.SIGINT) == _end
+    if ends_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _guarded(session, action)
     except KeyboardInterrupt:  # another one, while the first was dealt with
         return INTERRUPTED
+    finally:
+        # all is done, and Python would die of a signal that came while it puts itself away
+        if ends_at_once:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _guarded(session: Session, action: Callable[[], int | None]) -> int:
