@@ -83,6 +83,28 @@ end $$;
 comment on function ragdb_internal.verify_proposals(jsonb, integer) is
   'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
 
+-- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
+-- million rows were written would be beyond it.
+create or replace function ragdb_internal.ledger_findings(first bigint, most integer)
+returns ragdb.finding[]
+language sql stable parallel safe
+begin atomic
+  with found as materialized (
+    select f.*, pg_catalog.row_number() over () as n, pg_catalog.count(*) over () as total
+      from ragdb.verify_ledger(ledger_findings.first, ledger_findings.most) f
+  )
+  select coalesce(pg_catalog.array_agg(row('ledger', 'error', case when f.n <= 1000
+        then pg_catalog.concat_ws(' ', f.kind, f.id, 'entry ' || f.number) else 'the ledger' end,
+      case when f.n <= 1000 then f.finding || ': ' || f.detail
+        else pg_catalog.format('%s more findings', f.total - 1000) end,
+      case when f.n <= 1000
+        then 'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify'
+        else 'ragdb.verify_ledger() lists them' end)::ragdb.finding order by f.n), '{}')
+    from found f where f.n <= 1001;
+end;
+comment on function ragdb_internal.ledger_findings(bigint, integer) is
+  'Returns what ragdb.verify_ledger finds from an entry on: the first 1,000, and how many more.';
+
 create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -96,12 +118,8 @@ declare
 begin
   return row((select count(*) from ragdb.ledger_leaves l
       where l.number >= v_first and l.number < v_first + most),
-    case when v_next is not null then jsonb_build_array(v_next) end, array(
-    select row('ledger', 'error', concat_ws(' ', f.kind, f.id, 'entry ' || f.number),
-        f.finding || ': ' || f.detail,
-        'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify')
-        ::ragdb.finding
-      from ragdb.verify_ledger(v_first, most) f))::ragdb_internal.verified;
+    case when v_next is not null then jsonb_build_array(v_next) end,
+    ragdb_internal.ledger_findings(v_first, most))::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_ledger_entries(jsonb, integer) is
   'Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it '

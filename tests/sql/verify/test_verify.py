@@ -405,3 +405,23 @@ def test_an_old_pgvector_builds_no_index_and_a_middling_one_warns(db: Connection
         db.execute("select ragdb.index_space('docs')")
     assert caught.value.sqlstate == "RG424"
     assert "alter extension vector update" in (caught.value.diag.message_hint or "")
+
+
+def test_rows_that_the_ledger_lacks_are_counted_where_they_are_many(proved: Connection) -> None:
+    proved.execute(
+        "insert into ragdb.slice_policies select p.policy_id, to_char(n, 'FM0000000000000000'),"
+        " p.canonical, p.sha256, p.policy, p.created_at, p.created_by"
+        " from ragdb.slice_policies p, generate_series(1, 1500) n"
+    )
+    said = found(proved, "verify(checks => '{ledger}')")
+    assert len(said) == 1001
+    assert [row["finding"] for row in said if row["place"] == "the ledger"] == [
+        f"{1500 * policies(proved) - 1000} more findings"
+    ]
+
+
+def policies(db: Connection) -> int:
+    """How many policies there were before each was copied 1,500 times."""
+    row = db.execute("select count(*) from ragdb.slice_policies").fetchone()
+    assert row is not None
+    return int(row[0]) // 1501
