@@ -72,6 +72,7 @@ def report(given: argparse.Namespace, own: Server) -> None:
 
 
 def make(db: psycopg.Connection, traces: int, chunks: int, hits: int) -> None:  # type: ignore[type-arg]
+    db.execute("select ragdb.set_ledger(false)")  # what bench.ledger measures
     db.execute("select ragdb.create_signing_key('k1')")
     db.execute("select ragdb.create_corpus('bench')")
     for n in range(hits):
@@ -81,10 +82,13 @@ def make(db: psycopg.Connection, traces: int, chunks: int, hits: int) -> None:  
     db.execute(
         "insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,"
         " start_offset, end_offset, token_count, content_hash, text)"
-        " select c.corpus_id, 1000 + n, c.doc_no, 1000 + n, 'made:' || n, c.source, 0,"
-        " length(t.text), 100, ragdb_internal.content_hash(t.text), t.text"
-        " from ragdb.chunks c, generate_series(1, %s::integer) n,"
-        " lateral (select repeat(md5(n::text) || ' ', 12) as text) t where c.chunk_no = 1",
+        " select c.corpus_id, 1000 + n, c.doc_no, 1000 + n,"
+        " ragdb_internal.chunk_id('bench', d.source_name, c.source, t.hash, 0), c.source, 0,"
+        " length(t.text), 100, t.hash, t.text"
+        " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no),"
+        " generate_series(1, %s::integer) n,"
+        " lateral (select m.text, ragdb_internal.content_hash(m.text) as hash"
+        " from (select repeat(md5(n::text) || ' ', 12) as text) m) t where c.chunk_no = 1",
         (chunks,),
     )
     for start in range(0, traces, BATCH):
