@@ -26,6 +26,44 @@ end;
 comment on function ragdb_internal.counter_checks(ragdb.corpora) is
   'Counts what a corpus says that it has.';
 
+create or replace function ragdb_internal.stored_postings(corpus_id integer)
+returns table (chunk_no integer, term_id integer, impact real)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, e.entries[i]::integer, e.entries[i + 1]::real
+  from ragdb.chunk_lexemes x
+    cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
+    cross join generate_series(1, cardinality(e.entries), 2) i
+  where x.corpus_id = stored_postings.corpus_id;
+end;
+comment on function ragdb_internal.stored_postings(integer) is
+  'Returns a row for each lexeme of each chunk of the lexical index of a corpus.';
+
+-- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
+-- that are looked at in any case.
+create or replace function ragdb_internal.block_checks(corpus ragdb.corpora)
+returns setof ragdb_internal.corpus_check
+language sql stable parallel safe
+begin atomic
+  with blocks as materialized (
+    select b.term_id, 1024 * b.block_no + e.entries[i]::integer - 1 as group_no,
+      e.entries[i + 1]::real as impact
+    from ragdb.term_blocks b
+      cross join lateral (select ragdb_internal.entries(b.impacts) as entries offset 0) e
+      cross join generate_series(1, cardinality(e.entries), 2) i
+    where b.corpus_id = (corpus).corpus_id
+  )
+  select 'words of chunks that blocks lack', 0::numeric, count(*)::numeric
+  from ragdb_internal.stored_postings((corpus).corpus_id) p
+    join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.term_id = p.term_id
+    left join ragdb.block_states s on s.corpus_id = (corpus).corpus_id
+    left join blocks b on b.term_id = p.term_id and b.group_no = (p.chunk_no - 1) / 4
+  where l.in_blocks and p.chunk_no <= s.last_chunk_no and p.chunk_no <> all (s.stale_chunks)
+    and p.chunk_no <> all (l.chunk_nos) and (b.impact >= p.impact) is not true;
+end;
+comment on function ragdb_internal.block_checks(ragdb.corpora) is
+  'Compares the blocks of a corpus with the rows of its lexical index.';
+
 create or replace function ragdb_internal.index_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -42,15 +80,23 @@ begin atomic
     and not exists (select from ragdb.chunks c
       where c.corpus_id = (corpus).corpus_id and c.chunk_no = x.chunk_no)
   union all
-  select 'lexemes with a wrong number of chunks', 0, count(*)
+  select w."check", 0, w.found
   from (
-    select l.term_id, l.df from ragdb.lexemes l
-    where l.corpus_id = (corpus).corpus_id and l.df <> 0) l
-    full join (
-      select ragdb_internal.term_id(w.lexeme) as term_id, count(*) as df
-      from ragdb.chunk_lexemes x, unnest(x.lexemes) w
-      where x.corpus_id = (corpus).corpus_id group by 1) n on n.term_id = l.term_id
-  where l.df is distinct from n.df;
+    select count(*) filter (where coalesce(l.df, 0) <> coalesce(n.df, 0)) as counts,
+      count(*) filter (where l.chunk_nos is distinct from n.chunk_nos) as lists
+    from (
+      select l.term_id, l.df, case when not l.in_blocks
+        then array(select c from unnest(l.chunk_nos) c order by 1) end as chunk_nos, l.in_blocks
+      from ragdb.lexemes l
+      where l.corpus_id = (corpus).corpus_id and (l.df <> 0 or l.chunk_nos <> '{}')) l
+      full join (
+        select p.term_id, count(*) as df, array_agg(p.chunk_no order by p.chunk_no) as chunk_nos
+        from ragdb_internal.stored_postings((corpus).corpus_id) p group by p.term_id) n
+        on n.term_id = l.term_id
+    where l.df is distinct from n.df or not l.in_blocks and l.chunk_nos <> n.chunk_nos) c
+    cross join lateral (values
+      ('lexemes with a wrong number of chunks', c.counts::numeric),
+      ('lexemes with a wrong list of chunks', c.lists)) w ("check", found);
 end;
 comment on function ragdb_internal.index_checks(ragdb.corpora) is
   'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
@@ -65,14 +111,17 @@ begin atomic
     join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no
   where c.corpus_id = (corpus).corpus_id
     and (
-      select array_agg((w.lexeme, w.positions)::text order by w.lexeme collate "C")
+      select array_agg((w.lexeme, ragdb_internal.impact(
+          cardinality(w.positions), ragdb_internal.length_norm(x.lexeme_count, (corpus).k1,
+          (corpus).b, (corpus).pivot), (corpus).k1)::real)::text order by w.lexeme collate "C")
       from unnest(ragdb_internal.lexemes(
         ragdb_internal.searched_text(d.title, c.heading, c.text), (corpus).text_config)) w)
     is distinct from (
-      select array_agg((l.lexeme, w.positions)::text order by l.lexeme)
-      from unnest(x.lexemes) w
+      select array_agg((l.lexeme, e.entries[i + 1]::real)::text order by l.lexeme)
+      from (select ragdb_internal.entries(x.impacts) as entries offset 0) e
+        cross join generate_series(1, cardinality(e.entries), 2) i
         join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id
-          and l.term_id = ragdb_internal.term_id(w.lexeme));
+          and l.term_id = e.entries[i]::integer);
 end;
 comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
   'Analyses every chunk again and compares its lexemes with those of its row in the index.';
@@ -150,6 +199,7 @@ begin
       select * from ragdb_internal.counter_checks(v_corpus)
       union all select * from ragdb_internal.index_checks(v_corpus)
       union all select a.* from ragdb_internal.analysis_checks(v_corpus) a where deep
+      union all select b.* from ragdb_internal.block_checks(v_corpus) b where deep
       union all select * from ragdb_internal.document_checks(v_corpus)
       union all select * from ragdb_internal.chunk_checks(v_corpus)) c
     where c.expected <> c.found;
@@ -168,12 +218,13 @@ declare
 begin
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
+  delete from ragdb.block_states s where s.corpus_id = v_id;
   update ragdb.corpora c
     set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
       select n.documents, n.tokens, n.size_bytes, n.languages, 0, 0, 1
       from ragdb_internal.count_corpus(v_id) n)
     where c.corpus_id = v_id;
-  perform ragdb_internal.index_chunks(v_id, array(
+  perform ragdb_internal.index_in_turns(v_id, array(
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
 end $$;
 comment on function ragdb.repair_corpus(text) is

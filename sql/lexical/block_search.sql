@@ -2,44 +2,12 @@
 --
 -- First a need is looked for, a sum that slightly more than k groups exceed. The best of these
 -- groups show what the k-th chunk scores at least; after that only groups that can reach as much
--- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks with
--- a term that has no blocks, are candidates in any case.
-create or replace function ragdb_internal.candidates_outside_blocks(
-  corpus ragdb.corpora, state ragdb.block_states, terms tsquery[], weights sparsevec)
-returns ragdb_internal.candidate[]
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_unknown integer[] := state.stale_chunks;
-begin
-  if state.last_chunk_no < corpus.next_chunk_no - 1 then
-    v_unknown := v_unknown
-      || array(select generate_series(state.last_chunk_no + 1, corpus.next_chunk_no - 1));
-  end if;
-  if terms is null and cardinality(v_unknown) = 0 then
-    return '{}';
-  end if;
-  return array(
-    select row(o.chunk_no, o.score)::ragdb_internal.candidate
-    from (
-      select u.chunk_no, u.score from ragdb_internal.candidates_among(
-        corpus.corpus_id, v_unknown, null, weights, null) u
-      union
-      select c.chunk_no, c.score from unnest(terms) t (condition)
-        cross join lateral ragdb_internal.candidates(t.condition, weights, null) c) o
-    order by o.score desc);
-end $$;
-comment on function ragdb_internal.candidates_outside_blocks(
-  ragdb.corpora, ragdb.block_states, tsquery[], sparsevec) is
-  'Returns the chunks that the blocks of a corpus do not know, and those under one of some '
-  'conditions (null: none), best first.';
-
+-- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks that
+-- the dictionary lists for a term, are candidates in any case.
 -- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
 -- counts of two needs say.
 create or replace function ragdb_internal.wanted_need(
-  sums vector[], groups integer, highest float8, k integer, out need float8,
-  out bits bit varying[])
+  sums vector[], highest float8, k integer, out need float8, out bits bit varying[])
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -48,9 +16,9 @@ declare
   v_wanted constant float8 := 3 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
-  v_spread constant float8 := ragdb_internal.spread(sums[1]);
+  v_spread constant float8 := ragdb_internal.typical_spread(sums);
   v_low float8 := 0;  -- more groups than wanted are over it, their logarithm
-  v_low_log float8 := ln(groups + v_wanted);
+  v_low_log float8 := ln(1024 * cardinality(sums) + v_wanted);
   v_high float8 := highest;  -- fewer than wanted
   v_high_log float8;
   v_guess float8 := v_spread * (v_low_log - v_wanted_log);
@@ -74,37 +42,66 @@ begin
     end;
   end loop;
 end $$;
-comment on function ragdb_internal.wanted_need(vector[], integer, float8, integer) is
-  'Returns a sum that a few more than k of some number of groups exceed, none of them over '
-  'highest, and a bit for each group that does.';
+comment on function ragdb_internal.wanted_need(vector[], float8, integer) is
+  'Returns a sum that a few more than k groups exceed, none of them over highest, and a bit for '
+  'each group that does.';
+
+create or replace function ragdb_internal.cuts_ties(
+  found ragdb_internal.candidate[], k integer, looked_for integer)
+returns boolean
+language sql immutable parallel safe
+return pg_catalog.cardinality(cuts_ties.found) = cuts_ties.looked_for
+  and (cuts_ties.found[cuts_ties.looked_for]).score
+    >= ragdb_internal.at_least((cuts_ties.found[cuts_ties.k]).score);
+comment on function ragdb_internal.cuts_ties(ragdb_internal.candidate[], integer, integer) is
+  'Whether a list of candidates, best first, ends where looking for more of them would find more '
+  'that may tie with the k-th.';
+
+create or replace function ragdb_internal.best_among(
+  corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_looked_for integer := 2 * k + 32;
+  v_found ragdb_internal.candidate[];
+begin
+  loop
+    v_found := array(select c from ragdb_internal.candidates_among(best_among.corpus_id,
+      best_among.chunk_nos, best_among.after, weights, v_looked_for) c order by c.score desc);
+    exit when not ragdb_internal.cuts_ties(v_found, k, v_looked_for);
+    v_looked_for := 8 * v_looked_for;
+  end loop;
+  return v_found;
+end $$;
+comment on function ragdb_internal.best_among(integer, integer[], integer, sparsevec, integer) is
+  'Returns the k best of the given chunks, and of those after a number (null: none), and what ties '
+  'with the last, best first.';
 
 create or replace function ragdb_internal.best_in_groups(
-  corpus_id integer, sums vector[], groups integer, unit_score float8, max_score float8,
-  weights sparsevec, others ragdb_internal.candidate[], k integer)
+  corpus_id integer, block_nos integer[], sums vector[], highest float8, weights sparsevec,
+  others ragdb_internal.candidate[], k integer)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_found ragdb_internal.candidate[] := others;
-  v_other_nos integer[] := '{}';
+  v_other_nos constant integer[] := array(select o.chunk_no from unnest(others) o);
   v_group_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
-  v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
-  v_most float8 := v_wanted.need * unit_score;  -- what a chunk of no wanted group scores at most
+  v_wanted record := ragdb_internal.wanted_need(sums, highest, k);
 begin
-  if cardinality(others) > 0 then
-    v_other_nos := array(select o.chunk_no from unnest(others) o);
-  end if;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
-      from ragdb_internal.best_groups(sums, v_wanted.bits) g;
-    while v_bounds[v_seen + 1] * unit_score >= v_kth loop
+      from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
+    while v_bounds[v_seen + 1] >= v_kth loop
       v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * k + 4)
-        else (select count(*) from unnest(v_bounds) b where b * unit_score >= v_kth) end;
+        else (select count(*) from unnest(v_bounds) b where b >= v_kth) end;
       v_found := array(
         select row(c.chunk_no, c.score)::ragdb_internal.candidate
         from (
@@ -119,21 +116,21 @@ begin
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
-    exit when v_wanted.need = 0 or v_kth >= v_most;
-    -- a quotient times its divisor may be more than it was: v_most is not worked out of it
-    v_most := case when v_kth > 0 then v_kth when v_most < max_score / 100 then 0
-      else v_most / 2 end;
-    v_wanted.need := v_most / unit_score;
+    exit when v_wanted.need = 0 or v_kth >= v_wanted.need;
+    v_wanted.need := case when v_kth > 0 then v_kth
+      when v_wanted.need < highest / 100 then 0 else v_wanted.need / 2 end;
     select g.bits into v_wanted.bits from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
 end $$;
 comment on function ragdb_internal.best_in_groups(
-  integer, vector[], integer, float8, float8, sparsevec, ragdb_internal.candidate[], integer) is
+  integer, integer[], vector[], float8, sparsevec, ragdb_internal.candidate[], integer) is
   'Returns the k best chunks and what ties with the last, best first, out of some others and of '
-  'the groups of the blocks; a sum of 1 scores at most unit_score, a chunk at most max_score.';
+  'the groups of the blocks; none scores more than highest.';
 
-create or replace function ragdb_internal.find_in_blocks(
+-- A term that is in no blocks is listed, so the chunks that the blocks do not know matter only
+-- where a term is in blocks.
+create or replace function ragdb_internal.find_best(
   corpus ragdb.corpora, question ragdb_internal.question, k integer)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
@@ -142,26 +139,30 @@ as $$
 declare
   v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_state ragdb.block_states;
-  v_blocks record;
+  v_listed integer[] := array(
+    select n from unnest(question.terms) t
+      cross join lateral (select l.chunk_nos from ragdb.lexemes l
+        where l.corpus_id = corpus.corpus_id and l.term_id = t.term_id offset 0) l
+      cross join unnest(l.chunk_nos) n);
+  v_after integer;
   v_others ragdb_internal.candidate[];
+  v_blocks record;
 begin
-  select s.* into v_state from ragdb.block_states s
-    where s.corpus_id = corpus.corpus_id and s.last_chunk_no >= corpus.next_chunk_no - 4096;
-  if not found then
-    return null;
+  if (select bool_or(t.in_blocks) from unnest(question.terms) t) then
+    select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;
+    v_after := coalesce(v_state.last_chunk_no, 0);
+    v_listed := array(select n from unnest(v_listed || v_state.stale_chunks) n where n <= v_after);
   end if;
-  v_blocks := ragdb_internal.block_question(corpus.corpus_id, question.terms);
-  v_others := ragdb_internal.candidates_outside_blocks(
-    corpus, v_state, v_blocks.outside, v_weights);
-  if v_blocks.levels is null then
-    return v_others;
+  v_others := ragdb_internal.best_among(corpus.corpus_id, v_listed, v_after, v_weights, k);
+  if v_after > 0 then
+    select b.* into v_blocks from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b;
+    if v_blocks.sums is not null then
+      return ragdb_internal.best_in_groups(corpus.corpus_id, v_blocks.block_nos, v_blocks.sums,
+        question.max_score, v_weights, v_others, k);
+    end if;
   end if;
-  return ragdb_internal.best_in_groups(corpus.corpus_id,
-    ragdb_internal.block_sums(corpus.corpus_id, v_state.last_chunk_no, v_blocks.levels),
-    v_state.last_chunk_no / 4, v_blocks.unit_score, question.max_score, v_weights, v_others,
-    k);
+  return v_others;
 end $$;
-comment on function ragdb_internal.find_in_blocks(
+comment on function ragdb_internal.find_best(
   ragdb.corpora, ragdb_internal.question, integer) is
-  'Returns the k best chunks of a corpus for a question and what ties with the last, best first, '
-  'by the blocks of the corpus; null unless they know nearly all of its chunks.';
+  'Returns the k best chunks of a corpus for a question and what ties with the last, best first.';

@@ -1,28 +1,12 @@
 -- The arithmetic of blocks: dense and sparse vectors of pgvector, named here and nowhere else.
 --
--- A group is four chunks that lie side by side. Groups are dealt out to as few blocks as possible,
--- of at most 16,000 groups (pgvector has no wider vectors), so that every block is a fair sample
--- and none is wider than it needs to be.
-create or replace function ragdb_internal.blocks(last_chunk_no integer) returns integer
+-- A group is four chunks that lie side by side; a block is 1,024 groups. All blocks are of one
+-- size, so that a block is made once, when its chunks are there, and stays.
+create or replace function ragdb_internal.sparse_block(entries text) returns sparsevec
 language sql immutable parallel safe
-return (blocks.last_chunk_no + 63999) / 64000;
-comment on function ragdb_internal.blocks(integer) is
-  'Returns the number of blocks for the chunks up to a number.';
-
-create or replace function ragdb_internal.block_size(last_chunk_no integer) returns integer
-language sql immutable parallel safe
-return ((block_size.last_chunk_no + 3) / 4 - 1)
-  / ragdb_internal.blocks(block_size.last_chunk_no) + 1;
-comment on function ragdb_internal.block_size(integer) is
-  'Returns the number of groups that a block has for the chunks up to a number.';
-
-create or replace function ragdb_internal.sparse_block(entries text, size integer)
-returns sparsevec
-language sql immutable parallel safe
-return ('{' || sparse_block.entries || '}/' || sparse_block.size)::sparsevec;
-comment on function ragdb_internal.sparse_block(text, integer) is
-  'Makes the sparse vector of a block of so many groups out of the entries "place:value,…", in any '
-  'order.';
+return ('{' || sparse_block.entries || '}/1024')::sparsevec;
+comment on function ragdb_internal.sparse_block(text) is
+  'Makes the sparse vector of a block out of the entries "place:value,…", in any order.';
 
 create or replace function ragdb_internal.one_value(value float8, times integer) returns vector
 language sql immutable parallel safe
@@ -35,41 +19,30 @@ language sql immutable parallel safe
 return joined.a || joined.b;
 comment on function ragdb_internal.joined(vector, vector) is 'Returns one vector behind another.';
 
-create or replace function ragdb_internal.first(a vector, size integer) returns vector
-language sql immutable parallel safe
-return subvector(first.a, 1, first.size);
-comment on function ragdb_internal.first(vector, integer) is
-  'Returns the first places of a vector.';
-
--- The vector is doubled, because a long array takes ten times as long to become a vector. It is cut
--- before it is joined for the last time: 63 places doubled eight times are more than pgvector's
--- 16,000.
-create or replace function ragdb_internal.even(value float8, size integer, out even vector)
+-- The vector is doubled, because a long array takes ten times as long to become a vector.
+create or replace function ragdb_internal.even(value float8, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_half constant integer := (size + 255) / 256 * 128;
 begin
-  even := ragdb_internal.one_value(value, (size + 255) / 256);
-  for v_i in 1..7 loop
+  even := ragdb_internal.one_value(value, 16);
+  for v_i in 1..6 loop
     even := ragdb_internal.joined(even, even);
   end loop;
-  if size <= v_half then
-    even := ragdb_internal.first(even, size);
-  else
-    even := ragdb_internal.joined(even, ragdb_internal.first(even, size - v_half));
-  end if;
 end $$;
-comment on function ragdb_internal.even(float8, integer) is
-  'Returns a vector of a size with one value throughout.';
+comment on function ragdb_internal.even(float8) is
+  'Returns a vector of the size of a block with one value throughout.';
+
+create or replace function ragdb_internal.scaled(impacts sparsevec, weight vector) returns vector
+language sql immutable parallel safe
+return scaled.impacts::vector * scaled.weight;
+comment on function ragdb_internal.scaled(sparsevec, vector) is
+  'Returns the product of the places of a row of a block and an even vector, dense.';
 
 create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
-  - l1_distance(spread.sums, ragdb_internal.sparse_block('', vector_dims(spread.sums))::vector) ^ 2
-    / vector_dims(spread.sums))
-  / vector_dims(spread.sums)));
+  - l1_distance(spread.sums, ragdb_internal.sparse_block('')::vector) ^ 2 / 1024) / 1024));
 comment on function ragdb_internal.spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
 

@@ -66,56 +66,70 @@ comment on function ragdb_internal.ranking_text(text) is
   'Returns what a query ranks by: its words and phrases without signs and quotes, and without the '
   'clauses that a chunk must not have; null when nothing is left.';
 
-create or replace function ragdb_internal.clause_condition(
-  corpus_id integer, words tsvector, is_phrase boolean)
-returns text
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_place record;
-  v_last integer;
-  v_condition text;
-begin
-  -- lexemes of one position are forms of one word: any of them will do
-  for v_place in
-    select p.position, '(' || string_agg(ragdb_internal.token(l.corpus_id, l.term_id), '|'
-      order by l.term_id) || ')' as tokens
-    from unnest(clause_condition.words) w cross join unnest(w.positions) p (position)
-      left join ragdb.lexemes l
-        on l.corpus_id = clause_condition.corpus_id and l.lexeme = w.lexeme and l.df > 0
-    group by p.position order by p.position
-  loop
-    if v_place.tokens is null then
-      return null;
-    end if;
-    v_condition := concat(v_condition,
-      case
-        when v_last is null then ''
-        when is_phrase then '<' || v_place.position - v_last || '>'
-        else '&'
-      end, v_place.tokens);
-    v_last := v_place.position;
-  end loop;
-  return '(' || v_condition || ')';
-end $$;
-comment on function ragdb_internal.clause_condition(integer, tsvector, boolean) is
-  'Returns a tsquery over tokens, as text, that is true of chunks with all words of a clause (in '
-  'order for a phrase); null when the corpus lacks one of the words.';
+create type ragdb_internal.demand as (
+  is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery);
+comment on type ragdb_internal.demand is
+  'What chunks must have, or must not (is_not): for each place one of its terms, which stand in '
+  'term_ids beside their places and in units as a sparse vector for each place; and a phrase of '
+  'lexemes (null: the words in any order).';
 
-create or replace function ragdb_internal.query_condition(corpus ragdb.corpora, query text)
-returns text
+-- Lexemes of one position are forms of one word: any of them will do.
+create or replace function ragdb_internal.phrase(words tsvector) returns tsquery
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(
+    case when p.before is null then '' else '<' || p.position - p.before || '>' end
+      || '(' || p.forms || ')', '' order by p.position)
+  from (
+    select u.position, lag(u.position) over (order by u.position) as before, u.forms
+    from (
+      select o.position,
+        pg_catalog.string_agg(pg_catalog.array_to_tsvector(array[w.lexeme])::text, '|') as forms
+      from pg_catalog.unnest(phrase.words) w cross join pg_catalog.unnest(w.positions) o (position)
+      group by o.position) u) p)::tsquery;
+comment on function ragdb_internal.phrase(tsvector) is
+  'Returns the words of a phrase, with their distances, as a tsquery over lexemes.';
+
+create or replace function ragdb_internal.demanded(
+  corpus_id integer, kind text, is_phrase boolean, words tsvector)
+returns ragdb_internal.demand
+language sql stable parallel safe
+return (
+  with forms as materialized (
+    select p.position, l.term_id
+    from pg_catalog.unnest(demanded.words) w
+      cross join pg_catalog.unnest(w.positions) p (position)
+      left join lateral (select k.term_id from ragdb.lexemes k
+        where k.corpus_id = demanded.corpus_id and k.lexeme = w.lexeme and k.df > 0
+        offset 0) l on true
+  ), places as (
+    select f.position, bool_or(f.term_id is not null) as is_known,
+      ragdb_internal.sparse(pg_catalog.string_agg(f.term_id || ':1', ',')) as unit
+    from forms f group by f.position
+  )
+  select row(demanded.kind = 'not',
+      array(select f.term_id from forms f where f.term_id is not null order by 1),
+      array(select f.position from forms f where f.term_id is not null order by f.term_id),
+      array(select p.unit from places p order by p.position),
+      case when demanded.is_phrase and (select count(*) from places) > 1
+        then ragdb_internal.phrase(demanded.words) end)::ragdb_internal.demand
+  where (select bool_and(p.is_known) from places p));
+comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
+  'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';
+
+create or replace function ragdb_internal.demands(corpus ragdb.corpora, query text)
+returns ragdb_internal.demand[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_clause record;
-  v_condition text;
-  v_all text := '';
+  v_demand ragdb_internal.demand;
+  v_demands ragdb_internal.demand[] := '{}';
   v_words bigint := 0;
 begin
   if not ragdb_internal.has_clauses(query) then
-    return '';
+    return v_demands;
   end if;
   for v_clause in
     select c.kind, c.is_phrase, ragdb_internal.words(c.text, corpus.text_config) as words
@@ -130,17 +144,16 @@ begin
               detail = 'what has + or - before it or quotes around it is demanded',
               hint = 'demand at most 1000 words; what is not demanded ranks';
     end if;
-    v_condition := ragdb_internal.clause_condition(
-      corpus.corpus_id, v_clause.words, v_clause.is_phrase);
-    if v_clause.kind = 'must' then
-      v_all := v_all || '&' || v_condition;
-    elsif v_condition is not null then
-      v_all := v_all || '&!' || v_condition;
+    v_demand := ragdb_internal.demanded(
+      corpus.corpus_id, v_clause.kind, v_clause.is_phrase, v_clause.words);
+    if v_demand.is_not is not null then
+      v_demands := v_demands || v_demand;
+    elsif v_clause.kind = 'must' then
+      return null;
     end if;
   end loop;
-  return v_all;
+  return v_demands;
 end $$;
-comment on function ragdb_internal.query_condition(ragdb.corpora, text) is
-  'Returns what the phrases, +words and -words of a query demand, as the rest of a tsquery ("&…"); '
-  'empty for nothing, and null when no chunk of the corpus meets it. Raises RG400 for more than '
-  '1,000 words.';
+comment on function ragdb_internal.demands(ragdb.corpora, text) is
+  'Returns what the phrases, +words and -words of a query demand; empty for nothing, and null when '
+  'no chunk of the corpus meets it. Raises RG400 for more than 1,000 words.';

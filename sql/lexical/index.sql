@@ -1,9 +1,9 @@
 -- The lexical index: what a chunk's words weigh, and which chunks hold them.
 --
--- It has one row for each chunk. `impacts` maps term ids to impacts (bm25.sql), so that BM25 is the
--- inner product of impacts and weights. `lexemes` carries the GIN index that finds the candidates;
--- a lexeme there is written hex(corpus id).hex(term id), so that a corpus has posting lists of its
--- own. Writers of a corpus queue up, so the counters that change here are exact.
+-- It has one row for each chunk: `impacts` maps term ids to impacts (bm25.sql), so that BM25 is the
+-- inner product of impacts and weights. Which chunks hold a lexeme stands with it in the dictionary
+-- as long as they are few, and in blocks (blocks.sql) from then on. Chunks newer than the blocks
+-- are all looked at. Writers of a corpus queue up, so the counters that change here are exact.
 create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
 language sql stable parallel safe
 return (select d.title from ragdb.documents d
@@ -53,42 +53,27 @@ end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
 
+-- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
+-- ragdb.optimize_corpus alone moves it.
 create or replace function ragdb_internal.postings(corpus ragdb.corpora, chunk_nos integer[])
-returns table (chunk_no integer, length integer, lexeme text, positions text, impact real)
+returns table (chunk_no integer, length integer, pivot float8, lexeme text, impact real)
 language sql stable parallel safe
 begin atomic
-  select m.chunk_no, m.length, w.lexeme collate "C",
-    case pg_catalog.cardinality(w.positions) when 1 then w.positions[1]::text
-      else pg_catalog.array_to_string(w.positions, ',') end,
+  with analysed as materialized (
+    select a.* from ragdb_internal.analysed(postings.corpus, postings.chunk_nos) a
+  ), pivot as materialized (
+    select case when (corpus).chunks = 0 and count(*) >= 1000 and sum(a.length) > 0
+      then sum(a.length)::float8 / count(*) else (corpus).pivot end as pivot
+    from analysed a
+  )
+  select a.chunk_no, a.length, p.pivot, w.lexeme collate "C",
     ragdb_internal.impact(pg_catalog.cardinality(w.positions), ragdb_internal.length_norm(
-      m.length, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1)::real
-  from ragdb_internal.analysed(postings.corpus, postings.chunk_nos) m
-    left join lateral pg_catalog.unnest(m.words) w on true;
+      a.length, (corpus).k1, (corpus).b, p.pivot), (corpus).k1)::real
+  from pivot p cross join analysed a left join lateral pg_catalog.unnest(a.words) w on true;
 end;
 comment on function ragdb_internal.postings(ragdb.corpora, integer[]) is
   'Returns a row for each lexeme of each of some chunks, and one without a lexeme for a chunk that '
-  'has none: the length of the chunk, the positions of the lexeme as a text, and its impact.';
-
--- What the blocks know of a chunk that is indexed again is wrong; where term ids begin again, all
--- that they know is.
-create or replace function ragdb_internal.mark_stale(corpus ragdb.corpora, chunk_nos integer[])
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  update ragdb.block_states t
-    set stale_chunks = t.stale_chunks || array(
-      select n.chunk_no from unnest(mark_stale.chunk_nos) n (chunk_no)
-      where n.chunk_no <= t.last_chunk_no and n.chunk_no <> all (t.stale_chunks))
-    where t.corpus_id = corpus.corpus_id;
-  delete from ragdb.block_states t
-    where t.corpus_id = corpus.corpus_id
-      and (corpus.next_term_id = 1 or cardinality(t.stale_chunks) > 1000);
-end $$;
-comment on function ragdb_internal.mark_stale(ragdb.corpora, integer[]) is
-  'Notes which chunks the blocks of a corpus know wrongly, and gives the blocks up when there are '
-  'over 1,000; corpus is the row from before they were indexed.';
+  'has none: the length of the chunk, the pivot of the corpus, and the impact of the lexeme.';
 
 -- pgvector's sparse vectors end at a billion.
 create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
@@ -108,6 +93,25 @@ end $$;
 comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
   'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
+create or replace function ragdb_internal.is_frequent(df integer) returns boolean
+language sql immutable parallel safe
+return is_frequent.df >= 64;
+comment on function ragdb_internal.is_frequent(integer) is
+  'Whether so many chunks have a lexeme that blocks say where it is.';
+
+-- A lexeme that becomes frequent keeps the chunks that older blocks lack.
+create or replace function ragdb_internal.listed(
+  in_blocks boolean, chunk_nos integer[], more integer[], df integer, last_in_blocks integer)
+returns integer[]
+language sql immutable parallel safe
+return case
+  when listed.in_blocks then listed.chunk_nos
+  when not ragdb_internal.is_frequent(listed.df) then listed.chunk_nos || listed.more
+  else array(select n from unnest(listed.chunk_nos) n where n <= listed.last_in_blocks)
+end;
+comment on function ragdb_internal.listed(boolean, integer[], integer[], integer, integer) is
+  'Returns the list of a lexeme that more chunks have now, and df in all.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
@@ -122,30 +126,35 @@ set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;
+  v_last constant integer := ragdb_internal.last_in_blocks(index_chunks.corpus_id);
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
   with postings as materialized (
     select p.* from ragdb_internal.postings(v_corpus, index_chunks.chunk_nos) p
   ), terms as materialized (
-    select t.lexeme, t.df, t.max_impact, l.term_id is null as is_new,
-      coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
-        row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
-    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact from postings p
+    select t.*, l.term_id is null as is_new, coalesce(l.term_id, ragdb_internal.next_term_id(
+        v_corpus, row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
+    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
+        array_agg(p.chunk_no) as chunk_nos from postings p
         where p.lexeme is not null group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), counted as (
-    insert into ragdb.lexemes as l (corpus_id, lexeme, term_id, df, max_impact)
-    select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact from terms t
-      order by t.lexeme
+    insert into ragdb.lexemes as l
+        (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
+      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact,
+        ragdb_internal.is_frequent(t.df),
+        ragdb_internal.listed(false, '{}', t.chunk_nos, t.df, v_last)
+      from terms t order by t.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
-      set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact)
+      set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
+        in_blocks = l.in_blocks or ragdb_internal.is_frequent(l.df + excluded.df),
+        chunk_nos = ragdb_internal.listed(
+          l.in_blocks, l.chunk_nos, excluded.chunk_nos, l.df + excluded.df, v_last)
   ), indexed as (
-    insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, lexemes)
+    insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts)
     select v_corpus.corpus_id, p.chunk_no, max(p.length),
-      ragdb_internal.sparse(string_agg(t.term_id || ':' || p.impact, ',')),
-      coalesce(string_agg(ragdb_internal.token(v_corpus.corpus_id, t.term_id) || ':' || p.positions,
-        ' '), '')::tsvector
+      ragdb_internal.sparse(string_agg(t.term_id || ':' || p.impact, ','))
     from postings p left join terms t on t.lexeme = p.lexeme
     group by p.chunk_no order by p.chunk_no
     returning lexeme_count
@@ -153,12 +162,10 @@ begin
   update ragdb.corpora c
     set chunks = c.chunks + (select count(*) from indexed),
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
-      next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new)
+      next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
+      pivot = coalesce((select p.pivot from postings p limit 1), c.pivot)
     where c.corpus_id = v_corpus.corpus_id;
-  -- many entries at once cost a fifth of one by one; the list is empty again before anybody
-  -- searches
-  perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  perform ragdb_internal.mark_stale(v_corpus, index_chunks.chunk_nos);
+  perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
@@ -172,17 +179,16 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_seqscan = off
 as $$
-declare
-  v_term_ids integer[];
-  v_losses integer[];
 begin
   with gone as materialized (
     delete from ragdb.chunk_lexemes x
     where x.corpus_id = unindex_chunks.corpus_id and x.chunk_no = any (unindex_chunks.chunk_nos)
-    returning x.lexeme_count, x.lexemes
-  ), lost as (
-    select ragdb_internal.term_id(w.lexeme) as term_id, count(*)::integer as chunks
-    from gone g cross join lateral unnest(g.lexemes) w
+    returning x.chunk_no, x.lexeme_count, x.impacts
+  ), lost as materialized (
+    select e.entries[i]::integer as term_id, array_agg(g.chunk_no) as chunk_nos
+    from gone g
+      cross join lateral (select ragdb_internal.entries(g.impacts) as entries offset 0) e
+      cross join generate_series(1, cardinality(e.entries), 2) i
     group by 1
   ), counted as (
     update ragdb.corpora c
@@ -190,10 +196,16 @@ begin
         lexeme_count = c.lexeme_count - (select coalesce(sum(g.lexeme_count), 0) from gone g)
       where c.corpus_id = unindex_chunks.corpus_id
   )
-  select array_agg(l.term_id), array_agg(l.chunks) into v_term_ids, v_losses from lost l;
-  update ragdb.lexemes l set df = l.df - t.loss
-    from unnest(v_term_ids, v_losses) t (term_id, loss)
+  update ragdb.lexemes l
+    set df = l.df - cardinality(t.chunk_nos),
+      chunk_nos = case when l.in_blocks then l.chunk_nos
+        else array(select n from unnest(l.chunk_nos) n where n <> all (t.chunk_nos)) end
+    from lost t
     where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
+  update ragdb.block_states s
+    set gone_chunks = s.gone_chunks + (
+      select count(*) from unnest(unindex_chunks.chunk_nos) n where n <= s.last_chunk_no)
+    where s.corpus_id = unindex_chunks.corpus_id;
 end $$;
 comment on function ragdb_internal.unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '

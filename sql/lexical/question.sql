@@ -5,15 +5,15 @@
 create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
-  lexeme text, term_id integer, df integer, max_impact real, block_weight float8,
+  lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
   frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.block_weight,
+  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
     pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
-    left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
+    left join lateral (select d.term_id, d.df, d.max_impact, d.in_blocks from ragdb.lexemes d
       where d.corpus_id = (term_facts.corpus).corpus_id and d.lexeme = w.lexeme offset 0) l on true
     cross join lateral (
       select coalesce(
@@ -33,7 +33,7 @@ comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsve
 create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean default false)
 returns table (
-  lexeme text, term_id integer, df integer, max_impact real, block_weight float8,
+  lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
   frequency integer, common_df integer, idf float8, weight float8, most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
@@ -41,7 +41,7 @@ begin atomic
   from ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
     ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) t
   union all
-  select t.lexeme, t.term_id, t.df, t.max_impact, t.block_weight, s.frequency, t.common_df, t.idf,
+  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, s.frequency, t.common_df, t.idf,
     s.share * s.frequency * t.idf, case when s.adds then s.share * s.frequency * t.idf else 0 end,
     s.stands_for
   from ragdb_internal.stand_ins(query_terms.corpus, query_terms.text, query_terms.typos) s
@@ -53,10 +53,10 @@ comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, tex
   'them, with the weight of each and what it adds to the weight of all.';
 
 create type ragdb_internal.question_term as (
-  term_id integer, weight float8, max_score float8, block_weight float8);
+  term_id integer, weight float8, max_score float8, in_blocks boolean);
 comment on type ragdb_internal.question_term is
   'A term of a question that the corpus has: its weight (idf times frequency), the most that it '
-  'adds to the BM25 of a chunk, and its weight in the blocks (null: it has none).';
+  'adds to the BM25 of a chunk, and whether blocks say where it is.';
 
 -- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
@@ -74,7 +74,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.most order by t.lexeme),
@@ -83,7 +83,7 @@ begin
   into question.terms, question.weights, question.weight, question.max_score, question.postings
   from (
     select q.lexeme, min(q.term_id) as term_id, min(q.df) as df, min(q.max_impact) as max_impact,
-      min(q.block_weight) as block_weight, sum(q.weight order by q.weight) as weight,
+      bool_or(q.in_blocks) as in_blocks, sum(q.weight order by q.weight) as weight,
       sum(q.most order by q.most) as most
     from ragdb_internal.query_terms(corpus, statistics, text, typos) q
     group by q.lexeme) t;
@@ -104,7 +104,7 @@ declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),

@@ -1,67 +1,58 @@
--- Lexical ranking: a strategy finds candidates by their scores in float4, and these are scored
--- exactly.
+-- Lexical ranking: candidates are found by their scores in float4, and these are scored exactly.
 --
--- Where the chunks to look at are listed, all of them are scored (find_among). Where the corpus has
--- blocks that know nearly all of its chunks, and words are all that counts, the blocks say where to
--- look (find_in_blocks). Few postings are all scored (find_by_words). Otherwise a tsquery lets
--- through what can reach the k-th score (find_by_bounds); where the terms are too many for a
--- tsquery, every chunk is scored.
-create or replace function ragdb_internal.find_among(
-  corpus_id integer, question ragdb_internal.question, demand text, chunk_nos integer[], k integer)
-returns ragdb_internal.candidate[]
+-- Where the chunks to look at are listed, all of them are scored. Else the best chunks of the
+-- corpus are found by lists and blocks (find_best); where not all of them may be ranked, more are
+-- looked for until enough may.
+create type ragdb_internal.restriction as (
+  joins text, conditions jsonb[], chunk_nos integer[]);
+comment on type ragdb_internal.restriction is
+  'What chunks must meet besides words: joins and a where clause for rows x of '
+  'ragdb.chunk_lexemes, with the conditions of a filter as $1 and a list of chunks as $2.';
+
+create type ragdb_internal.scope as (
+  chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[]);
+comment on type ragdb_internal.scope is
+  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
+  'restriction (null: none) and demands (null: no chunk meets them).';
+
+create or replace function ragdb_internal.restricted(
+  corpus_id integer, restriction ragdb_internal.restriction, chunk_nos integer[])
+returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
-  v_demand constant tsquery := nullif(substr(demand, 2), '');
-  v_looked_for integer := 2 * k + 32;
-  v_found ragdb_internal.candidate[];
+  v_chunk_nos integer[];
 begin
-  loop
-    v_found := array(select c from ragdb_internal.candidates_among(find_among.corpus_id,
-      find_among.chunk_nos, v_demand, v_weights, v_looked_for) c order by c.score desc);
-    exit when not ragdb_internal.cuts_ties(v_found, k, v_looked_for);
-    v_looked_for := 8 * v_looked_for;
-  end loop;
-  return v_found;
+  if restriction is null then
+    return chunk_nos;
+  end if;
+  execute 'select array(select x.chunk_no from ragdb.chunk_lexemes x' || restriction.joins
+    || ' and x.corpus_id = $3'
+    || case when chunk_nos is null then '' else ' and x.chunk_no = any ($4)' end || ')'
+    into v_chunk_nos
+    using restriction.conditions, restriction.chunk_nos, restricted.corpus_id, chunk_nos;
+  return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.find_among(
-  integer, ragdb_internal.question, text, integer[], integer) is
-  'Returns the k best of the given chunks for a question that meet a demand (the rest of a '
-  'tsquery), and what ties with the last, best first.';
+comment on function ragdb_internal.restricted(
+  integer, ragdb_internal.restriction, integer[]) is
+  'Returns those of some chunks of a corpus (null: of all) that meet a restriction; with none '
+  '(null), what it was given.';
 
-create type ragdb_internal.scope as (
-  chunk_nos integer[], restriction ragdb_internal.restriction, demand text);
-comment on type ragdb_internal.scope is
-  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
-  'restriction (null: none) and a demand, the rest of a tsquery (null: no chunk meets it).';
-
-create or replace function ragdb_internal.is_long(question ragdb_internal.question)
-returns boolean
-language sql immutable parallel safe
-return coalesce(pg_catalog.cardinality((is_long.question).terms) > 256, false);
-comment on function ragdb_internal.is_long(ragdb_internal.question) is
-  'Whether a question has so many terms that a condition of them costs more than to score chunks.';
-
--- Of many chunks it is cheaper to look at those with the right words than at each one. When they
--- are listed already, that is so only of many more; when the words are many, of none. What phrases
+-- Of many chunks under a filter it is cheaper to look at the best than at each one. What phrases
 -- and +words leave is mostly little.
 create or replace function ragdb_internal.scope(
-  corpus ragdb.corpora, query text, question ragdb_internal.question, filter jsonb,
-  chunk_ids text[], among integer[])
+  corpus ragdb.corpora, query text, filter jsonb, chunk_ids text[], among integer[])
 returns ragdb_internal.scope
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_is_long constant boolean := ragdb_internal.is_long(question);
-  v_most constant integer := case when chunk_ids is null and not v_is_long then 5001 end;
+  v_most constant integer := case when chunk_ids is null then 5001 end;
   v_scope ragdb_internal.scope;
   v_conditions jsonb[];
-  v_demanded integer[];
 begin
-  v_scope.demand := ragdb_internal.query_condition(corpus, query);
+  v_scope.demands := ragdb_internal.demands(corpus, query);
   if filter is not null or chunk_ids is not null then
     v_scope.chunk_nos := ragdb_internal.filtered_chunks(
       corpus.corpus_id, filter, chunk_ids, v_most);
@@ -70,27 +61,25 @@ begin
       v_conditions := array(select to_jsonb(f) from ragdb_internal.filter_conditions(filter) f);
       v_scope.restriction := row(ragdb_internal.filter_joins(v_conditions), v_conditions, null);
     end if;
-  elsif cardinality(among) > 20000 and not v_is_long then
+  elsif cardinality(among) > 20000 then
     v_scope.restriction := row(' where x.chunk_no = any ($2)', null, among);
   else
     v_scope.chunk_nos := among;
   end if;
-  if v_scope.demand like '%&(%' and v_scope.chunk_nos is null and v_scope.restriction is null
-    and question.postings > 400
-  then
-    v_demanded := ragdb_internal.chunks_meeting(substr(v_scope.demand, 2)::tsquery, 5001);
-    if cardinality(v_demanded) <= 5000 then
-      v_scope.chunk_nos := v_demanded;
-      v_scope.demand := '';
+  if v_scope.chunk_nos is null and v_scope.demands <> '{}' then
+    v_scope.chunk_nos := ragdb_internal.chunks_demanded(corpus.corpus_id, v_scope.demands);
+    if v_scope.chunk_nos is not null then
+      v_scope.chunk_nos := ragdb_internal.restricted(
+        corpus.corpus_id, v_scope.restriction, v_scope.chunk_nos);
     end if;
   end if;
   return v_scope;
 end $$;
-comment on function ragdb_internal.scope(
-  ragdb.corpora, text, ragdb_internal.question, jsonb, text[], integer[]) is
+comment on function ragdb_internal.scope(ragdb.corpora, text, jsonb, text[], integer[]) is
   'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
   'chunk ids, or among the given (null: all). Raises RG400, RG410.';
 
+-- How many of the best chunks have to be looked at shows as they are.
 create or replace function ragdb_internal.find_candidates(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer)
 returns ragdb_internal.candidate[]
@@ -98,32 +87,42 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
+  v_is_free constant boolean := scope.demands = '{}'
+    and (scope.chunk_nos is not null or scope.restriction is null);
+  v_among integer[] := scope.chunk_nos;
+  v_looked_for integer := case when v_is_free then k else 4 * k + 100 end;
   v_found ragdb_internal.candidate[];
+  v_chunk_nos integer[];
+  v_passing ragdb_internal.candidate[];
 begin
-  if scope.chunk_nos is not null then
-    return ragdb_internal.find_among(
-      corpus.corpus_id, question, scope.demand, scope.chunk_nos, k);
-  end if;
-  if question.postings > 400 and scope.restriction is null and scope.demand = '' then
-    v_found := ragdb_internal.find_in_blocks(corpus, question, k);
-    if v_found is not null then
+  loop
+    if v_among is null and v_looked_for > 5000 and scope.restriction is not null then
+      v_among := ragdb_internal.restricted(corpus.corpus_id, scope.restriction, null);
+    end if;
+    v_found := case when v_among is null
+      then ragdb_internal.find_best(corpus, question, v_looked_for)
+      else ragdb_internal.best_among(corpus.corpus_id, v_among, null, v_weights, v_looked_for) end;
+    if v_is_free then
       return v_found;
     end if;
-  end if;
-  if ragdb_internal.is_long(question) then
-    return ragdb_internal.find_among(corpus.corpus_id, question, scope.demand,
-      array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id), k);
-  elsif question.postings <= 400 then
-    return ragdb_internal.find_by_words(
-      corpus.corpus_id, question, scope.demand, scope.restriction, k);
-  end if;
-  return ragdb_internal.find_by_bounds(
-    corpus.corpus_id, question, scope.demand, scope.restriction, k);
+    v_chunk_nos := array(select f.chunk_no from unnest(v_found) f);
+    if scope.chunk_nos is null then
+      v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction, v_chunk_nos);
+    end if;
+    v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, v_chunk_nos);
+    v_passing := array(select f from unnest(v_found) f
+      where f.chunk_no = any (v_chunk_nos) order by f.score desc);
+    exit when cardinality(v_found) < v_looked_for
+      or v_passing[k].score >= v_found[v_looked_for].score;
+    v_looked_for := 8 * v_looked_for;
+  end loop;
+  return v_passing;
 end $$;
 comment on function ragdb_internal.find_candidates(
   ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer) is
-  'Chooses how to find the k best chunks of a corpus for a question in a scope, and returns them '
-  'and what ties with the last, best first.';
+  'Returns the k best chunks of a corpus for a question in a scope and what ties with the last, '
+  'best first.';
 
 -- The settings hold for the strategies too, which nothing else calls.
 create or replace function ragdb_internal.rank_lexical(
@@ -149,8 +148,8 @@ declare
   -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
   v_primed constant integer := length(repeat(' ', 2000000));
 begin
-  v_scope := ragdb_internal.scope(corpus, query, v_question, filter, chunk_ids, among);
-  if v_question.terms is null or v_scope.demand is null then
+  v_scope := ragdb_internal.scope(corpus, query, filter, chunk_ids, among);
+  if v_question.terms is null or v_scope.demands is null then
     return;
   end if;
   v_found := ragdb_internal.find_candidates(corpus, v_question, v_scope, k);

@@ -5,32 +5,10 @@
 create type ragdb_internal.candidate as (chunk_no integer, score float8);
 comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 
-create or replace function ragdb_internal.candidates(
-  condition tsquery, weights sparsevec, k integer)
-returns setof ragdb_internal.candidate
-language sql stable parallel safe
-begin atomic
-  select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates.weights)
-  from ragdb.chunk_lexemes x
-  where x.lexemes @@ candidates.condition
-  order by 2 desc
-  limit candidates.k;
-end;
-comment on function ragdb_internal.candidates(tsquery, sparsevec, integer) is
-  'Returns the k best chunks under a condition.';
-
-create or replace function ragdb_internal.chunks_meeting(condition tsquery, most integer)
-returns integer[]
-language sql stable parallel safe
-return array(select x.chunk_no from ragdb.chunk_lexemes x
-  where x.lexemes @@ chunks_meeting.condition limit chunks_meeting.most);
-comment on function ragdb_internal.chunks_meeting(tsquery, integer) is
-  'Returns chunks under a condition, at most so many.';
-
--- The other way round: the cost follows the number of chunks that are given. One scan for a list of
--- keys costs half of a scan for each key.
+-- The cost follows the number of chunks that are given. One scan for a list of keys costs half of a
+-- scan for each key.
 create or replace function ragdb_internal.candidates_among(
-  corpus_id integer, chunk_nos integer[], condition tsquery, weights sparsevec, k integer)
+  corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, k integer)
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
@@ -40,15 +18,20 @@ begin atomic
     from ragdb.chunk_lexemes x
     where x.corpus_id = candidates_among.corpus_id
       and x.chunk_no = any (candidates_among.chunk_nos)
-      and (candidates_among.condition is null or x.lexemes @@ candidates_among.condition)
+    union all
+    select y.chunk_no, ragdb_internal.inner_product(y.impacts, candidates_among.weights)
+    from ragdb.chunk_lexemes y
+    where y.corpus_id = candidates_among.corpus_id
+      and y.chunk_no > candidates_among.after
     offset 0) c
   where c.score > 0
   order by c.score desc
   limit candidates_among.k;
 end;
 comment on function ragdb_internal.candidates_among(
-  integer, integer[], tsquery, sparsevec, integer) is
-  'Returns the k best of the given chunks that have a term and meet a condition (null: none).';
+  integer, integer[], integer, sparsevec, integer) is
+  'Returns the k best of the given chunks, and of those after a number (null: none), that have a '
+  'term.';
 
 create or replace function ragdb_internal.candidates_in_groups(
   corpus_id integer, group_nos integer[], weights sparsevec)

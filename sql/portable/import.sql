@@ -200,12 +200,12 @@ begin
     perform ragdb_internal.refuse_import(
       'its settings, documents or embeddings are not those of its digest');
   end if;
-  perform ragdb_internal.build_blocks(v_corpus);
+  perform ragdb_internal.catch_up(v_corpus);
   update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.write_events(v_corpus, array(
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id order by d.doc_no));
 end $$;
 comment on function ragdb.finish_import(text, jsonb) is
-  'Ends an import: compares what came with the counts and the digest of the header, makes the '
-  'blocks of the lexical index and writes the events. Raises RG400, RG401, RG404, RG455.';
+  'Ends an import: compares what came with the counts and the digest of the header, completes '
+  'the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404, RG455.';

@@ -20,16 +20,18 @@ begin
   return query
     with weighed as (
       select t.lexeme, t.common_df, t.frequency, t.idf, t.weight, t.stands_for,
-        coalesce(p.tf, 0) as tf,
-        coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
-          x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1), 0) as impact
+        coalesce(p.tf, 0)::integer as tf,
+        coalesce(ragdb_internal.impact(p.tf, n.norm, v_corpus.k1), 0) as impact
       from ragdb_internal.query_terms(
           v_corpus, v_statistics,
           ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), typos) t
         join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
-        left join lateral (
-          select cardinality(u.positions) as tf from unnest(x.lexemes) u
-          where u.lexeme = ragdb_internal.token(v_corpus.corpus_id, t.term_id)) p on true
+        cross join lateral (select ragdb_internal.length_norm(
+          x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot) as norm offset 0) n
+        cross join lateral (select ragdb_internal.inner_product(
+          x.impacts, ragdb_internal.sparse(t.term_id || ':1')) as impact offset 0) i
+        left join lateral (select ragdb_internal.frequency(i.impact, n.norm, v_corpus.k1) as tf
+          where i.impact > 0) p on true
     ), contributing as (
       select w.*, w.weight * w.impact as contribution from weighed w
     )

@@ -1,22 +1,5 @@
 -- How much matches a query, and how it spreads over the values of fields: exact counts over every
 -- chunk that a lexical search could return, however many there are.
-create or replace function ragdb_internal.term_conditions(
-  corpus_id integer, question ragdb_internal.question, demand text)
-returns tsquery[]
-language sql stable parallel safe
-return array(
-  -- in pieces: the server's stack must hold what a condition nests
-  select ('(' || pg_catalog.string_agg(
-      ragdb_internal.token(term_conditions.corpus_id, t.term_id), '|') || ')'
-    || term_conditions.demand)::tsquery
-  from pg_catalog.unnest((question).terms) with ordinality
-    t (term_id, weight, max_score, block_weight, n)
-  group by (t.n - 1) / 64);
-comment on function ragdb_internal.term_conditions(
-  integer, ragdb_internal.question, text) is
-  'Returns conditions of which a chunk that has a term of a question and meets a demand (the rest '
-  'of a tsquery) meets one.';
-
 create or replace function ragdb_internal.matching_chunks(
   corpus ragdb.corpora, query text, filter jsonb, syntax text)
 returns integer[]
@@ -28,20 +11,30 @@ as $$
 declare
   v_words constant text := ragdb_internal.read_query(query, syntax);
   v_among constant integer[] := ragdb_internal.filtered_chunks(corpus.corpus_id, filter, null);
-  v_demand text;
+  v_demands ragdb_internal.demand[];
+  v_question ragdb_internal.question;
+  v_weights ragdb.chunk_lexemes.impacts%type;
+  v_holding integer[];
 begin
   if query is null then
     return v_among;
   end if;
-  v_demand := ragdb_internal.query_condition(corpus, v_words);
-  return array(
-    select distinct x.chunk_no
-    from unnest(ragdb_internal.term_conditions(
-        corpus.corpus_id, ragdb_internal.question(corpus, corpus, v_words, true),
-        v_demand)) c (condition)
-      cross join lateral (
-        select l.chunk_no from ragdb.chunk_lexemes l where l.lexemes @@ c.condition) x
-    where v_among is null or x.chunk_no in (select unnest(v_among)));
+  v_demands := ragdb_internal.demands(corpus, v_words);
+  v_question := ragdb_internal.question(corpus, corpus, v_words, true);
+  if v_demands is null or v_question.terms is null then
+    return '{}';
+  end if;
+  v_weights := ragdb_internal.sparse(v_question.weights);
+  v_holding := coalesce(ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands), (
+    select ragdb_internal.chunks_holding(
+      corpus.corpus_id, array_agg(t.term_id), array_agg(1))
+    from unnest(v_question.terms) t));
+  return ragdb_internal.meeting(corpus, v_demands, array(
+    select x.chunk_no
+    from ragdb.chunk_lexemes x
+    where x.corpus_id = corpus.corpus_id and x.chunk_no = any (v_holding)
+      and ragdb_internal.inner_product(x.impacts, v_weights) > 0
+      and (v_among is null or x.chunk_no in (select unnest(v_among)))));
 end $$;
 comment on function ragdb_internal.matching_chunks(ragdb.corpora, text, jsonb, text) is
   'Returns the chunks of a corpus that have a word of a query, and what it demands, under a '

@@ -34,15 +34,16 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_demand constant text := ragdb_internal.query_condition(corpus, query);
+  v_demands constant ragdb_internal.demand[] := ragdb_internal.demands(corpus, query);
 begin
-  if v_demand = '' then
+  if v_demands = '{}' then
     return chunk_nos;
+  elsif v_demands is null then
+    return '{}';
   end if;
-  return array(
-    select x.chunk_no from ragdb.chunk_lexemes x
-    where x.corpus_id = corpus.corpus_id and x.lexemes @@ substr(v_demand, 2)::tsquery
-      and (demanded_chunks.chunk_nos is null or x.chunk_no = any (demanded_chunks.chunk_nos)));
+  return ragdb_internal.meeting(corpus, v_demands, coalesce(chunk_nos,
+    ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands),
+    array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id)));
 end $$;
 comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[]) is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '

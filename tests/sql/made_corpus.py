@@ -216,11 +216,19 @@ class Made:
                 " where x.corpus_id = %s and x.chunk_no = -n.old".encode(),
                 (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
             )
+        self.db.execute(
+            "update ragdb.lexemes l set chunk_nos = array("
+            " select n.new from unnest(l.chunk_nos) o (old)"
+            " join unnest(%s::integer[], %s::integer[]) n (old, new) using (old))"
+            " where l.corpus_id = %s and l.chunk_nos <> '{}'",
+            (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
+        )
         self.numbers = numbers
         self.db.execute(
             "update ragdb.corpora set next_chunk_no = %s where corpus_id = %s",
             (int(numbers.max()) + 1, self.corpus_id),
         )
+        self.db.execute("delete from ragdb.block_states where corpus_id = %s", (self.corpus_id,))
 
     def embed(self, dims: int = 8, m: int = 8) -> None:
         """Give every chunk a random vector of a space that is current."""
@@ -248,45 +256,10 @@ class Made:
         self.db.execute("select ragdb.optimize_corpus(%s)", (self.name,))
 
     def make_blocks(self) -> None:
-        """What optimize_corpus makes, out of the groups that have a chunk alone."""
-        last: int = self.value("next_chunk_no - 1")
-        self.db.execute("delete from ragdb.block_states where corpus_id = %s", (self.corpus_id,))
+        """Make all blocks and nothing else."""
         self.db.execute(
-            "insert into ragdb.block_states (corpus_id, last_chunk_no) values (%s, %s)",
-            (self.corpus_id, last),
-        )
-        self.db.execute(
-            "update ragdb.lexemes l set block_weight = case when l.df >= 64"
-            " then ln(1 + (c.chunks - l.df + 0.5::float8) / (l.df + 0.5::float8)) end"
-            " from ragdb.corpora c where c.corpus_id = l.corpus_id and c.corpus_id = %s",
+            "select ragdb_internal.build_blocks(c) from ragdb.corpora c where c.corpus_id = %s",
             (self.corpus_id,),
-        )
-        blocks = -(-last // 64_000)
-        groups = -(-last // 4)
-        self.db.execute(
-            """
-            insert into ragdb.term_blocks (corpus_id, term_id, block_no, scores)
-            select %(id)s, g.term_id, g.group_no %% %(blocks)s,
-              ('{' || string_agg(g.group_no / %(blocks)s + 1 || ':' || g.score, ',') || '}/'
-                || %(size)s)::sparsevec
-            from (
-              select l.term_id, (x.chunk_no - 1) / 4 as group_no,
-                (l.block_weight * max(2.2 * cardinality(u.positions) / (cardinality(u.positions)
-                  + 1.2 * (0.25 + 0.75 * x.lexeme_count / %(pivot)s))))::real as score
-              from ragdb.chunk_lexemes x
-                cross join unnest(x.lexemes) u
-                join ragdb.lexemes l on l.corpus_id = x.corpus_id
-                  and l.term_id = ragdb_internal.term_id(u.lexeme)
-              where x.corpus_id = %(id)s and l.block_weight is not null
-              group by l.term_id, l.block_weight, 2) g
-            group by g.term_id, g.group_no %% %(blocks)s
-            """,
-            {
-                "id": self.corpus_id,
-                "blocks": blocks,
-                "size": -(-groups // blocks),
-                "pivot": self.value("pivot"),
-            },
         )
 
     # asking

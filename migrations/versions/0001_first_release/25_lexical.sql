@@ -7,7 +7,8 @@ create table ragdb.lexemes (
   term_id integer not null,
   df integer not null,
   max_impact real not null,
-  block_weight float8,
+  in_blocks boolean not null default false,
+  chunk_nos integer[] not null default '{}',
   constraint lexemes_are_unique_per_corpus primary key (corpus_id, lexeme),
   constraint lexemes_term_id_is_unique_per_corpus unique (corpus_id, term_id)
 -- every batch of documents counts most of its lexemes anew: with room on its page a row moves
@@ -27,23 +28,21 @@ comment on column ragdb.lexemes.df is
   'ragdb.optimize_corpus.';
 comment on column ragdb.lexemes.max_impact is
   'Upper bound of the lexeme''s impacts, 0 to k1 + 1. It is never too small.';
-comment on column ragdb.lexemes.block_weight is
-  'Idf of the lexeme when ragdb.term_blocks was made; null for a lexeme without blocks.';
+comment on column ragdb.lexemes.in_blocks is
+  'Whether the lexeme has had 64 chunks at once: from then on ragdb.term_blocks says where it is.';
+comment on column ragdb.lexemes.chunk_nos is
+  'The chunks that have the lexeme; of one in blocks, those that the blocks may lack.';
 
 create table ragdb.chunk_lexemes (
   corpus_id integer not null,
   chunk_no integer not null,
   lexeme_count integer not null,
-  -- scoring reads impacts of every candidate and never lexemes
+  -- scoring reads it of every candidate
   impacts sparsevec storage main not null,
-  lexemes tsvector storage external not null,
   constraint chunk_lexemes_chunk_is_unique primary key (corpus_id, chunk_no)
 );
 -- as for ragdb.documents
 alter table ragdb.chunk_lexemes alter corpus_id set statistics 0;
--- in kB, more than one call adds: what indexes chunks empties the pending list before it returns
-create index chunk_lexemes_by_lexeme on ragdb.chunk_lexemes
-  using gin (lexemes) with (gin_pending_list_limit = 262144);
 comment on table ragdb.chunk_lexemes is
   'The lexical index, one row a chunk. It is derived from ragdb.chunks and ragdb.documents.';
 comment on column ragdb.chunk_lexemes.corpus_id is 'The corpus.';
@@ -51,42 +50,41 @@ comment on column ragdb.chunk_lexemes.chunk_no is 'The chunk.';
 comment on column ragdb.chunk_lexemes.lexeme_count is
   'Length of the chunk: its lexemes, each occurrence counted.';
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
-comment on column ragdb.chunk_lexemes.lexemes is
-  'Term ids of the chunk with their positions, as hex(corpus id).hex(term id).';
 
 create table ragdb.block_states (
   corpus_id integer constraint block_states_corpus_is_unique primary key
     constraint block_states_corpus_exists references ragdb.corpora on delete cascade,
   last_chunk_no integer not null,
-  stale_chunks integer[] not null default '{}'
+  stale_chunks integer[] not null default '{}',
+  gone_chunks integer not null default 0
 );
 comment on table ragdb.block_states is
-  'Which chunks of a corpus ragdb.term_blocks covers, as of the last ragdb.optimize_corpus. A '
-  'corpus without blocks does not have a row.';
+  'Which chunks of a corpus ragdb.term_blocks covers. A corpus without blocks does not have a row.';
 comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'Largest chunk number that the blocks cover.';
 comment on column ragdb.block_states.stale_chunks is
   'Covered chunks that have been indexed again since, at most 1,000.';
+comment on column ragdb.block_states.gone_chunks is
+  'Number of covered chunks that have been taken away since all blocks were made.';
 
 create table ragdb.term_blocks (
   corpus_id integer not null
     constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
   term_id integer not null,
   block_no integer not null,
-  scores sparsevec storage external not null,
+  impacts sparsevec storage external not null,
   constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
 -- a row is read whole: inside its page it costs a third of what it does beside it
 ) with (toast_tuple_target = 8160);
 comment on table ragdb.term_blocks is
-  'The most that each frequent lexeme of a corpus scores in each group of four chunks. A row '
-  'covers up to 16,000 groups. It is derived from ragdb.chunk_lexemes.';
+  'The largest impact of each frequent lexeme of a corpus in each group of four chunks. A row '
+  'covers the 1,024 groups of 4,096 chunk numbers. It is derived from ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'Number of the lexeme in its corpus.';
 comment on column ragdb.term_blocks.block_no is
-  'Block of the groups: the group''s number, from 0, modulo the number of blocks.';
-comment on column ragdb.term_blocks.scores is
-  'Largest score in each group: block_weight times the largest impact, by the group''s place in '
-  'the block, from 1.';
+  'Block of the groups: the group''s number, from 0, divided by 1,024.';
+comment on column ragdb.term_blocks.impacts is
+  'Largest impact in each group, by the group''s place in the block, from 1.';
 
 create table ragdb.synonyms (
   corpus_id integer not null

@@ -68,9 +68,11 @@ def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
                     "select lexeme, df, max_impact from ragdb.lexemes order by 1"
                 ).fetchall(),
                 db.execute(
-                    "select c.source, x.lexeme_count, array(select (l.lexeme, u.positions)::text"
-                    "   from unnest(x.lexemes) u join ragdb.lexemes l on l.corpus_id = x.corpus_id"
-                    "     and l.term_id = ragdb_internal.term_id(u.lexeme) order by 1)"
+                    "select c.source, x.lexeme_count, array(select (l.lexeme, e[i + 1])::text"
+                    "   from (select ragdb_internal.entries(x.impacts) as e) u"
+                    "     cross join generate_series(1, cardinality(e), 2) i"
+                    "     join ragdb.lexemes l on l.corpus_id = x.corpus_id"
+                    "       and l.term_id = e[i]::integer order by 1)"
                     " from ragdb.chunk_lexemes x join ragdb.chunks c using (corpus_id, chunk_no)"
                     " order by 1"
                 ).fetchall(),

@@ -1,0 +1,151 @@
+-- Blocks: for each frequent lexeme the largest impact in every group of four chunks.
+--
+-- A block of 4,096 chunk numbers is made once they have all been given out, by whoever gave out the
+-- last one, and by ragdb.optimize_corpus before. Searches look at all chunks newer than that, and
+-- at those that have been indexed again since (stale ones).
+create or replace function ragdb_internal.last_in_blocks(corpus_id integer) returns integer
+language sql stable parallel safe
+return coalesce((select s.last_chunk_no from ragdb.block_states s
+  where s.corpus_id = last_in_blocks.corpus_id), 0);
+comment on function ragdb_internal.last_in_blocks(integer) is
+  'Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.';
+
+create or replace function ragdb_internal.make_blocks(
+  corpus_id integer, first_chunk_no integer, last_chunk_no integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, impacts)
+  with entries as materialized (
+    select (x.chunk_no - 1) / 4 as group_no, e.entries[i]::integer as term_id,
+      e.entries[i + 1]::real as impact
+    from ragdb.chunk_lexemes x
+      cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
+      cross join generate_series(1, cardinality(e.entries), 2) i
+    where x.corpus_id = make_blocks.corpus_id
+      and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
+  ), terms as materialized (
+    select d.term_id from (select distinct e.term_id from entries e) d
+      cross join lateral (select from ragdb.lexemes l
+        where l.corpus_id = make_blocks.corpus_id and l.term_id = d.term_id and l.in_blocks
+        offset 0) l
+  )
+  select make_blocks.corpus_id, g.term_id, g.group_no / 1024,
+    ragdb_internal.sparse_block(string_agg(g.group_no % 1024 + 1 || ':' || g.impact, ','))
+  from (
+    select e.term_id, e.group_no, max(e.impact) as impact
+    from entries e join terms t on t.term_id = e.term_id
+    group by e.term_id, e.group_no) g
+  group by g.term_id, g.group_no / 1024
+  order by g.term_id, g.group_no / 1024;
+end $$;
+comment on function ragdb_internal.make_blocks(integer, integer, integer) is
+  'Makes the blocks that hold chunks between two numbers, which do not exist; the caller holds the '
+  'corpus lock.';
+
+-- So many blocks at once that memory holds their postings. Numbers that no chunk has cost nothing.
+create or replace function ragdb_internal.renew_blocks(
+  corpus_id integer, after_chunk_no integer, last_chunk_no integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_next integer;
+  v_until integer := after_chunk_no;
+begin
+  -- chunks that went have left terms behind that no list of the block's chunks has
+  if after_chunk_no < ragdb_internal.last_in_blocks(renew_blocks.corpus_id) then
+    delete from ragdb.term_blocks b
+      where b.corpus_id = renew_blocks.corpus_id
+        and b.block_no between after_chunk_no / 4096 and (last_chunk_no - 1) / 4096;
+  end if;
+  loop
+    select min(x.chunk_no) into v_next from ragdb.chunk_lexemes x
+      where x.corpus_id = renew_blocks.corpus_id and x.chunk_no > v_until
+        and x.chunk_no <= renew_blocks.last_chunk_no;
+    exit when v_next is null;
+    v_until := least(((v_next - 1) / 4096 + 8)::bigint * 4096, renew_blocks.last_chunk_no);
+    perform ragdb_internal.make_blocks(renew_blocks.corpus_id, v_next, v_until);
+  end loop;
+end $$;
+comment on function ragdb_internal.renew_blocks(integer, integer, integer) is
+  'Makes the blocks anew that hold the chunks after a number, a multiple of 4,096, up to another; '
+  'the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.cover_chunks(corpus_id integer, last_chunk_no integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_known constant integer := ragdb_internal.last_in_blocks(cover_chunks.corpus_id);
+begin
+  insert into ragdb.block_states as s (corpus_id, last_chunk_no)
+    values (cover_chunks.corpus_id, cover_chunks.last_chunk_no)
+    on conflict on constraint block_states_corpus_is_unique do nothing;
+  perform ragdb_internal.renew_blocks(
+    cover_chunks.corpus_id, v_known / 4096 * 4096, cover_chunks.last_chunk_no);
+  update ragdb.block_states s
+    set last_chunk_no = cover_chunks.last_chunk_no, stale_chunks = array(
+      select n from unnest(s.stale_chunks) n where n <= v_known / 4096 * 4096)
+    where s.corpus_id = cover_chunks.corpus_id;
+end $$;
+comment on function ragdb_internal.cover_chunks(integer, integer) is
+  'Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.refresh_stale(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last constant integer := ragdb_internal.last_in_blocks(refresh_stale.corpus_id);
+  v_block_no integer;
+begin
+  for v_block_no in
+    select distinct (n - 1) / 4096
+    from ragdb.block_states s cross join unnest(s.stale_chunks) n
+    where s.corpus_id = refresh_stale.corpus_id
+  loop
+    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block_no * 4096,
+      least((v_block_no + 1)::bigint * 4096, v_last)::integer);
+  end loop;
+  update ragdb.block_states s set stale_chunks = '{}'
+    where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
+end $$;
+comment on function ragdb_internal.refresh_stale(integer) is
+  'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.extend_blocks(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last integer := ragdb_internal.last_in_blocks(extend_blocks.corpus_id);
+  v_complete constant integer := (select max(n) from unnest(chunk_nos) n) / 4096 * 4096;
+  v_stale integer;
+begin
+  update ragdb.block_states s
+    set stale_chunks = s.stale_chunks || array(
+      select n from unnest(extend_blocks.chunk_nos) n
+      where n <= s.last_chunk_no and n <> all (s.stale_chunks))
+    where s.corpus_id = extend_blocks.corpus_id
+    returning cardinality(s.stale_chunks) into v_stale;
+  if v_complete > v_last then
+    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, v_complete);
+  end if;
+  if v_stale > 1000 then
+    perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
+  end if;
+end $$;
+comment on function ragdb_internal.extend_blocks(integer, integer[]) is
+  'Makes the blocks that chunks which have just been indexed complete, and notes which chunks '
+  'blocks know wrongly; the caller holds the corpus lock.';

@@ -1,0 +1,129 @@
+-- Which chunks hold some words: by the lists of the dictionary and by the blocks. What demands of a
+-- query and filters leave is told chunk by chunk, and phrases by the texts of the chunks.
+
+-- The chunks after the blocks and those that the blocks know wrongly are held to have everything.
+create or replace function ragdb_internal.uncovered_chunks(corpus_id integer)
+returns integer[]
+language sql stable parallel safe
+return array(
+  select x.chunk_no from ragdb.chunk_lexemes x
+  where x.corpus_id = uncovered_chunks.corpus_id
+    and x.chunk_no > ragdb_internal.last_in_blocks(uncovered_chunks.corpus_id)
+  union all
+  select pg_catalog.unnest(s.stale_chunks) from ragdb.block_states s
+  where s.corpus_id = uncovered_chunks.corpus_id);
+comment on function ragdb_internal.uncovered_chunks(integer) is
+  'Returns the chunks of a corpus that its blocks do not know.';
+
+create or replace function ragdb_internal.groups_holding(
+  corpus_id integer, term_ids integer[], places integer[])
+returns integer[]
+language sql stable parallel safe
+return array(
+  select 4 * (1024 * b.block_no + p.place - 1) + i
+  from (
+      select n.block_no, pg_catalog.bit_and(n.bits) as bits
+      from (
+        select t.block_no, w.place, binary_quantize(sum(t.impacts::vector)) as bits
+        from unnest(groups_holding.term_ids, groups_holding.places) w (term_id, place)
+          cross join lateral (select k.block_no, k.impacts from ragdb.term_blocks k
+            where k.corpus_id = groups_holding.corpus_id and k.term_id = w.term_id offset 0) t
+        group by t.block_no, w.place) n
+      group by n.block_no
+      having count(*) = (select count(distinct w) from pg_catalog.unnest(groups_holding.places) w)
+      ) b
+    cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits::bit varying)) p (place)
+    cross join pg_catalog.generate_series(1, 4) i);
+comment on function ragdb_internal.groups_holding(integer, integer[], integer[]) is
+  'Returns the chunk numbers of the groups that have, by the blocks, one of the terms of each '
+  'place.';
+
+create or replace function ragdb_internal.chunks_holding(
+  corpus_id integer, term_ids integer[], places integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_listed integer[];
+  v_place record;
+begin
+  -- one place whose words are all listed is enough, and the shortest list is best
+  for v_place in
+    select w.place, bool_or(l.in_blocks) as in_blocks,
+      array_agg(l.chunk_nos::text) as lists
+    from unnest(term_ids, places) w (term_id, place)
+      cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
+        where k.corpus_id = chunks_holding.corpus_id and k.term_id = w.term_id offset 0) l
+    group by w.place order by bool_or(l.in_blocks), sum(l.df)
+  loop
+    v_listed := v_listed
+      || array(select distinct n from unnest(v_place.lists) t cross join unnest(t::integer[]) n);
+    if not v_place.in_blocks then
+      return v_listed;
+    end if;
+  end loop;
+  return v_listed || ragdb_internal.uncovered_chunks(chunks_holding.corpus_id)
+    || ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places);
+end $$;
+comment on function ragdb_internal.chunks_holding(integer, integer[], integer[]) is
+  'Returns chunks of a corpus, all among them that have one of the terms of each place, which '
+  'stand beside them; some have none, some are twice in it, and numbers of no chunk are too.';
+
+create or replace function ragdb_internal.has_phrase(
+  corpus ragdb.corpora, chunk_no integer, phrase tsquery)
+returns boolean
+language sql stable parallel safe
+return (
+  select ragdb_internal.lexemes(ragdb_internal.searched_text(
+      ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), (corpus).text_config)
+    @@ has_phrase.phrase
+  from ragdb.chunks c
+  where c.corpus_id = (corpus).corpus_id and c.chunk_no = has_phrase.chunk_no);
+comment on function ragdb_internal.has_phrase(ragdb.corpora, integer, tsquery) is
+  'Whether the text of a chunk has a phrase.';
+
+create or replace function ragdb_internal.meeting(
+  corpus ragdb.corpora, demands ragdb_internal.demand[], chunk_nos integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  if demands = '{}' then
+    return chunk_nos;
+  end if;
+  return array(
+    select x.chunk_no
+    from ragdb.chunk_lexemes x
+    where x.corpus_id = corpus.corpus_id and x.chunk_no = any (meeting.chunk_nos)
+      and not exists (
+        select from unnest(meeting.demands) d
+        where d.is_not = case
+          when exists (select from unnest(d.units) u (unit)
+            where ragdb_internal.inner_product(x.impacts, u.unit) <= 0) then false
+          when d.phrase is null then true
+          else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
+end $$;
+comment on function ragdb_internal.meeting(ragdb.corpora, ragdb_internal.demand[], integer[]) is
+  'Returns those of some chunks of a corpus that meet all demands, each once.';
+
+create or replace function ragdb_internal.chunks_demanded(
+  corpus_id integer, demands ragdb_internal.demand[])
+returns integer[]
+language sql stable parallel safe
+return (
+  select ragdb_internal.chunks_holding(chunks_demanded.corpus_id,
+    pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer))
+  from pg_catalog.unnest(chunks_demanded.demands) with ordinality
+      d (is_not, term_ids, places, units, phrase, n)
+    cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
+  where not d.is_not
+  having count(*) > 0);
+comment on function ragdb_internal.chunks_demanded(integer, ragdb_internal.demand[]) is
+  'Returns chunks of a corpus, all among them that have the words that are demanded; null when '
+  'none is.';
