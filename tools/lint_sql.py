@@ -38,6 +38,7 @@ LONG_BODIES = {
     "ragdb_internal.contract_keys": "data: the keys of the contract language",
     "ragdb_internal.expand_slice": "one loop over a heap; calls for its steps halve the speed",
     "ragdb_internal.foldable": "data: code points",
+    "ragdb_internal.index_chunks": "one statement, so that a text is analysed once",
     "ragdb_internal.rule_words": "data: the rules of contracts in words",
     "ragdb_internal.spaced": "data: code points",
     "ragdb_internal.unassigned": "data: code points",

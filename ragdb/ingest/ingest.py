@@ -37,6 +37,7 @@ BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 DRIFT = 0.1
+MANY = 1000  # chunks written, after which the index is brought up to date
 
 
 def ingest(
@@ -260,7 +261,7 @@ class Run:
         self.stage = "optimizing"
         self._tell()
         drift = self.db.corpus_info(self.corpus).drift
-        if drift is not None and abs(drift) > DRIFT:
+        if drift is not None and (abs(drift) > DRIFT or self.chunks >= MANY):
             with self.db.connection.transaction():
                 self.db.optimize_corpus(self.corpus)
             self.report.optimized = True

@@ -121,7 +121,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count constant integer := cardinality(chunk_nos);
-  v_turn constant integer := 4096;
+  v_turn constant integer := 8192;
   v_done integer := 0;
 begin
   while v_done < v_count loop
@@ -131,7 +131,7 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[]) is
-  'Indexes chunks, 4096 at a time, and says after each turn how far it is where they are many.';
+  'Indexes chunks, 8192 at a time, and says after each turn how far it is where they are many.';
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])

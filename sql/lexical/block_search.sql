@@ -140,10 +140,7 @@ declare
   v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_state ragdb.block_states;
   v_listed integer[] := array(
-    select n from unnest(question.terms) t
-      cross join lateral (select l.chunk_nos from ragdb.lexemes l
-        where l.corpus_id = corpus.corpus_id and l.term_id = t.term_id offset 0) l
-      cross join unnest(l.chunk_nos) n);
+    select n from unnest(question.terms) t cross join lateral unnest(t.chunk_nos) n);
   v_after integer;
   v_others ragdb_internal.candidate[];
   v_blocks record;
@@ -153,7 +150,9 @@ begin
     v_after := coalesce(v_state.last_chunk_no, 0);
     v_listed := array(select n from unnest(v_listed || v_state.stale_chunks) n where n <= v_after);
   end if;
-  v_others := ragdb_internal.best_among(corpus.corpus_id, v_listed, v_after, v_weights, k);
+  v_others := case when v_listed <> '{}' or v_after < corpus.next_chunk_no - 1
+    then ragdb_internal.best_among(corpus.corpus_id, v_listed, v_after, v_weights, k)
+    else '{}' end;
   if v_after > 0 then
     select b.* into v_blocks from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b;
     if v_blocks.sums is not null then

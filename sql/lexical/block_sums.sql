@@ -60,6 +60,6 @@ language sql immutable parallel safe
 return (
   select avg(ragdb_internal.spread(typical_spread.sums[n]))
   from pg_catalog.generate_series(1, pg_catalog.cardinality(typical_spread.sums),
-    1 + pg_catalog.cardinality(typical_spread.sums) / 8) n);
+    1 + pg_catalog.cardinality(typical_spread.sums) / 4) n);
 comment on function ragdb_internal.typical_spread(vector[]) is
   'Returns the mean of the standard deviations of some of the vectors.';

@@ -53,28 +53,6 @@ end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
 
--- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
--- ragdb.optimize_corpus alone moves it.
-create or replace function ragdb_internal.postings(corpus ragdb.corpora, chunk_nos integer[])
-returns table (chunk_no integer, length integer, pivot float8, lexeme text, impact real)
-language sql stable parallel safe
-begin atomic
-  with analysed as materialized (
-    select a.* from ragdb_internal.analysed(postings.corpus, postings.chunk_nos) a
-  ), pivot as materialized (
-    select case when (corpus).chunks = 0 and count(*) >= 1000 and sum(a.length) > 0
-      then sum(a.length)::float8 / count(*) else (corpus).pivot end as pivot
-    from analysed a
-  )
-  select a.chunk_no, a.length, p.pivot, w.lexeme collate "C",
-    ragdb_internal.impact(pg_catalog.cardinality(w.positions), ragdb_internal.length_norm(
-      a.length, (corpus).k1, (corpus).b, p.pivot), (corpus).k1)::real
-  from pivot p cross join analysed a left join lateral pg_catalog.unnest(a.words) w on true;
-end;
-comment on function ragdb_internal.postings(ragdb.corpora, integer[]) is
-  'Returns a row for each lexeme of each of some chunks, and one without a lexeme for a chunk that '
-  'has none: the length of the chunk, the pivot of the corpus, and the impact of the lexeme.';
-
 -- pgvector's sparse vectors end at a billion.
 create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
 returns integer
@@ -93,28 +71,13 @@ end $$;
 comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
   'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
-create or replace function ragdb_internal.is_frequent(df integer) returns boolean
-language sql immutable parallel safe
-return is_frequent.df >= 64;
-comment on function ragdb_internal.is_frequent(integer) is
-  'Whether so many chunks have a lexeme that blocks say where it is.';
-
--- A lexeme that becomes frequent keeps the chunks that older blocks lack.
-create or replace function ragdb_internal.listed(
-  in_blocks boolean, chunk_nos integer[], more integer[], df integer, last_in_blocks integer)
-returns integer[]
-language sql immutable parallel safe
-return case
-  when listed.in_blocks then listed.chunk_nos
-  when not ragdb_internal.is_frequent(listed.df) then listed.chunk_nos || listed.more
-  else array(select n from unnest(listed.chunk_nos) n where n <= listed.last_in_blocks)
-end;
-comment on function ragdb_internal.listed(boolean, integer[], integer[], integer, integer) is
-  'Returns the list of a lexeme that more chunks have now, and df in all.';
-
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
+--
+-- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
+-- ragdb.optimize_corpus alone moves it. A lexeme that becomes frequent keeps those chunks of its
+-- list that blocks lack.
 create or replace function ragdb_internal.index_chunks(corpus_id integer, chunk_nos integer[])
 returns void
 language plpgsql
@@ -129,41 +92,55 @@ declare
   v_last constant integer := ragdb_internal.last_in_blocks(index_chunks.corpus_id);
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
-  with postings as materialized (
-    select p.* from ragdb_internal.postings(v_corpus, index_chunks.chunk_nos) p
+  with chunks as materialized (
+    select a.* from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) a
+  ), pivot as materialized (
+    select case when v_corpus.chunks = 0 and count(*) >= 1000 and sum(c.length) > 0
+      then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot
+    from chunks c
   ), terms as materialized (
     select t.*, l.term_id is null as is_new, coalesce(l.term_id, ragdb_internal.next_term_id(
         v_corpus, row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
-    from (select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
-        array_agg(p.chunk_no) as chunk_nos from postings p
-        where p.lexeme is not null group by p.lexeme) t
+    from (
+        select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
+          array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
+        from (
+          select c.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
+            cardinality(w.positions), ragdb_internal.length_norm(
+              c.length, v_corpus.k1, v_corpus.b, v.pivot), v_corpus.k1)::real as impact
+          from pivot v cross join chunks c cross join lateral unnest(c.words) w) p
+        group by p.lexeme) t
       left join lateral (select k.term_id from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), counted as (
     insert into ragdb.lexemes as l
         (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
-      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact,
-        ragdb_internal.is_frequent(t.df),
-        ragdb_internal.listed(false, '{}', t.chunk_nos, t.df, v_last)
+      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= 64,
+        case when t.df < 64 then t.chunk_nos else '{}' end
       from terms t order by t.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
-        in_blocks = l.in_blocks or ragdb_internal.is_frequent(l.df + excluded.df),
-        chunk_nos = ragdb_internal.listed(
-          l.in_blocks, l.chunk_nos, excluded.chunk_nos, l.df + excluded.df, v_last)
+        in_blocks = l.in_blocks or l.df + excluded.df >= 64,
+        chunk_nos = case
+          when l.in_blocks then l.chunk_nos
+          when l.df + excluded.df < 64 then l.chunk_nos || excluded.chunk_nos
+          else array(select n from unnest(l.chunk_nos) n where n <= v_last) end
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts)
-    select v_corpus.corpus_id, p.chunk_no, max(p.length),
-      ragdb_internal.sparse(string_agg(t.term_id || ':' || p.impact, ','))
-    from postings p left join terms t on t.lexeme = p.lexeme
-    group by p.chunk_no order by p.chunk_no
+    select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries)
+    from chunks c
+      left join (
+        select p.chunk_no, string_agg(t.term_id || ':' || p.impact, ',') as entries
+        from terms t cross join lateral unnest(t.chunk_nos, t.impacts) p (chunk_no, impact)
+        group by p.chunk_no) e on e.chunk_no = c.chunk_no
+    order by c.chunk_no
     returning lexeme_count
   )
   update ragdb.corpora c
     set chunks = c.chunks + (select count(*) from indexed),
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
-      pivot = coalesce((select p.pivot from postings p limit 1), c.pivot)
+      pivot = (select v.pivot from pivot v)
     where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos);
 end $$;

@@ -6,14 +6,15 @@ create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  frequency integer, common_df integer, idf float8)
+  chunk_nos integer[], frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
+  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks, l.chunk_nos,
     pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
-    left join lateral (select d.term_id, d.df, d.max_impact, d.in_blocks from ragdb.lexemes d
+    left join lateral (
+      select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos from ragdb.lexemes d
       where d.corpus_id = (term_facts.corpus).corpus_id and d.lexeme = w.lexeme offset 0) l on true
     cross join lateral (
       select coalesce(
@@ -34,16 +35,17 @@ create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean default false)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  frequency integer, common_df integer, idf float8, weight float8, most float8, stands_for text)
+  chunk_nos integer[], frequency integer, common_df integer, idf float8, weight float8,
+  most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
   select t.*, t.frequency * t.idf, t.frequency * t.idf, null::text
   from ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
     ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) t
   union all
-  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, s.frequency, t.common_df, t.idf,
-    s.share * s.frequency * t.idf, case when s.adds then s.share * s.frequency * t.idf else 0 end,
-    s.stands_for
+  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.chunk_nos, s.frequency,
+    t.common_df, t.idf, s.share * s.frequency * t.idf,
+    case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
   from ragdb_internal.stand_ins(query_terms.corpus, query_terms.text, query_terms.typos) s
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
@@ -53,19 +55,18 @@ comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, tex
   'them, with the weight of each and what it adds to the weight of all.';
 
 create type ragdb_internal.question_term as (
-  term_id integer, weight float8, max_score float8, in_blocks boolean);
+  term_id integer, weight float8, max_score float8, in_blocks boolean, chunk_nos integer[]);
 comment on type ragdb_internal.question_term is
   'A term of a question that the corpus has: its weight (idf times frequency), the most that it '
-  'adds to the BM25 of a chunk, and whether blocks say where it is.';
+  'adds to the BM25 of a chunk, whether blocks say where it is, and its list of chunks.';
 
 -- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
-  terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
-  postings bigint);
+  terms ragdb_internal.question_term[], weights text, weight float8, max_score float8);
 comment on type ragdb_internal.question is
   'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the '
-  'entries of a sparse vector; the weight of all terms, also of those that it lacks; the most that '
-  'a chunk can score; and how many postings the terms have.';
+  'entries of a sparse vector; the weight of all terms, also of those that it lacks; and the '
+  'most that a chunk can score.';
 
 create or replace function ragdb_internal.widened_question(
   corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean,
@@ -74,17 +75,16 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
-      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks,
+      t.chunk_nos)::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.most order by t.lexeme),
-    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    sum(t.df)
-  into question.terms, question.weights, question.weight, question.max_score, question.postings
+    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0)
+  into question.terms, question.weights, question.weight, question.max_score
   from (
     select q.lexeme, min(q.term_id) as term_id, min(q.df) as df, min(q.max_impact) as max_impact,
-      bool_or(q.in_blocks) as in_blocks, sum(q.weight order by q.weight) as weight,
-      sum(q.most order by q.most) as most
+      bool_or(q.in_blocks) as in_blocks, max(q.chunk_nos) as chunk_nos,
+      sum(q.weight order by q.weight) as weight, sum(q.most order by q.most) as most
     from ragdb_internal.query_terms(corpus, statistics, text, typos) q
     group by q.lexeme) t;
 end $$;
@@ -104,14 +104,13 @@ declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
-      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks,
+      t.chunk_nos)::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    sum(t.df), bool_or(t.df = 0)
-  into question.terms, question.weights, question.weight, question.max_score, question.postings,
-    v_lacks
+    bool_or(t.df = 0)
+  into question.terms, question.weights, question.weight, question.max_score, v_lacks
   from (
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 
 from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
+from tests.sql.made_corpus import Made
 
 Connection = psycopg.Connection[Any]
 
@@ -69,3 +72,176 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
     db.execute("select ragdb.repair_corpus('large')")
     assert db.execute("select * from ragdb.check_corpus('large')").fetchall() == []
     check()
+
+
+def faults(db: Connection, corpus: str = "made") -> list[str]:
+    found = db.execute('select "check" from ragdb.check_corpus(%s)', (corpus,)).fetchall()
+    # the ids of made chunks are made up
+    return [name for (name,) in found if not name.startswith("chunks whose id")]
+
+
+def state(db: Connection) -> tuple[Any, ...]:
+    return (
+        db.execute(
+            "select last_chunk_no, stale_chunks, gone_chunks from ragdb.block_states"
+        ).fetchone()
+        or ()
+    )
+
+
+def test_a_block_is_made_when_its_last_chunk_comes(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    for size, last in ((4_095, None), (1, 4_096), (4_100, 8_192)):
+        made.add(size)
+        assert state(db) == ((last, [], 0) if last else ())
+        for words in (1, 3, 8):
+            made.agrees(made.question(words))
+    assert faults(db) == []
+
+
+def test_optimizing_writes_what_is_new_and_leaves_the_rest(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    made.add(10_100)
+    made.add(40)
+    assert made.value("pivot") == made.lengths[:10_100].mean()
+
+    def rows(table: str, below: str = "true") -> set[Any]:
+        return set(db.execute(f"select ctid, xmin, cmin from ragdb.{table} where {below}".encode()))
+
+    chunks, blocks = rows("chunk_lexemes"), rows("term_blocks")
+    made.optimize()
+    assert rows("chunk_lexemes") == chunks
+    assert rows("term_blocks", "block_no < 2") == blocks
+    assert state(db) == (10_140, [], 0)
+    assert faults(db) == []
+    # a mean that is over 5 % off moves the pivot, and every score with it
+    made.add([["qb"]] * 1_200)
+    made.optimize()
+    assert made.value("pivot") == made.lengths.mean()
+    assert rows("chunk_lexemes").isdisjoint(chunks)
+    assert faults(db) == []
+    made.agrees(made.question(4))
+
+
+def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    for size, last in ((2_100, 2_100), (1_900, 4_000), (1_000, 5_000), (3_300, 8_300)):
+        made.add(size)
+        made.optimize()
+        assert state(db)[0] == last
+        assert faults(db) == []
+        for words in (1, 3, 8):
+            made.agrees(made.question(words))
+
+
+def test_blocks_of_chunks_that_are_gone_are_made_anew(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    made.add(5_000)
+    made.optimize()
+    before = db.execute("select sum(pg_column_size(impacts)) from ragdb.term_blocks").fetchone()
+    gone = list(range(0, 5_000, 2))
+    db.execute(
+        "select ragdb_internal.unindex_chunks(%s, %s)",
+        (made.corpus_id, made.numbers[gone].tolist()),
+    )
+    made.forget(gone)
+    assert state(db)[2] == 2_500
+    for words in (1, 3, 8):
+        made.agrees(made.question(words))
+    made.optimize()
+    after = db.execute("select sum(pg_column_size(impacts)) from ragdb.term_blocks").fetchone()
+    assert after is not None
+    assert before is not None
+    assert after[0] < 0.8 * before[0]
+    assert state(db)[2] == 0
+    for words in (1, 3, 8):
+        made.agrees(made.question(words))
+
+
+@pytest.mark.parametrize("weights", [1, 50, 5_000])
+def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights: int) -> None:
+    # blocks that were made when the words weighed otherwise
+    made = Made(db, vocabulary=300)
+    made.add(4_200)
+    made.add([["qb", "qc"]] * weights)
+    db.execute("set local statement_timeout = '120s'")
+    for size, k in itertools.product((1, 2, 5, 9), (1, 10, 100)):
+        made.agrees(made.question(size), k)
+
+
+def test_demands_of_frequent_words_are_met_as_by_reading_every_text(db: Connection) -> None:
+    made = Made(db, vocabulary=40, longest=10)
+    texts = [*made.draw(4_700), ["qc", "rare", "qb"], ["rare", "qb", "qc"]]
+    made.add(texts)
+    places = [3, 77, 4_001, 4_650]
+    for place, text in zip(places, made.draw(4), strict=True):
+        texts.append(text)
+        made.rewrite([place], [text])
+        texts[place] = []
+    assert state(db)[1] == [4, 78, 4_002]
+
+    def allowed(demand: Any) -> set[int]:
+        return {int(made.numbers[n]) for n, text in enumerate(texts) if text and demand(text)}
+
+    def has(*words: str) -> Any:
+        return lambda text: any(tuple(text[n : n + len(words)]) == words for n in range(len(text)))
+
+    a, b, c, d = made.words[:4]
+    for query, ranking, demand in [
+        (f"+{a} {b}", [a, b], lambda t: a in t),
+        (f"+{a} +{b} {c}", [a, b, c], lambda t: a in t and b in t),
+        (f"-{a} {b} {c}", [b, c], lambda t: a not in t),
+        (f"-{a} -{b} {c} {d}", [c, d], lambda t: a not in t and b not in t),
+        (f'"{a} {b}" {c}', [a, b, c], has(a, b)),
+        (f'-"{a} {b}" {a} {c}', [a, c], lambda t: not has(a, b)(t)),
+        (f'+{d} "{b} {a}" -{c}', [d, b, a], lambda t: d in t and has(b, a)(t) and c not in t),
+        (f'"rare {b}" {c}', ["rare", b, c], has("rare", b)),
+        (f"+rare {c}", ["rare", c], lambda t: "rare" in t),
+    ]:  # fmt: skip
+        found = allowed(demand)
+        for k in (3, 40, 1_000):
+            expected = made.best(ranking, k, lambda numbers, f=found: np.isin(numbers, list(f)))
+            rows = db.execute(
+                "select chunk_id, bm25 from ragdb.search('made', %s, %s, mode => 'lexical',"
+                " typos => false, syntax => 'web')",
+                (query, k),
+            ).fetchall()
+            assert [row[0] for row in rows] == [row[0] for row in expected], (query, k)
+            assert [row[1] for row in rows] == pytest.approx([row[2] for row in expected])
+        scores, _ = made.scores(ranking)
+        hits = db.execute(
+            "select sum(chunks) from ragdb.facets('made', %s, '{media_type}', syntax => 'web')",
+            (query,),
+        ).fetchone()
+        matching = [n for n in found if scores[made.numbers == n].max() > 0]
+        assert (hits or (0,))[0] == (len(matching) or None)
+
+
+def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    made.add([*made.draw(4_200), ["seldom"]])
+    assert faults(db) == []
+    for damage, name in [
+        ("update ragdb.lexemes set chunk_nos = '{7}' where lexeme = 'seldom'", "lexemes with a"),
+        ("update ragdb.lexemes set chunk_nos = '{}' where lexeme = 'seldom'", "lexemes with a"),
+        ("delete from ragdb.term_blocks where term_id % 7 = 1", "words of chunks that blocks"),
+        ("update ragdb.block_states set last_chunk_no = 4200", "words of chunks that blocks"),
+    ]:
+        db.execute(damage.encode())
+        assert [fault for fault in faults(db) if fault.startswith(name)], damage
+        db.execute("select ragdb.repair_corpus('made')")
+        assert faults(db) == [], damage
+        made.agrees(["seldom", *made.question(3)])
+
+
+def test_the_index_of_a_first_load_is_small(db: Connection) -> None:
+    made = Made(db, vocabulary=20_000, longest=60)
+    for _ in range(4):
+        made.add(2_500)
+    made.optimize()
+    ((size, postings),) = db.execute(
+        "select (select sum(pg_total_relation_size(t)) from unnest("
+        "'{ragdb.chunk_lexemes, ragdb.lexemes, ragdb.term_blocks}'::regclass[]) t),"
+        " (select sum(df) from ragdb.lexemes)"
+    ).fetchall()
+    assert size / postings < 50  # bytes
