@@ -114,7 +114,6 @@ chunk_lexemes = Table(
     Column("chunk_no", Integer, primary_key=True),
     Column("lexeme_count", Integer, nullable=False),
     Column("impacts", SPARSEVEC, nullable=False),
-    Column("lexemes", TSVECTOR, nullable=False),
 )
 
 contracts = Table(
@@ -442,7 +441,8 @@ lexemes = Table(
     Column("term_id", Integer, nullable=False),
     Column("df", Integer, nullable=False),
     Column("max_impact", REAL, nullable=False),
-    Column("block_weight", Double),
+    Column("in_blocks", Boolean, nullable=False),
+    Column("chunk_nos", ARRAY(Integer), nullable=False),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 
@@ -664,6 +664,7 @@ block_states = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("last_chunk_no", Integer, nullable=False),
     Column("stale_chunks", ARRAY(Integer), nullable=False),
+    Column("gone_chunks", Integer, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -1253,7 +1254,7 @@ term_blocks = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("term_id", Integer, primary_key=True),
     Column("block_no", Integer, primary_key=True),
-    Column("scores", SPARSEVEC, nullable=False),
+    Column("impacts", SPARSEVEC, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.block_states.corpus_id"],
