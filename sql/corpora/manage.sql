@@ -95,11 +95,13 @@ begin
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
         hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
+  perform ragdb_internal.bind_default(v_id);
   perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
-  'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 '
-  'to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.';
+  'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
+  '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
+  'or none. Raises RG400, RG401, RG409, RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text) returns void
 language plpgsql security definer

@@ -118,6 +118,7 @@ begin
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
   if cardinality(v_to_index) > 0 then
     perform ragdb_internal.index_chunks(v_id, v_to_index);
+    perform ragdb_internal.embed_written(corpus, v_to_index);
   end if;
   perform ragdb_internal.drop_unused_blobs(array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));

@@ -28,7 +28,8 @@ begin
   else
     return query select r.* from ragdb_internal.rank_hybrid(
       corpus, statistics, request.query, v_space, v_embedding, request.k, v_among, v_chunk_nos,
-      request.fusion, request.lexical_weight) r;
+      request.fusion,
+      coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id))) r;
   end if;
 end $$;
 comment on function ragdb_internal.rank_near(

@@ -143,7 +143,7 @@ create or replace function ragdb.search_slice(
   policy jsonb default null, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
-  lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0)
+  lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -170,7 +170,7 @@ create or replace function ragdb.search_global(
   corpus text, query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
-  fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
+  fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
   min_semantic float8 default 0)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer

@@ -62,6 +62,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -131,6 +132,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rerankers:
         return await self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
+    async def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        return await self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
         )
 
     async def bless_run(
@@ -401,6 +409,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    async def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        value: list[float] = await self._value(calls.EMBED, text, embedder)
+        return value
 
     async def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -678,6 +690,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    async def list_static_models(self) -> list[ListStaticModelsRow]:
+        return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     async def list_tools(self) -> list[ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
 
@@ -796,6 +811,10 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    async def put_static_pieces(self, embedder: str, pieces: Any) -> int:
+        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces)
         return value
 
     async def put_text(
@@ -1058,7 +1077,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         client: str | None = None,
@@ -1128,7 +1147,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         client: str | None = None,
@@ -1249,7 +1268,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[Hit]: ...
@@ -1266,7 +1285,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[Hit]: ...
@@ -1284,7 +1303,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
@@ -1312,7 +1331,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[TurnHit]:
@@ -1348,7 +1367,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[TurnHit]:
@@ -1404,6 +1423,9 @@ class AsyncFunctions(AsyncCaller):
             rag,
             rerank,
         )
+
+    async def set_default_embedder(self, embedder: str | None = None) -> None:
+        await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     async def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None

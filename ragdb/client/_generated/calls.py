@@ -34,6 +34,17 @@ BIND_RERANKER = Call(
     },
     {"max_tokens": 512, "revision": None},
 )
+BIND_STATIC = Call(
+    "bind_static",
+    {
+        "embedder": "text",
+        "tokenizer": "text",
+        "folding": "text",
+        "digest": "text",
+        "lexical_weight": "double precision",
+    },
+    {"lexical_weight": 0.75},
+)
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -220,6 +231,7 @@ DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
+EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
@@ -383,6 +395,7 @@ LIST_PROPOSALS = Call(
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
+LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",
@@ -458,6 +471,7 @@ PUT_DOCUMENTS = Call(
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
+PUT_STATIC_PIECES = Call("put_static_pieces", {"embedder": "text", "pieces": "jsonb"})
 PUT_TEXT = Call(
     "put_text",
     {
@@ -666,7 +680,7 @@ RETRIEVE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "client": None,
@@ -732,7 +746,7 @@ RETRIEVE_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "client": None,
@@ -823,7 +837,7 @@ SEARCH_1 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
     },
@@ -854,7 +868,7 @@ SEARCH_2 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
     },
@@ -879,7 +893,7 @@ SEARCH_DUAL = Call(
         "filter": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
     },
 )
 SEARCH_GLOBAL = Call(
@@ -908,7 +922,7 @@ SEARCH_GLOBAL = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
     },
@@ -943,7 +957,7 @@ SEARCH_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
     },
@@ -979,6 +993,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
 SIMILAR = Call(
     "similar",
     {

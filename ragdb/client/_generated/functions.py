@@ -61,6 +61,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
@@ -137,7 +138,8 @@ class Functions(Caller):
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
-        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
+        RG417.
         """
         return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
@@ -156,6 +158,18 @@ class Functions(Caller):
         """
         return self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+        )
+
+    def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        """Ends the loading of a static embedder: from now on it runs inside the database.
+        tokenizer is bpe, wordpiece or unigram, folding none, case or accents, digest that of
+        all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
+        hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
+        """
+        return self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
         )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
@@ -441,9 +455,9 @@ class Functions(Caller):
         b: float = 0.75,
         record_query_text: str = "full",
     ) -> None:
-        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none. Raises RG400,
-        RG401, RG409, RG411.
+        """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
+        64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
+        record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.
         """
         self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
 
@@ -554,6 +568,13 @@ class Functions(Caller):
         and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
+        the default one unless another is named, of length 1. Raises RG400, RG416.
+        """
+        value: list[float] = self._value(calls.EMBED, text, embedder)
+        return value
 
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -1028,6 +1049,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    def list_static_models(self) -> list[ListStaticModelsRow]:
+        """Lists the embedders that run inside the database: how they cut words, their pieces,
+        the words cut so far and kept, the digest, and which one new corpora get.
+        """
+        return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
@@ -1214,6 +1241,15 @@ class Functions(Caller):
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
         value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    def put_static_pieces(self, embedder: str, pieces: Any) -> int:
+        """Puts pieces of a static embedder that is not bound yet, each as [piece, rank,
+        [numbers]] with as many whole numbers from -511 to 511 as it has dimensions, and
+        returns how many. A piece that begins words begins with a space; the empty one is what
+        a text without known words gets. Raises RG409, RG416, RG417, RG418.
+        """
+        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces)
         return value
 
     def put_text(
@@ -1586,7 +1622,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         client: str | None = None,
@@ -1665,7 +1701,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         client: str | None = None,
@@ -1821,7 +1857,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[Hit]:
@@ -1843,7 +1879,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[Hit]:
@@ -1851,9 +1887,9 @@ class Functions(Caller):
         below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
         when left out hybrid where the corpus has embeddings and the query one, given
         (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
-        (convex or rrf) with lexical_weight (0 to 1); min_lexical and min_semantic are floors
-        for the legs, one that did not run counting 0. Raises RG400, RG401, RG404, RG410,
-        RG415, RG418.
+        (convex or rrf) with lexical_weight (0 to 1, null: what suits the embedder);
+        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
+        Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
@@ -1874,7 +1910,7 @@ class Functions(Caller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
@@ -1906,7 +1942,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[TurnHit]:
@@ -1946,7 +1982,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
     ) -> list[TurnHit]:
@@ -2018,6 +2054,12 @@ class Functions(Caller):
             rag,
             rerank,
         )
+
+    def set_default_embedder(self, embedder: str | None = None) -> None:
+        """Makes a static embedder the one that new corpora get; null: they get none. Raises
+        RG416, RG417.
+        """
+        self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None

@@ -1,0 +1,155 @@
+-- Loading a static embedder: its pieces, then its binding, in one transaction.
+create or replace function ragdb_internal.check_loadable(embedder ragdb.embedders) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if embedder.provider is not null then
+    raise exception 'embedder % is bound to %', ragdb_internal.quote(embedder.name),
+        embedder.provider
+      using errcode = 'RG409', detail = 'the pieces of an embedder never change, because vectors '
+              'rest on them',
+            hint = 'load under another name and move the corpus with ragdb.reembed_corpus()';
+  elsif embedder.metric <> 'cosine' or embedder.query_prefix || embedder.passage_prefix <> '' then
+    raise exception 'embedder % cannot be static', ragdb_internal.quote(embedder.name)
+      using errcode = 'RG417', detail = 'a static embedder has metric cosine and no prefixes',
+            hint = 'create it with its name, its dimensions and nothing else';
+  end if;
+end $$;
+comment on function ragdb_internal.check_loadable(ragdb.embedders) is
+  'Refuses to load pieces into an embedder that is bound, or that promises what a static one does '
+  'not have. Raises RG409, RG417.';
+
+create or replace function ragdb.put_static_pieces(embedder text, pieces jsonb) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder constant ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_put integer;
+begin
+  perform ragdb_internal.check_loadable(v_embedder);
+  if pieces is null or jsonb_typeof(pieces) <> 'array' or exists (
+    select from jsonb_array_elements(pieces) p
+    where jsonb_typeof(p) <> 'array' or jsonb_typeof(p -> 0) <> 'string'
+      or jsonb_typeof(p -> 1) <> 'number' or jsonb_typeof(p -> 2) <> 'array'
+      or jsonb_array_length(p -> 2) <> v_embedder.dims
+      or not coalesce((p ->> 2) ~ '^\[(-?[0-9]{1,3}(, )?)+\]$', false))
+  then
+    raise exception 'pieces of embedder % are not as they must be', ragdb_internal.quote(embedder)
+      using errcode = 'RG418',
+            detail = format('each is [piece, rank, [%s whole numbers from -511 to 511]]',
+              v_embedder.dims),
+            hint = 'ragdb embedder export-sql writes them so';
+  end if;
+  insert into ragdb.static_pieces (embedder_id, piece, rank, embedding)
+    select v_embedder.embedder_id, p ->> 0, (p ->> 1)::integer, (p ->> 2)::halfvec
+    from jsonb_array_elements(pieces) p;
+  get diagnostics v_put = row_count;
+  return v_put;
+exception when unique_violation then
+  raise exception 'a piece of embedder % is there already', ragdb_internal.quote(embedder)
+    using errcode = 'RG409', detail = 'every piece is put once',
+          hint = 'load under another name, or all in one transaction';
+end $$;
+comment on function ragdb.put_static_pieces(text, jsonb) is
+  'Puts pieces of a static embedder that is not bound yet, each as [piece, rank, [numbers]] with '
+  'as many whole numbers from -511 to 511 as it has dimensions, and returns how many. A piece that '
+  'begins words begins with a space; the empty one is what a text without known words gets. Raises '
+  'RG409, RG416, RG417, RG418.';
+
+create or replace function ragdb_internal.pieces_digest(embedder_id integer) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.encode(pg_catalog.sha256(pg_catalog.string_agg(
+    pg_catalog.sha256(pg_catalog.convert_to(
+      p.piece || E'\n' || p.rank || E'\n' || p.embedding, 'UTF8')), '' order by p.piece)), 'hex')
+  from ragdb.static_pieces p where p.embedder_id = pieces_digest.embedder_id);
+comment on function ragdb_internal.pieces_digest(integer) is
+  'Returns the SHA-256 (hex) over all pieces of a static embedder, in the order of their bytes, '
+  'each as the SHA-256 of the piece, its rank and its vector, a line each.';
+
+create or replace function ragdb.bind_static(
+  embedder text, tokenizer text, folding text, digest text, lexical_weight float8 default 0.75)
+returns ragdb.embedders
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_digest constant text := ragdb_internal.pieces_digest(v_embedder.embedder_id);
+begin
+  perform ragdb_internal.check_loadable(v_embedder);
+  if tokenizer is null or tokenizer not in ('bpe', 'wordpiece', 'unigram') or folding is null
+    or folding not in ('none', 'case', 'accents')
+    or lexical_weight is null or not lexical_weight between 0 and 1
+  then
+    raise exception 'tokenizer is %, folding % and lexical_weight %',
+        ragdb_internal.quote(tokenizer), ragdb_internal.quote(folding),
+        coalesce(lexical_weight::text, 'null')
+      using errcode = 'RG400', detail = 'they say how texts become pieces and how legs are joined',
+            hint = 'tokenizer bpe, wordpiece or unigram; folding none, case or accents; '
+                   'lexical_weight from 0 to 1';
+  elsif v_digest is null or v_digest is distinct from digest then
+    raise exception 'the pieces of embedder % are not those of the digest',
+        ragdb_internal.quote(embedder)
+      using errcode = 'RG417',
+            detail = format('they have %s, not %s', coalesce(v_digest, 'none'), digest),
+            hint = 'roll back and load them again, all of them';
+  elsif ragdb_internal.unknown_text(v_embedder.embedder_id) is null then
+    raise exception 'embedder % has no empty piece', ragdb_internal.quote(embedder)
+      using errcode = 'RG418', detail = 'it is what a text without known words gets',
+            hint = 'put the piece '''' with a vector that is not zero';
+  end if;
+  insert into ragdb.static_models
+    select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)), count(*), digest,
+      lexical_weight
+    from ragdb.static_pieces p where p.embedder_id = v_embedder.embedder_id;
+  update ragdb.embedders e set provider = 'static', provider_model = 'static-v1'
+    where e.embedder_id = v_embedder.embedder_id
+    returning e.* into v_embedder;
+  return v_embedder;
+end $$;
+comment on function ragdb.bind_static(text, text, text, text, float8) is
+  'Ends the loading of a static embedder: from now on it runs inside the database. tokenizer is '
+  'bpe, wordpiece or unigram, folding none, case or accents, digest that of all pieces (64 hex '
+  'digits), lexical_weight (0 to 1) the share of the lexical leg in a hybrid search. Raises RG400, '
+  'RG409, RG416, RG417, RG418.';
+
+create or replace function ragdb.set_default_embedder(embedder text default null) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if embedder is null then
+    delete from ragdb.settings s where s.key = 'default_embedder';
+    return;
+  end if;
+  if (ragdb_internal.static_model((ragdb_internal.embedder(embedder)).embedder_id)).embedder_id
+    is null
+  then
+    raise exception 'embedder % does not run inside the database', ragdb_internal.quote(embedder)
+      using errcode = 'RG417', detail = 'only a static embedder can be the default',
+            hint = 'ragdb embedder load loads one';
+  end if;
+  insert into ragdb.settings as s (key, value) values ('default_embedder', to_jsonb(embedder))
+    on conflict on constraint settings_key_is_unique do update set value = excluded.value;
+end $$;
+comment on function ragdb.set_default_embedder(text) is
+  'Makes a static embedder the one that new corpora get; null: they get none. Raises RG416, RG417.';
+
+create or replace function ragdb.list_static_models()
+returns table (embedder text, tokenizer text, folding text, pieces integer, words bigint,
+  digest text, lexical_weight float8, is_default boolean)
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.name, m.tokenizer, m.folding, m.pieces,
+    (select count(*) from ragdb.static_words w where w.embedder_id = m.embedder_id), m.digest,
+    m.lexical_weight, m.embedder_id is not distinct from ragdb_internal.default_embedder()
+  from ragdb.static_models m join ragdb.embedders e on e.embedder_id = m.embedder_id
+  order by e.name;
+end;
+comment on function ragdb.list_static_models() is
+  'Lists the embedders that run inside the database: how they cut words, their pieces, the words '
+  'cut so far and kept, the digest, and which one new corpora get.';
