@@ -41,15 +41,15 @@ class StaticModel:
     weights_sha256: str
     tokenizer: str
     folding: str
-    pieces: list[tuple[str, int, list[int]]]
-    """Piece, rank and whole numbers, in the order of their bytes; the empty piece is first."""
+    pieces: list[tuple[str, int, str]]
+    """Piece, rank and whole numbers as pgvector writes them, in the order of their bytes."""
 
     @property
     def digest(self) -> str:
         """What `ragdb.bind_static` compares with what has come."""
         total = hashlib.sha256()
         for piece, rank, numbers in self.pieces:
-            row = f"{piece}\n{rank}\n[{','.join(map(str, numbers))}]"
+            row = f"{piece}\n{rank}\n{numbers}"
             total.update(hashlib.sha256(row.encode()).digest())
         return total.hexdigest()
 
@@ -244,7 +244,7 @@ def _folding(normalizer: dict[str, Any] | None) -> str:
     return "accents" if accents and case else "case" if case else "none"
 
 
-def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, list[int]]]:
+def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, str]]:
     """All pieces with their numbers, scaled to whole ones of at most 511."""
     import numpy as np
 
@@ -259,10 +259,10 @@ def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, list
     if not nothing.any():
         nothing[0] = 1
     nothing = np.rint(nothing * (LARGEST / np.abs(nothing).max())).astype(int)
+    ranks = [0, *(described.tokens[name][1] for name in names)]
     return [
-        ("", 0, nothing.tolist()),
-        *(
-            (name, described.tokens[name][1], numbers)
-            for name, numbers in zip(names, whole.tolist(), strict=True)
-        ),
+        (name, rank, f"[{','.join(map(str, numbers))}]")
+        for name, rank, numbers in zip(
+            ["", *names], ranks, [nothing.tolist(), *whole.tolist()], strict=True
+        )
     ]

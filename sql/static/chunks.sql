@@ -75,9 +75,9 @@ declare
         and e.chunk_no = n.chunk_no)
     order by n.chunk_no);
 begin
-  -- what is held of 500 chunks at a time fits into work_mem
-  for i in 1 .. cardinality(v_missing) by 500 loop
-    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 499]);
+  -- what is held of 1000 chunks at a time fits into the work_mem of sum_words
+  for i in 1 .. cardinality(v_missing) by 1000 loop
+    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 999]);
   end loop;
 end $$;
 comment on function ragdb_internal.embed_chunks(ragdb.embedding_spaces, integer[]) is

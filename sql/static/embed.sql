@@ -48,6 +48,8 @@ language sql stable parallel safe
 set enable_nestloop = off
 set enable_mergejoin = off
 set jit = off
+-- the vectors of the words of 1000 chunks
+set work_mem = '64MB'
 begin atomic
   with counted as materialized (
     select c.* from pg_catalog.unnest(sum_words.words) c

@@ -20,6 +20,13 @@ comment on function ragdb_internal.check_loadable(ragdb.embedders) is
   'Refuses to load pieces into an embedder that is bound, or that promises what a static one does '
   'not have. Raises RG409, RG417.';
 
+-- Bound when it is created, because the schema of pgvector differs from host to host.
+create or replace function ragdb_internal.half_vector(numbers text) returns halfvec
+language sql immutable parallel safe
+return half_vector.numbers::halfvec;
+comment on function ragdb_internal.half_vector(text) is
+  'Makes a vector of half precision of numbers as pgvector writes them.';
+
 create or replace function ragdb.put_static_pieces(embedder text, pieces jsonb) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -32,18 +39,19 @@ begin
   if pieces is null or jsonb_typeof(pieces) <> 'array' or exists (
     select from jsonb_array_elements(pieces) p
     where jsonb_typeof(p) <> 'array' or jsonb_typeof(p -> 0) <> 'string'
-      or jsonb_typeof(p -> 1) <> 'number' or jsonb_typeof(p -> 2) <> 'array'
-      or jsonb_array_length(p -> 2) <> v_embedder.dims
-      or not coalesce((p ->> 2) ~ '^\[(-?[0-9]{1,3}(, )?)+\]$', false))
+      or jsonb_typeof(p -> 1) <> 'number' or jsonb_typeof(p -> 2) <> 'string'
+      or (p ->> 2) !~ '^\[-?[0-9]{1,3}(,-?[0-9]{1,3})*\]$'
+      or cardinality(string_to_array(p ->> 2, ',')) <> v_embedder.dims)
   then
     raise exception 'pieces of embedder % are not as they must be', ragdb_internal.quote(embedder)
       using errcode = 'RG418',
-            detail = format('each is [piece, rank, [%s whole numbers from -511 to 511]]',
+            detail = format('each is [piece, rank, "[%s whole numbers from -511 to 511]"]',
               v_embedder.dims),
             hint = 'ragdb embedder export-sql writes them so';
   end if;
   insert into ragdb.static_pieces (embedder_id, piece, rank, embedding)
-    select v_embedder.embedder_id, p ->> 0, (p ->> 1)::integer, (p ->> 2)::halfvec
+    select v_embedder.embedder_id, p ->> 0, (p ->> 1)::integer,
+      ragdb_internal.half_vector(p ->> 2)
     from jsonb_array_elements(pieces) p;
   get diagnostics v_put = row_count;
   return v_put;
@@ -53,7 +61,7 @@ exception when unique_violation then
           hint = 'load under another name, or all in one transaction';
 end $$;
 comment on function ragdb.put_static_pieces(text, jsonb) is
-  'Puts pieces of a static embedder that is not bound yet, each as [piece, rank, [numbers]] with '
+  'Puts pieces of a static embedder that is not bound yet, each as [piece, rank, "[numbers]"] with '
   'as many whole numbers from -511 to 511 as it has dimensions, and returns how many. A piece that '
   'begins words begins with a space; the empty one is what a text without known words gets. Raises '
   'RG409, RG416, RG417, RG418.';

@@ -1,42 +1,47 @@
 -- How a word that is not a piece itself is cut into pieces, by each of three kinds of tokenizers.
--- The word comes with the space that begins it. Letters that no piece has are left out.
+-- The word comes with the space that begins it. Letters that no piece has stay, and count nothing.
 
--- The two neighbours whose joint piece ranks first become one, as long as there are any.
-create or replace function ragdb_internal.merged_pieces(embedder_id integer, word text)
+-- The two neighbours whose joint piece ranks first become one, as long as there are any. All ranks
+-- are read at once, by start and length: a merge then costs no look-up.
+create or replace function ragdb_internal.merged_pieces(
+  embedder_id integer, word text, longest integer)
 returns text[]
 language plpgsql stable parallel safe strict
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_parts text[] := string_to_array(word, null);
-  v_ranks integer[];
+  v_wide constant integer := least(longest, length(word));
+  v_starts integer[] := array(select generate_series(1, length(word) + 1));
+  v_ranks constant integer[] := array(
+    select (select p.rank from ragdb.static_pieces p
+      where p.embedder_id = merged_pieces.embedder_id and p.piece = substr(word, a, n)
+        and n <= length(word) + 1 - a)
+    from generate_series(1, length(word)) a, generate_series(2, v_wide) n order by a, n);
+  v_rank integer;
+  v_best integer;
   v_at integer;
 begin
-  v_ranks := array(
-    select (select p.rank from ragdb.static_pieces p
-      where p.embedder_id = merged_pieces.embedder_id and p.piece = v_parts[i] || v_parts[i + 1])
-    from generate_series(1, cardinality(v_parts) - 1) i order by i);
   loop
-    v_at := array_position(v_ranks, (select min(r) from unnest(v_ranks) r));
-    exit when v_at is null or v_ranks[v_at] is null;
-    v_parts[v_at] := v_parts[v_at] || v_parts[v_at + 1];
-    v_parts := v_parts[: v_at] || v_parts[v_at + 2 :];
-    v_ranks := v_ranks[: v_at - 1] || v_ranks[v_at + 1 :];
-    if v_at > 1 then
-      v_ranks[v_at - 1] := (select p.rank from ragdb.static_pieces p
-        where p.embedder_id = merged_pieces.embedder_id
-          and p.piece = v_parts[v_at - 1] || v_parts[v_at]);
-    end if;
-    if v_at < cardinality(v_parts) then
-      v_ranks[v_at] := (select p.rank from ragdb.static_pieces p
-        where p.embedder_id = merged_pieces.embedder_id
-          and p.piece = v_parts[v_at] || v_parts[v_at + 1]);
-    end if;
+    v_best := null;
+    for i in 1 .. cardinality(v_starts) - 2 loop
+      if v_starts[i + 2] - v_starts[i] <= v_wide then
+        v_rank := v_ranks[(v_starts[i] - 1) * (v_wide - 1) + v_starts[i + 2] - v_starts[i] - 1];
+        if v_rank < coalesce(v_best, 2147483647) then
+          v_best := v_rank;
+          v_at := i;
+        end if;
+      end if;
+    end loop;
+    exit when v_best is null;
+    v_starts := v_starts[: v_at] || v_starts[v_at + 2 :];
   end loop;
-  return v_parts;
+  return array(
+    select substr(word, v_starts[i], v_starts[i + 1] - v_starts[i])
+    from generate_series(1, cardinality(v_starts) - 1) i order by i);
 end $$;
-comment on function ragdb_internal.merged_pieces(integer, text) is
+comment on function ragdb_internal.merged_pieces(integer, text, integer) is
   'Cuts a word as byte pair encoding does: letters are joined, the pair of the least rank first.';
 
 create or replace function ragdb_internal.longest_pieces(
@@ -109,23 +114,13 @@ comment on function ragdb_internal.likeliest_pieces(integer, text, integer) is
 
 create or replace function ragdb_internal.word_pieces(model ragdb.static_models, word text)
 returns text[]
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-as $$
-declare
-  v_word constant text := ' ' || word;
-  v_pieces constant text[] := case model.tokenizer
-    when 'bpe' then ragdb_internal.merged_pieces(model.embedder_id, v_word)
-    when 'wordpiece' then
-      ragdb_internal.longest_pieces(model.embedder_id, v_word, model.longest)
-    else ragdb_internal.likeliest_pieces(model.embedder_id, v_word, model.longest) end;
-begin
-  return array(
-    select u.piece from unnest(v_pieces) with ordinality u (piece, n)
-    where exists (select from ragdb.static_pieces p
-      where p.embedder_id = model.embedder_id and p.piece = u.piece)
-    order by u.n);
-end $$;
+language sql stable parallel safe
+return case (word_pieces.model).tokenizer
+  when 'bpe' then ragdb_internal.merged_pieces(
+    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest)
+  when 'wordpiece' then ragdb_internal.longest_pieces(
+    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest)
+  else ragdb_internal.likeliest_pieces(
+    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest) end;
 comment on function ragdb_internal.word_pieces(ragdb.static_models, text) is
-  'Returns the pieces of a word that a static embedder has vectors of, in order.';
+  'Returns the pieces of a word in order, and between them letters that no piece has.';
