@@ -39,11 +39,14 @@ def init(
 ) -> None:
     """Install the schema in a database, or upgrade it."""
     from ragdb.server import manual as book
-    from ragdb.server import migrate
+    from ragdb.server import migrate, static
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
+    session.note(
+        static.HINT if not static.load_default(conninfo) else "search is by words and meaning"
+    )
     if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")
 

@@ -237,8 +237,10 @@ def _folding(normalizer: dict[str, Any] | None) -> str:
     # BERT: null follows lowercase
     accents = any(
         s.get("type") == "StripAccents"
-        or (s.get("type") == "BertNormalizer"
-            and (s.get("strip_accents") if s.get("strip_accents") is not None else case))
+        or (
+            s.get("type") == "BertNormalizer"
+            and (s.get("strip_accents") if s.get("strip_accents") is not None else case)
+        )
         for s in steps
     )
     return "accents" if accents and case else "case" if case else "none"

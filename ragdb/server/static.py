@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import psycopg
+
+from ragdb.client.client import Client
 from ragdb.errors import EmbedderMismatch
 from ragdb.models import static
+from ragdb.server import roles
 
 if TYPE_CHECKING:
-    from ragdb.client.client import Client
     from ragdb.models.static import StaticModel
 
 BATCH = 1000
@@ -43,16 +46,20 @@ def load(
     return is_new
 
 
-def load_default(db: Client) -> bool:
+def load_default(conninfo: str) -> bool:
     """Load the default model where its package is and no embedder is the default yet.
 
-    Returns whether search is by meaning too.
+    Returns whether new corpora are searched by meaning too. Only an admin loads.
     """
-    if any(row.is_default for row in db.list_static_models()):
-        return True
-    if not static.installed():
-        return False
-    load(db)
+    with Client(psycopg.connect(conninfo, autocommit=True)) as db:
+        if roles.may_be_owner(db.connection):
+            # who migrates may have its rights by `set role` only
+            db.connection.execute(f"set role {roles.OWNER}")
+        if any(row.is_default for row in db.list_static_models()):
+            return True
+        if not static.installed():
+            return False
+        load(db)
     return True
 
 

@@ -641,7 +641,7 @@ class Functions(Caller):
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> list[EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
-        by words. Raises RG404, RG417, RG441.
+        by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
         return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
@@ -1245,7 +1245,7 @@ class Functions(Caller):
 
     def put_static_pieces(self, embedder: str, pieces: Any) -> int:
         """Puts pieces of a static embedder that is not bound yet, each as [piece, rank,
-        [numbers]] with as many whole numbers from -511 to 511 as it has dimensions, and
+        "[numbers]"] with as many whole numbers from -511 to 511 as it has dimensions, and
         returns how many. A piece that begins words begins with a space; the empty one is what
         a text without known words gets. Raises RG409, RG416, RG417, RG418.
         """
