@@ -45,6 +45,18 @@ class Database(Client):
 
         return ingest(self, paths, corpus=corpus, **options)
 
+    if not TYPE_CHECKING:  # for a checker they are those of Client
+
+        def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().search(*args, **with_embedding(self.connection, args, how))
+
+        def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().retrieve(*args, **with_embedding(self.connection, args, how))
+
     @overload
     def rerank(
         self,
@@ -97,6 +109,20 @@ class Database(Client):
 
 class AsyncDatabase(AsyncClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
+
+    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
+
+        async def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().search(*args, **how)
+
+        async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().retrieve(*args, **how)
 
     @overload
     async def rerank(

@@ -98,7 +98,11 @@ def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embed
 
     Queries for a static embedder are embedded in SQL.
     """
-    found = [current(connection, corpus) for corpus in corpora]
+    return outside([current(connection, corpus) for corpus in corpora])
+
+
+def outside(found: Sequence[Embedders | None]) -> Embedders | None:
+    """The one of some embedders, where all are one and it runs outside the database."""
     one = found[0] if found and all(embedder == found[0] for embedder in found) else None
     return None if one is None or one.provider == STATIC else one
 
