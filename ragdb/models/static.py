@@ -199,7 +199,9 @@ def _tokenizer(file: Path) -> _Described:
     tokens: dict[str, tuple[int, int]] = {}
     for token, number, rank in sorted(listed, key=lambda row: row[1]):
         piece = None if token in special else spell(token)
-        if piece and piece.strip() and " " not in piece[1:] and not SIGNS & set(piece.lstrip()):
+        if piece == " " and kind == "unigram":
+            tokens[piece] = (number, rank)  # it may begin a word by itself, and means nothing
+        elif piece and piece.strip() and not SIGNS & set(piece.removeprefix(" ")):
             tokens.setdefault(piece, (number, rank))
     return _Described(kind, _folding(given["normalizer"]), tokens)
 
@@ -256,6 +258,7 @@ def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, str]
         )
     names = sorted(described.tokens, key=str.encode)
     rows = vectors[[described.tokens[name][0] for name in names]].astype(np.float64)
+    rows[[name == " " for name in names]] = 0
     whole = np.rint(rows * (LARGEST / np.abs(rows).max())).astype(int)
     nothing = -whole.sum(axis=0)
     if not nothing.any():

@@ -62,13 +62,14 @@ begin atomic
           where p.embedder_id = (sum_words.model).embedder_id and p.piece = '')])::vector as weight
     from (select distinct c.eighths from counted c where c.eighths > 8) e
   )
-  select c.n, l2_normalize(sum(case when c.eighths = 8 then v.embedding
-      else v.embedding * w.weight end)),
-    avg(v.is_whole::integer)::float8
-  from counted c
-    join vectors v on v.word = c.word
-    left join weights w on w.eighths = c.eighths
-  group by c.n;
+  select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
+  from (
+    select c.n, avg(v.is_whole::integer)::float8 as known,
+      sum(case when c.eighths = 8 then v.embedding else v.embedding * w.weight end) as total
+    from counted c
+      join vectors v on v.word = c.word
+      left join weights w on w.eighths = c.eighths
+    group by c.n) s;
 end;
 comment on function ragdb_internal.sum_words(
   ragdb.static_models, ragdb_internal.counted_word[]) is
@@ -93,7 +94,7 @@ return (
   from ragdb_internal.sum_words(known_embedding.model, array(
     select c from ragdb_internal.counted_words(
       array[known_embedding.text], (known_embedding.model).folding) c)) s
-  where s.known >= known_embedding.share);
+  where s.embedding is not null and s.known >= known_embedding.share);
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
   'that are known as a whole is under a given one.';
