@@ -5,6 +5,7 @@ Each of these is a function of the room that does the work; `Database` puts them
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -47,11 +48,13 @@ class Database(Client):
 
     if not TYPE_CHECKING:  # for a checker they are those of Client
 
+        @functools.wraps(Client.search)
         def search(self, *args: Any, **how: Any) -> list[Hit]:
             from ragdb.models.asking import with_embedding
 
             return super().search(*args, **with_embedding(self.connection, args, how))
 
+        @functools.wraps(Client.retrieve)
         def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
             from ragdb.models.asking import with_embedding
 
@@ -112,12 +115,14 @@ class AsyncDatabase(AsyncClient):
 
     if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
 
+        @functools.wraps(AsyncClient.search)
         async def search(self, *args: Any, **how: Any) -> list[Hit]:
             from ragdb.models.asking import awith_embedding
 
             how = await awith_embedding(self.connection, args, how)
             return await super().search(*args, **how)
 
+        @functools.wraps(AsyncClient.retrieve)
         async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
             from ragdb.models.asking import awith_embedding
 

@@ -13,29 +13,28 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_wide constant integer := least(longest, length(word));
-  v_starts integer[] := array(select generate_series(1, length(word) + 1));
   v_ranks constant integer[] := array(
     select (select p.rank from ragdb.static_pieces p
       where p.embedder_id = merged_pieces.embedder_id and p.piece = substr(word, a, n)
         and n <= length(word) + 1 - a)
     from generate_series(1, length(word)) a, generate_series(2, v_wide) n order by a, n);
-  v_rank integer;
-  v_best integer;
+  v_starts integer[] := array(select generate_series(1, length(word) + 1));
+  -- of each part and the next
+  v_pairs integer[] := array(
+    select v_ranks[(a - 1) * (v_wide - 1) + 1] from generate_series(1, length(word) - 1) a);
   v_at integer;
+  v_n integer;
 begin
   loop
-    v_best := null;
-    for i in 1 .. cardinality(v_starts) - 2 loop
-      if v_starts[i + 2] - v_starts[i] <= v_wide then
-        v_rank := v_ranks[(v_starts[i] - 1) * (v_wide - 1) + v_starts[i + 2] - v_starts[i] - 1];
-        if v_rank < coalesce(v_best, 2147483647) then
-          v_best := v_rank;
-          v_at := i;
-        end if;
-      end if;
-    end loop;
-    exit when v_best is null;
+    v_at := array_position(v_pairs, (select min(r) from unnest(v_pairs) r));
+    exit when v_at is null or v_pairs[v_at] is null;
     v_starts := v_starts[: v_at] || v_starts[v_at + 2 :];
+    v_pairs := v_pairs[: v_at - 1] || v_pairs[v_at + 1 :];
+    for i in greatest(v_at - 1, 1) .. least(v_at, cardinality(v_pairs)) loop
+      v_n := v_starts[i + 2] - v_starts[i];
+      v_pairs[i] := case when v_n <= v_wide
+        then v_ranks[(v_starts[i] - 1) * (v_wide - 1) + v_n - 1] end;
+    end loop;
   end loop;
   return array(
     select substr(word, v_starts[i], v_starts[i + 1] - v_starts[i])
