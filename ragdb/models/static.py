@@ -201,7 +201,7 @@ def _tokenizer(file: Path) -> _Described:
         piece = None if token in special else spell(token)
         if piece == " " and kind == "unigram":
             tokens[piece] = (number, rank)  # it may begin a word by itself, and means nothing
-        elif piece and piece.strip() and not SIGNS & set(piece.removeprefix(" ")):
+        elif piece and (letters := set(piece.removeprefix(" "))) and not SIGNS & letters:
             tokens.setdefault(piece, (number, rank))
     return _Described(kind, _folding(given["normalizer"]), tokens)
 

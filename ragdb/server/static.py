@@ -49,16 +49,15 @@ def load(
 def load_default(conninfo: str) -> bool:
     """Load the default model where its package is and no embedder is the default yet.
 
-    Returns whether new corpora are searched by meaning too. Only an admin loads.
+    Returns whether new corpora are searched by meaning too. Only who may be the owner loads.
     """
     with Client(psycopg.connect(conninfo, autocommit=True)) as db:
-        if roles.may_be_owner(db.connection):
-            # who migrates may have its rights by `set role` only
-            db.connection.execute(f"set role {roles.OWNER}")
         if any(row.is_default for row in db.list_static_models()):
             return True
-        if not static.installed():
+        if not static.installed() or not roles.may_be_owner(db.connection):
             return False
+        # who migrates may have its rights by `set role` only
+        db.connection.execute(f"set role {roles.OWNER}")
         load(db)
     return True
 
