@@ -25,7 +25,7 @@ set local search_path = pg_catalog, @extschema:vector@;
 
 TAIL = """
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
--- time: they are no members and are dumped whole. The keys that sign never go into a dump.
+-- time: they are no members and are dumped whole. The secrets that sign never go into a dump.
 do $$
 declare
   v_table regclass;
@@ -33,7 +33,7 @@ begin
   for v_table in
     select c.oid from pg_catalog.pg_class c
     where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
-      and c.relname <> 'signing_keys' order by c.relname
+      and c.relname not in ('signing_secrets', 'installed_code') order by c.relname
   loop
     perform pg_catalog.pg_extension_config_dump(v_table, '');
   end loop;

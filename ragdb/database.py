@@ -5,15 +5,18 @@ Each of these is a function of the room that does the work; `Database` puts them
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
+from ragdb.client import connecting
 from ragdb.client.client import AsyncClient, Client
-from ragdb.server import settings
+from ragdb.server import settings, signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
@@ -154,21 +157,40 @@ class AsyncDatabase(AsyncClient):
         return await arerank(self, query, hits, reranker, k)
 
 
-def connect(dsn: str | None = None, **parameters: Any) -> Database:
+def connect(
+    dsn: str | None = None, *, signing_key: str | None = None, **parameters: Any
+) -> Database:
     """Connect to the database that is meant, starting the embedded one if need be.
 
     `ragdb.server.settings` says which one that is.
 
-    `parameters` are libpq's, such as `application_name`. Raises psycopg.OperationalError.
+    `signing_key` is `ID:HEX` of a signing key that is kept outside of the database, several with
+    commas between them; without it RAGDB_SIGNING_KEY_FILE or RAGDB_SIGNING_KEY_COMMAND may name
+    some. `parameters` are libpq's, such as `application_name`, and psycopg's: `prepare_threshold=5`
+    saves some of each call's time, and does not work behind every pooler (docs/poolers.md). Raises
+    psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
     """
     parameters.setdefault("application_name", f"ragdb/{__version__}")
-    conninfo = settings.connection(dsn).conninfo
-    return Database(psycopg.connect(conninfo, autocommit=True, **parameters))
+    conninfo = signing.with_keys(_conninfo(dsn, parameters), signing_key, **parameters)
+    return Database(connecting.connect(conninfo, autocommit=True, **parameters))
 
 
-async def aconnect(dsn: str | None = None, **parameters: Any) -> AsyncDatabase:
+async def aconnect(
+    dsn: str | None = None, *, signing_key: str | None = None, **parameters: Any
+) -> AsyncDatabase:
     """The asynchronous `connect`."""
     parameters.setdefault("application_name", f"ragdb/{__version__}")
-    conninfo = settings.connection(dsn).conninfo
-    connection = await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **parameters)
+    conninfo = _conninfo(dsn, parameters)
+    conninfo = await asyncio.to_thread(signing.with_keys, conninfo, signing_key, **parameters)
+    connection = await psycopg.AsyncConnection.connect(
+        conninfo, autocommit=True, **connecting.options(conninfo, **parameters)
+    )
     return AsyncDatabase(connection)
+
+
+def _conninfo(dsn: str | None, parameters: dict[str, Any]) -> str:
+    """What to connect to; `options` move into it, where the keys come."""
+    conninfo = settings.connection(dsn).conninfo
+    if options := parameters.pop("options", None):
+        conninfo = make_conninfo(conninfo, options=options)
+    return conninfo

@@ -110,6 +110,10 @@ class InvalidRerank(RagdbError, code="RG423"):
     """A reranker gave a score that is not finite, or not one for each hit of a trace."""
 
 
+class VectorTooOld(RagdbError, code="RG424"):
+    """Pgvector is too old to build an index without harm."""
+
+
 class InvalidPolicy(RagdbError, code="RG430"):
     """A slice policy has an unknown field or a value out of range."""
 
@@ -123,7 +127,7 @@ class SigningKeyNotFound(RagdbError, code="RG432"):
 
 
 class NoSigningKey(RagdbError, code="RG433"):
-    """A token was to be signed and no key is active."""
+    """No key can sign: none is active, or its secret is not at hand."""
 
 
 class AnchorNotFound(RagdbError, code="RG434"):
@@ -190,3 +194,23 @@ class InvalidImport(RagdbError, code="RG455"):
 
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is not a pack, or an output is not an object."""
+
+
+class QuotaExceeded(RagdbError, code="RG470"):
+    """A role has as many bytes, failures or calls at once as its quota allows."""
+
+
+class ReadNotRecorded(RagdbError, code="RG471"):
+    """Reads of a corpus must be recorded, and the transaction cannot write."""
+
+
+class LedgerEntryNotFound(RagdbError, code="RG480"):
+    """The ledger has no such entry or tile."""
+
+
+class CheckpointMismatch(RagdbError, code="RG481"):
+    """A checkpoint is not of this ledger, or its ledger is named already."""
+
+
+class LedgerDamaged(RagdbError, code="RG482"):
+    """Hashes of the ledger are missing."""

@@ -18,12 +18,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, OID, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
 
@@ -38,6 +39,21 @@ class XID8(UserDefinedType[int]):
 
 metadata = MetaData(schema="ragdb")
 
+access_events = Table(
+    "access_events",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID),
+    Column("session_role", Text, nullable=False),
+    Column("corpus_id", Integer),
+    Column("corpus", Text),
+    Column("what", Text, nullable=False),
+    Column("event_hash", LargeBinary, nullable=False),
+)
+
 admissibility_incidents = Table(
     "admissibility_incidents",
     metadata,
@@ -49,6 +65,8 @@ admissibility_incidents = Table(
     Column("trace_id", Uuid),
     Column("caller", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("incident_hash", LargeBinary, nullable=False),
+    Column("incident_mac", LargeBinary),
 )
 
 answer_citations = Table(
@@ -108,6 +126,7 @@ contracts = Table(
     Column("nodes_hash", LargeBinary, nullable=False),
     Column("applied_at", DateTime(timezone=True), nullable=False),
     Column("applied_by", Text, nullable=False),
+    Column("applied_by_oid", OID, nullable=False),
 )
 
 corpora = Table(
@@ -116,6 +135,9 @@ corpora = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("personal_of", Text),
+    Column("personal_oid", OID),
+    Column("is_restricted", Boolean, nullable=False),
+    Column("record_reads", Text, nullable=False),
     Column("title", Text),
     Column("text_config", Text, nullable=False),
     Column("k1", Double, nullable=False),
@@ -134,10 +156,15 @@ corpora = Table(
     Column("next_doc_no", Integer, nullable=False),
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
+    Column("has_synonyms", Boolean, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
-        "name", "personal_of", name="corpora_name_is_unique", postgresql_nulls_not_distinct=True
+        "name",
+        "personal_of",
+        "personal_oid",
+        name="corpora_name_is_unique",
+        postgresql_nulls_not_distinct=True,
     ),
 )
 
@@ -158,6 +185,24 @@ embedders = Table(
     Column("provider_model", Text),
     Column("created_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint("name", name="embedders_name_is_unique"),
+)
+
+erasures = Table(
+    "erasures",
+    metadata,
+    Column("erasure_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("corpus_id", Integer, nullable=False),
+    Column("corpus", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("item_id", Uuid, nullable=False),
+    Column("item_hash", LargeBinary, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("caller", Text, nullable=False),
+    Column("reason", Text),
+    Column("erasure_hash", LargeBinary, nullable=False),
+    Column("erasure_mac", LargeBinary),
 )
 
 eval_runs = Table(
@@ -292,10 +337,101 @@ http_tokens = Table(
     Column("name", Text, primary_key=True),
     Column("token_hash", LargeBinary, nullable=False),
     Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
     Column("created_by", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("expires_at", DateTime(timezone=True)),
     UniqueConstraint("token_hash", name="http_tokens_hash_is_unique"),
+)
+
+installed_code = Table(
+    "installed_code",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("identity", Text, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("object_id", BigInteger),
+    Column("server", Integer, nullable=False),
+)
+
+key_events = Table(
+    "key_events",
+    metadata,
+    Column("event_no", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("commitment", LargeBinary, nullable=False),
+    Column("is_inside", Boolean, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("active_until", DateTime(timezone=True)),
+    Column("not_after", DateTime(timezone=True)),
+    Column("compromised_since", DateTime(timezone=True)),
+    Column("previous", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("mac", LargeBinary),
+    UniqueConstraint("hash", name="key_events_hash_is_unique"),
+)
+
+ledger_acts = Table(
+    "ledger_acts",
+    metadata,
+    Column("act_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("act", Text, nullable=False),
+    Column("caller", Text, nullable=False),
+    Column("kinds", ARRAY(Text), nullable=False),
+    Column("corpus_id", Integer),
+    Column("from_at", DateTime(timezone=True)),
+    Column("to_at", DateTime(timezone=True)),
+    Column("entries", ARRAY(Text), nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+ledger_checkpoints = Table(
+    "ledger_checkpoints",
+    metadata,
+    Column("size", BigInteger, primary_key=True),
+    Column("root", LargeBinary, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+
+ledger_head = Table(
+    "ledger_head",
+    metadata,
+    Column("id", Boolean, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("sealed_at", DateTime(timezone=True), nullable=False),
+)
+
+ledger_leaves = Table(
+    "ledger_leaves",
+    metadata,
+    Column("number", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("sealed_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("kind", "id", name="ledger_leaves_row_is_sealed_once"),
+)
+
+ledger_pending = Table(
+    "ledger_pending",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("hash", LargeBinary),
+)
+
+ledger_tiles = Table(
+    "ledger_tiles",
+    metadata,
+    Column("level", SmallInteger, primary_key=True),
+    Column("index", BigInteger, primary_key=True),
+    Column("hashes", LargeBinary, nullable=False),
 )
 
 lexemes = Table(
@@ -308,6 +444,12 @@ lexemes = Table(
     Column("max_impact", REAL, nullable=False),
     Column("block_weight", Double),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
+)
+
+locks = Table(
+    "locks",
+    metadata,
+    Column("name", Text, primary_key=True),
 )
 
 rerankers = Table(
@@ -435,11 +577,34 @@ retrieval_traces = Table(
     Column("error_code", Text),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
     Column("otel_trace_id", Text),
     Column("otel_span_id", Text),
     Column("ranking", JSONB),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
+)
+
+role_bindings = Table(
+    "role_bindings",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("bound_to", Text, primary_key=True),
+    Column("bound_oid", OID, primary_key=True),
+    Column("bound_at", DateTime(timezone=True), nullable=False),
+    Column("bound_by", Text, nullable=False),
+)
+
+role_quotas = Table(
+    "role_quotas",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
+    Column("blob_bytes", BigInteger),
+    Column("hourly_failures", Integer),
+    Column("concurrent_calls", Integer),
+    Column("set_at", DateTime(timezone=True), nullable=False),
+    Column("set_by", Text, nullable=False),
 )
 
 settings = Table(
@@ -453,11 +618,13 @@ signing_keys = Table(
     "signing_keys",
     metadata,
     Column("key_id", Text, primary_key=True),
-    Column("secret", LargeBinary, nullable=False),
+    Column("commitment", LargeBinary, nullable=False),
+    Column("is_inside", Boolean, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("active_until", DateTime(timezone=True)),
     Column("not_after", DateTime(timezone=True)),
+    Column("compromised_since", DateTime(timezone=True)),
 )
 
 slice_policies = Table(
@@ -484,6 +651,7 @@ blob_uploads = Table(
     metadata,
     Column("cid", Text, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("put_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
@@ -528,11 +696,30 @@ contract_nodes = Table(
     ),
 )
 
+corpus_blobs = Table(
+    "corpus_blobs",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("cid", Text, primary_key=True),
+    Column("brought_by", Text, nullable=False),
+    Column("brought_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["cid"], ["ragdb.blobs.cid"], name="corpus_blobs_blob_exists", ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="corpus_blobs_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 corpus_grants = Table(
     "corpus_grants",
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("role", Text, primary_key=True),
+    Column("role_oid", OID, primary_key=True),
     Column("privilege", Text, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
@@ -581,6 +768,7 @@ embed_jobs = Table(
     Column("texts", ARRAY(Text)),
     Column("embeddings", ARRAY(REAL)),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
@@ -710,6 +898,7 @@ ingest_jobs = Table(
     Column("language", Text),
     Column("metadata", JSONB, nullable=False),
     Column("requested_by", Text, nullable=False),
+    Column("requested_by_oid", OID, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("failures", Integer, nullable=False),
     Column("worker", Text),
@@ -752,13 +941,18 @@ semantic_atoms = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("atom_id", Uuid, primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("text", Text),
+    Column("text_hash", LargeBinary, nullable=False),
     Column("source_chunk_ids", ARRAY(Text), nullable=False),
+    Column("content_hashes", ARRAY(LargeBinary), nullable=False),
     Column("source_slice_id", Text, nullable=False),
     Column("trace_id", Uuid, nullable=False),
+    Column("checks", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
     Column("lexemes", TSVECTOR, nullable=False),
+    Column("atom_hash", LargeBinary, nullable=False),
+    Column("atom_mac", LargeBinary),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -772,20 +966,32 @@ semantic_proposals = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("proposal_id", Uuid, primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("text", Text),
+    Column("text_hash", LargeBinary, nullable=False),
     Column("source_atoms", ARRAY(Uuid), nullable=False),
     Column("source_slice_id", Text, nullable=False),
-    Column("status", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("created_by", Text, nullable=False),
     Column("lexemes", TSVECTOR, nullable=False),
-    Column("decided_at", DateTime(timezone=True)),
-    Column("decided_by", Text),
-    Column("decision_reason", Text),
+    Column("proposal_hash", LargeBinary, nullable=False),
+    Column("proposal_mac", LargeBinary),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="semantic_proposals_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+signing_secrets = Table(
+    "signing_secrets",
+    metadata,
+    Column("key_id", Text, primary_key=True),
+    Column("secret", LargeBinary, nullable=False),
+    ForeignKeyConstraint(
+        ["key_id"],
+        ["ragdb.signing_keys.key_id"],
+        name="signing_secrets_key_exists",
         ondelete="CASCADE",
     ),
 )
@@ -880,6 +1086,21 @@ static_words = Table(
     ),
 )
 
+synonyms = Table(
+    "synonyms",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("means", Text, primary_key=True),
+    Column("lexeme", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="synonyms_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 chunks = Table(
     "chunks",
     metadata,
@@ -916,6 +1137,7 @@ document_sources = Table(
     Column("uri", Text, primary_key=True),
     Column("doc_no", Integer, nullable=False),
     Column("source_name", Text, nullable=False),
+    Column("root", Text),
     Column("etag", Text),
     Column("seen_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
@@ -1050,6 +1272,25 @@ eval_labels = Table(
         ],
         name="eval_labels_case_exists",
         ondelete="CASCADE",
+    ),
+)
+
+proposal_decisions = Table(
+    "proposal_decisions",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("proposal_id", Uuid, primary_key=True),
+    Column("decision", Text, nullable=False),
+    Column("reason", Text),
+    Column("reason_hash", LargeBinary),
+    Column("decided_at", DateTime(timezone=True), nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("decision_hash", LargeBinary, nullable=False),
+    Column("decision_mac", LargeBinary),
+    ForeignKeyConstraint(
+        ["corpus_id", "proposal_id"],
+        ["ragdb.semantic_proposals.corpus_id", "ragdb.semantic_proposals.proposal_id"],
+        name="proposal_decisions_proposal_exists",
     ),
 )
 

@@ -38,6 +38,8 @@ LOGINS = {
     "writer2": "ragdb_writer",
     "admin": "ragdb_admin",
     "owner": "ragdb_owner",
+    "auditor": "ragdb_auditor",
+    "signer": "ragdb_signer",
     "stranger": None,
 }
 

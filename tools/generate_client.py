@@ -34,6 +34,7 @@ TYPES = {
     "interval": "timedelta",
     "jsonb": "Any",
     "numeric": "Decimal",
+    "oid": "int",
     "real": "float",
     "smallint": "int",
     "text": "str",
@@ -52,7 +53,9 @@ from decimal import Decimal
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client.calling import AsyncCaller, Call, Caller, Reals, choose, documented_by
+from ragdb.client.calling import (
+    AsyncCaller, Call, Caller, Reals, Recorded, choose, documented_by,
+)
 """
 FOLDER = "ragdb/client/_generated"
 
@@ -254,6 +257,8 @@ def result(function: Function) -> str:
         return "None"
     if function.columns:
         name = row_name(function)
+        if records(function):
+            return f"Recorded[{name}]"
         if function.returns_set:
             return f"list[{name}]"
         return f"{name} | None" if "; no row when" in function.comment else name
@@ -264,12 +269,19 @@ def result(function: Function) -> str:
     return f"{kind} | None" if kind != "Any" and "null" in function.comment else kind
 
 
+def records(function: Function) -> bool:
+    """Whether it returns the hits of a retrieval that leaves a trace, as its name says."""
+    return function.row_type in ("traced_hit", "turn_hit") and function.name.startswith("retrieve")
+
+
 def how(function: Function) -> tuple[str, str]:
     """The method of `Caller` that runs it, and the row class to pass."""
     if result(function) == "None":
         return "_run", ""
     if function.columns and result(function).endswith("| None"):
         return "_row_if_any", f", {row_name(function)}"
+    if records(function):
+        return "_recorded", f", {row_name(function)}"
     if function.columns:
         return "_rows" if function.returns_set else "_row", f", {row_name(function)}"
     return "_values" if function.returns_set else "_value", ""

@@ -1,6 +1,7 @@
-"""Writes docs/reference.md, docs/errors.md and docs/cli.md (`make docs`).
+"""Writes the generated pages of docs/ (`make docs`).
 
-They are made of the comments in the database, of `ragdb.error_codes()`, and of the verbs and flags.
+They are made of the comments in the database, of its lists of errors and of the nodes, keys and
+assertions of contracts, and of the verbs and flags of the command line.
 """
 
 from __future__ import annotations
@@ -31,6 +32,40 @@ where n.nspname = %s and c.relkind in ('r', 'p', 'v')
 order by c.relname
 """
 
+
+KEYS = """
+select p.node, p.parents, array_agg(array[k.key, k.type, concat_ws(' to ', k.low, k.high),
+    coalesce(array_to_string(k.choices, ', '), ''),
+    case when k.missing is null then '' else 'yes' end]
+  order by k.n)
+from ragdb_internal.contract_parents() with ordinality p (node, parents, rule, n)
+  join ragdb_internal.contract_keys() with ordinality
+    k (node, key, type, low, high, choices, rule, missing, n) using (node)
+group by p.node, p.parents, p.n order by p.n
+"""
+KINDS = """
+select k.kind, replace(concat_ws(' ', k.property, k.option), ' ', ', '), k.meaning,
+  coalesce(k.needs, '')
+from ragdb_internal.assertion_kinds() k
+"""
+
+LANGUAGE = f"""# The nodes and keys of contracts
+
+{NOTE}
+
+A key that is required has "yes" in its last column. [Contracts](contracts.md) says what the keys
+do. A node stands where the line below its heading says.
+"""
+ASSERTIONS = """
+## Kinds of ragAssert
+
+The keys of a kind are beside it; `value` may stand for `threshold`, `count` or `valueMs` where the
+kind takes no value of its own. Some kinds need the trace of the retrieval or an answer contract of
+the same query.
+
+| kind | keys | passes when | needs |
+|---|---|---|---|
+"""
 
 REFERENCE = f"""# Reference: SQL functions and tables
 
@@ -155,6 +190,20 @@ def errors(connection: psycopg.Connection[Any]) -> str:
     )
 
 
+def contract_language(connection: psycopg.Connection[Any]) -> str:
+    """Every node of the contract language with its keys, and every kind of assertion."""
+    out = [LANGUAGE]
+    for node, parents, keys in connection.execute(KEYS.encode()):
+        below = ", ".join(parent or "the top" for parent in parents)
+        out.append(f"\n## {node}\n\nIn: {below}.\n\n| key | type | range | choices | required |\n")
+        out.append("|---|---|---|---|---|\n")
+        out += [f"| `{key[0]}` | {' | '.join(map(_cell, key[1:]))} |\n" for key in keys]
+    out.append(ASSERTIONS)
+    for kind in connection.execute(KINDS.encode()):
+        out.append(f"| `{kind[0]}` | {' | '.join(map(_cell, kind[1:]))} |\n")
+    return "".join(out)
+
+
 def command_line() -> str:
     """Every verb with its flags."""
     group = typer.main.get_group(app)
@@ -202,6 +251,7 @@ def main() -> None:
     with scratch_database() as connection:
         (ROOT / "docs/reference.md").write_text(reference(connection))
         (ROOT / "docs/errors.md").write_text(errors(connection))
+        (ROOT / "docs/contract-language.md").write_text(contract_language(connection))
     (ROOT / "docs/cli.md").write_text(command_line())
 
 

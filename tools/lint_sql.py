@@ -16,6 +16,8 @@ from pathlib import Path
 
 from pglast import ast, parser
 
+from ragdb.server.scripts import order
+
 SQL = Path(__file__).resolve().parent.parent / "sql"
 SCHEMAS = ("ragdb", "ragdb_internal", "bi")
 WIDTH = 100
@@ -27,6 +29,7 @@ LONG_FILES = {
     "text/unicode.sql": "data: classes of code points, written by tools/unicode_classes.py",
 }
 LONG_BODIES = {
+    "ragdb_internal.ledger_kinds": "data: the kinds of rows that the ledger enters",
     "ragdb.error_codes": "data: every SQLSTATE with its wire word and its meaning",
     "ragdb.embed_query": "a procedure that commits: it may call no private function",
     "ragdb_internal.all_capability_schemas": "data: the JSON schemas of the capabilities",
@@ -106,13 +109,6 @@ def _defined(node: object) -> tuple[Name | None, str]:
         case ast.CommentStmt():
             return None, "comment"
     return None, "other"
-
-
-def order(folder: Path = SQL) -> dict[str, str]:
-    """The files of sql/ in loading order, each with its sentence."""
-    lines = (folder / "ORDER").read_text("utf-8").splitlines()
-    words = (line.split(maxsplit=1) for line in lines if ".sql" in line.split(maxsplit=1)[:1][0])
-    return {w[0]: w[1] if len(w) > 1 else "" for w in words}
 
 
 def statements(file: str, text: str) -> Iterator[Statement]:
@@ -202,7 +198,7 @@ def main() -> None:
     found = list(problems())
     for problem in found:
         print(problem)
-    print(f"sql/: {len(order())} files, {len(found)} problems")
+    print(f"sql/: {len(order(SQL))} files, {len(found)} problems")
     sys.exit(1 if found else 0)
 
 

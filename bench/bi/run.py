@@ -24,6 +24,7 @@ TRACES = """
 insert into ragdb.retrieval_traces (corpus_id, id, created_at, corpus, retrieval_mode, rank_mode, query_text, query_hash,
   slice_id, anchor_chunk_id, policy_id, policy_params_hash, admissibility_shortfall, shortfall_reason, limit_requested,
   limit_returned, min_score, ranking_hash, result_hash, corpus_version, is_exact, elapsed_ms, error_code, client, caller,
+  caller_oid,
   trace_hash)
 select t.corpus_id, ragdb_internal.uuid7(t.at), ragdb_internal.uuid_time(ragdb_internal.uuid7(t.at)), 'bench-' || t.corpus_id,
   case when t.lot < 0.2 then 'slice' else 'global' end,
@@ -36,7 +37,7 @@ select t.corpus_id, ragdb_internal.uuid7(t.at), ragdb_internal.uuid_time(ragdb_i
   md5(t.at::text) || md5(t.dice::text), 1, true,
   exp(2.5 + sqrt(-2 * ln(1 - t.dice2)) * cos(6.283 * t.dice) * 0.8),
   case when t.lot > 0.97 then (array['RG400', 'RG415', '57014'])[1 + (t.dice * 3)::integer %% 3] end,
-  (array['web', 'app', 'bot'])[1 + (t.dice * 3)::integer %% 3], 'app', decode(md5(t.at::text), 'hex')
+  (array['web', 'app', 'bot'])[1 + (t.dice * 3)::integer %% 3], 'app', 10, decode(md5(t.at::text), 'hex')
 from (
   -- in the order of time, as traces come
   select %(since)s::timestamptz + (%(step)s * interval '1 microsecond') * i as at, random() as lot, random() as dice,

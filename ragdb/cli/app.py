@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -81,8 +83,32 @@ def verb(
     return register
 
 
+def end_at_once() -> None:
+    """Until a verb runs there is nothing to put away, and Ctrl-C ends the program."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
+
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
+    ends_at_once = signal.getsignal(signal.SIGINT) == _end
+    if ends_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _guarded(session, action)
+    except KeyboardInterrupt:  # another one, while the first was dealt with
+        return INTERRUPTED
+    finally:
+        # all is done, and Python would die of a signal that came while it puts itself away
+        if ends_at_once:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _guarded(session: Session, action: Callable[[], int | None]) -> int:
     try:
         code = action() or OK
         sys.stdout.flush()
@@ -97,6 +123,9 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
     except typer.Exit:
         raise
     except Exception as error:
+        if _is_interrupted(error):
+            session.note("interrupted")
+            return INTERRUPTED
         failure = explain(error)
         if failure is None:
             raise
@@ -108,6 +137,15 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
 
             traceback.print_exception(error, file=sys.stderr)
         return failure.code
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether an error came of Ctrl-C: a connection that was left in a statement has its own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def _close_stdout() -> None:

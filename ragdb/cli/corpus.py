@@ -21,6 +21,11 @@ def register(app: typer.Typer) -> None:
         ("optimize", optimize),
         ("grant", grant),
         ("revoke", revoke),
+        ("grants", grants),
+        ("restrict", restrict),
+        ("unrestrict", unrestrict),
+        ("reads", reads),
+        ("synonyms", synonyms),
     ):
         verb(group, name)(function)
 
@@ -60,10 +65,13 @@ def create(
     record_query_text: Annotated[
         str, typer.Option(metavar="full|hash|none", help="How traces keep the text of a query.")
     ] = "full",
+    restricted: Annotated[
+        bool, typer.Option("--restricted", help="Only you and admins, until a grant.")
+    ] = False,
 ) -> None:
     """Create a corpus."""
     with session.connect() as db:
-        db.create_corpus(corpus, title, text_config, k1, b, record_query_text)
+        db.create_corpus(corpus, title, text_config, k1, b, record_query_text, restricted)
     session.note(f"created {corpus}")
 
 
@@ -90,7 +98,7 @@ def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
     privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="Right to grant.")],
 ) -> None:
-    """Grant a role a right to a corpus. The first grant hides the corpus from all other roles."""
+    """Grant a role a right to a corpus, which hides it from roles without a grant from then on."""
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
     session.note(f"{role} has {privilege} on {corpus}")
@@ -101,7 +109,69 @@ def revoke(
     corpus: Corpus,
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
 ) -> None:
-    """Revoke a role's right to a corpus. Without any grant, every reader may read the corpus."""
+    """Revoke a role's right to a corpus. The corpus stays restricted, also without any grant."""
     with session.connect() as db:
         db.revoke_corpus(corpus, role)
     session.note(f"{role} has no right of its own on {corpus}")
+
+
+def grants(session: Session, corpus: Corpus) -> None:
+    """List the grants of a corpus, also those of roles that are gone."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.list_grants(corpus))
+
+
+def restrict(session: Session, corpus: Corpus) -> None:
+    """Close a corpus to all but admins and the roles with a grant."""
+    with session.connect() as db:
+        db.restrict_corpus(corpus)
+    session.note(f"{corpus} is restricted")
+
+
+def unrestrict(session: Session, corpus: Corpus) -> None:
+    """Open a restricted corpus to every reader and writer, and remove its grants."""
+    with session.connect() as db:
+        session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
+        removed = db.unrestrict_corpus(corpus)
+    session.note(f"{corpus} is open to every reader and writer; {removed} grants removed")
+
+
+def reads(
+    session: Session,
+    corpus: Corpus,
+    mode: Annotated[str, typer.Argument(metavar="off|on|required", help="Which are recorded.")],
+) -> None:
+    """Say whether reads of a corpus are recorded; with `required` others are refused."""
+    with session.connect() as db:
+        db.record_reads(corpus, mode)
+    session.note(f"reads of {corpus} are recorded: {mode}")
+
+
+def synonyms(
+    session: Session,
+    corpus: Corpus,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD,WORD…", help="Words that stand for each other; repeat for more."
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="WORD", help="Word to take out; repeat for more.")
+    ] = None,
+) -> None:
+    """List the synonyms of a corpus, after adding or removing some."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        for words in add or []:
+            db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
+        for word in remove or []:
+            db.remove_synonyms(corpus, word)
+        output.rows(
+            session,
+            db.list_synonyms(corpus),
+            empty="no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some",
+        )

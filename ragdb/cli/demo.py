@@ -36,9 +36,10 @@ def demo(
 
     from ragdb.cli import contract, embed, eval
     from ragdb.cli.ingest import ingest
+    from ragdb.cli.keys import create as keys_create
     from ragdb.cli.search import search
     from ragdb.cli.server import status
-    from ragdb.cli.slice import keys_create, slice_search, slice_verify
+    from ragdb.cli.slice import slice_search, slice_verify
     from ragdb.cli.trace import trace_replay, trace_show
 
     with session.connect() as db:

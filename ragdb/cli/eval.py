@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ VERDICTS = {
 
 Rag = Annotated[str, typer.Argument(metavar="RAG", help="A rag of an applied contract.")]
 Eval = Annotated[str | None, typer.Argument(metavar="EVAL", help="Its eval, if it has several.")]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as in `ragdb eval ls`.")]
+RunId = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of a run, or how it begins, as in `ragdb eval ls`.")
+]
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only cases with one of these tags; repeatable.")
 ]
@@ -66,7 +69,7 @@ def run(
 def report(session: Session, run: RunId) -> int:
     """Print the report of a run and exit with its exit code."""
     with session.connect() as db:
-        found = db.get_eval_run(_uuid(run))
+        found = db.get_eval_run(run_id(db, run))
         session.verdict = _code(found)
         print(db.eval_report(found.run_id, session.format), end="")
     return _code(found)
@@ -105,9 +108,9 @@ def diff(
     from ragdb.cli import output
 
     with session.connect() as db:
-        found = db.get_eval_run(_uuid(run))
+        found = db.get_eval_run(run_id(db, run))
         other: Any = (
-            _uuid(with_run) if with_run else db.baseline_run(found.rag, found.eval, baseline)
+            run_id(db, with_run) if with_run else db.baseline_run(found.rag, found.eval, baseline)
         )
         rows = db.compare_runs(other, found.run_id, seed, resamples, tolerance)
     shown = [
@@ -134,7 +137,7 @@ def bless(
 ) -> None:
     """Make a run the baseline for later runs."""
     with session.connect() as db:
-        db.bless_run(_uuid(run), name, reason)
+        db.bless_run(run_id(db, run), name, reason)
     session.note(f"{run} is the baseline {name}")
 
 
@@ -177,7 +180,7 @@ def export(
 ) -> None:
     """Print a run, or the imported labels of its eval, in a format of TREC."""
     with session.connect() as db:
-        for line in db.export_trec(_uuid(run), what):
+        for line in db.export_trec(run_id(db, run), what):
             print(line)
 
 
@@ -204,15 +207,6 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
 
 def _code(found: EvalRuns) -> int:
     return {"passed": OK, "failed": NEGATIVE, "empty": NOTHING}[found.status]
-
-
-def _uuid(text: str) -> Any:
-    from uuid import UUID
-
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Failure(f"{text!r} is not a run id", hint="`ragdb eval ls` lists them") from None
 
 
 def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | None) -> None:

@@ -19,7 +19,9 @@ SHOWN = 500  # characters of a chunk
 START, STOP = "\x01", "\x02"
 
 
-def print_hit(session: Session, db: Database, query: str, hit: Any, name_corpus: bool) -> None:
+def print_hit(
+    session: Session, db: Database, query: str, hit: Any, name_corpus: bool, syntax: str
+) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -47,10 +49,13 @@ def print_hit(session: Session, db: Database, query: str, hit: Any, name_corpus:
         session.out.print(
             Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5), expand=False)
         )
-    session.out.print(Padding(_marked(db, query, hit), (0, 0, 1, 5), expand=False))
+    session.out.print(Padding(_marked(db, query, hit, syntax), (0, 0, 1, 5), expand=False))
+    if getattr(hit, "context", None):
+        around = Text(clean(hit.context), style="dim")
+        session.out.print(Padding(around, (0, 0, 1, 5), expand=False))
 
 
-def _marked(db: Database, query: str, hit: Any) -> Text:
+def _marked(db: Database, query: str, hit: Any, syntax: str) -> Text:
     """The chunk's text as one paragraph, from a little before the first match, matches in bold."""
     import re
 
@@ -58,7 +63,7 @@ def _marked(db: Database, query: str, hit: Any) -> Text:
 
     from ragdb.cli.text import clean
 
-    marked = db.highlight(hit.corpus, hit.chunk_id, query, START, STOP)
+    marked = db.highlight(hit.corpus, hit.chunk_id, query, START, STOP, syntax)
     plain, bold = "", []
     for part in re.split(f"([{START}{STOP}])", marked):
         if part == START:

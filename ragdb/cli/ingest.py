@@ -43,6 +43,19 @@ def ingest(
             "--due", help="With --contract: only sources that are due by the corpus's refresh."
         ),
     ] = False,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the sources in the corpus, in place of the folder's: handbook/2026."
+        ),
+    ] = None,
+    convert: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar=".ENDING=COMMAND",
+            help="Read what a command makes of files: '.pdf=ocrmypdf {in} {out}'.",
+        ),
+    ] = None,
     glob: Annotated[
         str | None, typer.Option(help="Read only these names from folders: '*.md', 'guide/*.html'.")
     ] = None,
@@ -94,10 +107,11 @@ def ingest(
         str, typer.Option(metavar="token|word|char", help="Unit of --max-tokens and --overlap.")
     ] = "token",
 ) -> int:
-    """Read files into a corpus: Markdown, text, RST, HTML, PDF, DOCX, JSONL.
+    """Read files into a corpus: text, source code, Markdown, HTML, PDF, office, data, mail.
 
-    A file that cannot be read is reported; the others are still ingested (exit code 4). Unchanged
-    documents are not written again.
+    A file that cannot be read is reported; the others are still ingested (exit code 4). Files of
+    other types in a folder are skipped. Unchanged documents are not written again. docs/ingest.md
+    lists the types.
     """
     import os
     import signal
@@ -105,9 +119,10 @@ def ingest(
     from ragdb.ingest.options import look
     from ragdb.ingest.watching import Watch
 
-    # a polite kill ends like Ctrl-C: whole documents stay, workers go
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {
+        "prefix": prefix,
+        "convert": _convert(convert or []),
         "glob": glob,
         "recursive": recursive,
         "dry_run": dry_run,
@@ -128,8 +143,8 @@ def ingest(
         "unit": unit,
     }
     if contract is not None:
-        if paths or corpus or watch:
-            raise Failure("--contract cannot be combined with PATH, --corpus or --watch")
+        if paths or corpus or watch or prefix:
+            raise Failure("--contract cannot be combined with PATH, --corpus, --prefix or --watch")
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
         return _ingest_contract(session, contract, options, embed, due)
     if due:
@@ -219,11 +234,15 @@ def _run(
     import psycopg
 
     from ragdb.ingest.ingest import Run
+    from ragdb.ingest.stopping import Signals
 
     with bar(session) as progress:
-        run = Run(db, corpus, found, {**options, "progress": progress})
+        # a polite kill ends like Ctrl-C: whole documents stay, workers go
+        stop = Signals(db.connection, lambda: session.note("stopping"))
+        run = Run(db, corpus, found, {**options, "progress": progress, "stop": stop})
         try:
-            return run.run()
+            with stop:
+                return run.run()
         except KeyboardInterrupt:
             show(session, run.report)
             session.note("interrupted; whole documents stay")
@@ -240,6 +259,15 @@ def _embed(session: Session, corpora: set[str]) -> bool:
 
     codes = [embed.embed(session, corpus) for corpus in sorted(corpora)]
     return any(codes)
+
+
+def _convert(given: list[str]) -> dict[str, str]:
+    from ragdb.readers import converting
+
+    try:
+        return converting.rules(given)
+    except ValueError as error:
+        raise Failure(str(error)) from None
 
 
 def _metadata(pairs: list[str]) -> dict[str, Any]:

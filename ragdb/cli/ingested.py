@@ -24,18 +24,18 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        SpinnerColumn,
         TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
+        TimeElapsedColumn,
     )
     from rich.progress import Progress as Bars
 
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        TimeElapsedColumn(),
     )
     with Bars(*columns, console=session.err, transient=True) as bars:
         task = bars.add_task("reading", total=None)
@@ -45,7 +45,7 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
                 task,
                 total=progress.bytes_total,
                 completed=progress.bytes,
-                description=f"{progress.files}/{progress.files_total} files, "
+                description=f"{progress.stage} {progress.files}/{progress.files_total} files, "
                 f"{progress.chunks} chunks",
             )
 
@@ -63,7 +63,10 @@ def show(session: Session, report: Report) -> None:
         shown = [
             file
             for file in report.files
-            if session.verbose or len(report.files) <= MANY or file.reason or file.failed
+            if session.verbose
+            or len(report.files) <= MANY
+            or file.failed
+            or (file.reason and file.type is None)
         ]
         if shown:
             output.rows(session, [_line(file) for file in shown])
@@ -88,8 +91,8 @@ def _line(file: Any) -> dict[str, Any]:
         about.append(f"{file.empty} empty")
     if file.failed and not file.reason:
         about.append(f"{file.failed} failed")
-    if file.replaced:
-        about.append(f"{file.replaced} characters replaced")
+    if file.bad_characters:
+        about.append(f"{file.bad_characters} characters replaced")
     if file.cut:
         about.append(f"{file.cut} chunks indexed only up to character 65,536")
     return {
@@ -104,9 +107,16 @@ def _hint(hint: str | None) -> str:
     return f"; {hint}" if hint else ""
 
 
+def _types(report: Report) -> str:
+    """How many files of which types were skipped, the commonest first."""
+    shown = [f"{count} {kind}" for kind, count in list(report.skipped_types.items())[:8]]
+    return ", ".join(shown + ["…"] * (len(report.skipped_types) > 8))
+
+
 def summary(report: Report) -> str:
     parts = [
-        f"{report.written} written",
+        f"{report.written} written"
+        + (f", {report.replaced} of them replaced" * bool(report.replaced)),
         f"{report.unchanged} unchanged",
         f"{report.failed} failed",
     ]
@@ -116,7 +126,8 @@ def summary(report: Report) -> str:
         (report.pruned, "pruned"),
     ):
         if count:
-            parts.append(f"{count} {what}")
+            types = f": {_types(report)}" if what == "skipped" and report.skipped_types else ""
+            parts.append(f"{count} {what}{types}")
     head = f"dry run of {report.corpus}" if report.dry_run else report.corpus
     text = (
         f"{head}: {report.documents} documents ({', '.join(parts)}), "

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli import (
+    access,
     ask,
     contract,
     corpus,
@@ -16,8 +17,11 @@ from ragdb.cli import (
     embedder,
     eval,
     ingest,
+    keys,
+    ledger,
     mcp,
     portable,
+    quota,
     reembed,
     reranker,
     search,
@@ -25,8 +29,10 @@ from ragdb.cli import (
     server,
     slice,
     trace,
+    verify,
     worker,
 )
+from ragdb.cli.app import end_at_once
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -83,7 +89,7 @@ def _flags(
 
 for part in (
     server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, contract, eval, serve, mcp,
+    search, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip
     part.register(app)
@@ -91,4 +97,5 @@ for part in (
 
 def main() -> None:
     """The console script."""
+    end_at_once()
     app()

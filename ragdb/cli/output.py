@@ -5,14 +5,28 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ragdb.cli.ids import shortened
 from ragdb.cli.text import clean
 from ragdb.client.rows import dumps, record
 
 if TYPE_CHECKING:
     from ragdb.cli.session import Session
+
+# What a list has room for
+HEADINGS = {
+    "created_at": "time",
+    "rank_mode": "mode",
+    "limit_returned": "hits",
+    "elapsed_ms": "ms",
+    "query_text": "query",
+    "size_bytes": "bytes",
+    "language_majority": "language",
+}
+ONE_LINE = {"query_text", "title", "source"}
 
 
 def cell(value: Any) -> str:
@@ -92,17 +106,29 @@ def _table(
     table = Table(box=None, pad_edge=False, show_header=header, header_style="bold")
     if title:
         session.out.print(Text(title, style="bold"))
+    shown = []
     for name in columns:
-        number = all(
-            isinstance(r[name], int | float) and not isinstance(r[name], bool) for r in records
-        )
+        values = [r[name] for r in records]
+        number = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        one_line = name in ONE_LINE or all(isinstance(v, UUID | datetime) for v in values)
         table.add_column(
-            name.replace("_", " "),
+            HEADINGS.get(name, name.replace("_", " ")),
             justify="right" if number else "left",
-            overflow="fold",
-            # an id is to be copied whole
-            no_wrap=all(isinstance(r[name], UUID) for r in records),
+            overflow="ellipsis" if name in ONE_LINE else "fold",
+            no_wrap=one_line,
         )
-    for one_record in records:
-        table.add_row(*(Text(cell(one_record[name])) for name in columns))
+        shown.append([Text(text) for text in _column(values, session.verbose)])
+    for row in zip(*shown, strict=True):
+        table.add_row(*row)
     session.out.print(table)
+
+
+def _column(values: list[Any], whole: bool) -> list[str]:
+    """A column of a table: ids as short as they differ, times of here to the minute."""
+    if whole:
+        return [cell(v) for v in values]
+    if all(isinstance(v, UUID) for v in values):
+        return list(map(shortened(values), values))
+    if all(isinstance(v, datetime) for v in values):
+        return [v.astimezone().strftime("%Y-%m-%d %H:%M") for v in values]
+    return [cell(v) for v in values]

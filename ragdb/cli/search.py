@@ -35,6 +35,38 @@ def search(
         str | None,
         typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
     ] = None,
+    syntax: Annotated[
+        str,
+        typer.Option(
+            metavar="web|plain",
+            help='What quotes and signs mean: web has "phrases", +required and -excluded words; '
+            "plain takes them for words.",
+        ),
+    ] = "web",
+    per_document: Annotated[
+        int | None, typer.Option(metavar="N", help="Hits of one document at most.")
+    ] = None,
+    collapse: Annotated[
+        bool, typer.Option("--collapse", help="Leave out what nearly repeats a better hit.")
+    ] = False,
+    diversity: Annotated[
+        float, typer.Option(help="What likeness to better hits takes from a score, 0 to 1.")
+    ] = 0.0,
+    around: Annotated[
+        int,
+        typer.Option(
+            "--context", metavar="N", help="Neighbours of a hit to show on each side, 0 to 20."
+        ),
+    ] = 0,
+    section: Annotated[
+        bool, typer.Option("--section", help="Show the section of a hit, or neighbours in it only.")
+    ] = False,
+    typos: Annotated[
+        bool,
+        typer.Option(
+            "--typos/--no-typos", help="For a word that a corpus lacks, take one that is near."
+        ),
+    ] = True,
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +95,13 @@ def search(
         "mode": mode or ("lexical" if explain else None),
         "min_score": min_score,
         "filter": parsed(filter) if filter is not None else None,
+        "syntax": syntax,
+        "per_document": per_document,
+        "collapse": collapse,
+        "diversity": diversity,
+        "context": around,
+        "section": section,
+        "typos": typos,
     }
     with session.connect() as db:
         names = corpus or _readable(db)
@@ -75,33 +114,44 @@ def search(
         hits: list[Any]
         trace_id = None
         if trace:
-            hits = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
-            trace_id = db.last_trace_id()
+            found = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
+            hits, trace_id = found, found.trace_id
         else:
             hits = list(db.search(names, query, **how))
         if rerank is not None:
             hits = list(db.rerank(query, hits, rerank, k))
-        terms = [_terms(db, query, hit) if explain else [] for hit in hits]
+        terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
-                print_hit(session, db, query, hit, len(names) > 1)
+                print_hit(session, db, query, hit, len(names) > 1, syntax)
                 if of_hit:
-                    output.rows(session, of_hit)
+                    output.rows(session, of_hit, _columns(of_hit))
                     session.out.print()
         elif explain:
             pairs = zip(hits, terms, strict=True)
             output.rows(session, [{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
         else:
             output.rows(session, hits)
+        meant = db.did_you_mean(hits[0].corpus if hits else names[0], query, syntax)
+    if meant is not None:
+        session.note(f"did you mean: {meant}")
     if not hits:
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:
         session.note(f"trace {trace_id}")
 
 
-def _terms(db: Database, query: str, hit: Any) -> list[Any]:
+def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:
     """How the score of a hit is made up, by term."""
-    return list(db.explain_search(hit.corpus, query, hit.chunk_id))
+    return list(db.explain_search(hit.corpus, query, hit.chunk_id, syntax=syntax))
+
+
+def _columns(terms: list[Any]) -> list[str]:
+    """What a table shows of terms: what they stand for only where one does."""
+    from ragdb.client.rows import record
+
+    names = list(record(terms[0]))
+    return [n for n in names if n != "stands_for" or any(t.stands_for for t in terms)]
 
 
 def _readable(db: Database) -> list[str]:

@@ -52,6 +52,17 @@ def serve(
     ] = 2,
     max_body: Annotated[int, typer.Option(min=1, help="Largest request, in bytes.")] = 4 * 2**20,
     max_blob: Annotated[int, typer.Option(min=1, help="Largest blob, in bytes.")] = 64 * 2**20,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name by which requests may call this server; repeat for several. Addresses,"
+            " localhost and --host may always be used.",
+        ),
+    ] = None,
+    head_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds within which the head of a request arrives.")
+    ] = 20,
     grace: Annotated[
         int, typer.Option(min=0, help="Seconds for running requests to end when the server stops.")
     ] = 30,
@@ -71,6 +82,7 @@ def serve(
     import uvicorn
 
     from ragdb.http.app import create_app
+    from ragdb.http.protocol import with_head_timeout
     from ragdb.http.server import Config
 
     if corpus == "personal":
@@ -86,6 +98,7 @@ def serve(
             max_body=max_body,
             max_blob=max_blob,
             max_requests=max_requests,
+            hosts=(host, *(allow_host or ())),
         )
     )
     _log_to_stderr(session.quiet)
@@ -93,6 +106,7 @@ def serve(
     session.note(f"listening on {url}, see /docs")
     config = uvicorn.Config(
         application,
+        http=with_head_timeout(head_timeout),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -44,6 +44,8 @@ def init(
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
+    for advice in migrate.advice(conninfo):
+        session.note(advice)
     session.note(
         static.HINT if not static.load_default(conninfo) else "search is by words and meaning"
     )
@@ -132,7 +134,10 @@ def status(session: Session) -> None:
 def doctor(
     session: Session,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also recount every corpus and compare; takes a while.")
+        bool,
+        typer.Option(
+            "--deep", help="Also verify every row, recount every corpus and compare; takes a while."
+        ),
     ] = False,
 ) -> int:
     """Look for problems and print the statement or command that repairs each."""
@@ -156,13 +161,14 @@ def doctor(
     bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK
-    return NEGATIVE if all(c["check"].startswith("corpus ") for c in bad) else DATABASE
+    return NEGATIVE if all(c["check"].startswith(("corpus ", "verify ")) for c in bad) else DATABASE
 
 
 def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
     """Hand every check to `show`: ok is true, false, or null for what only an upgrade needs."""
     import psycopg
 
+    from ragdb.cli import ledger, verify
     from ragdb.server import postgres, prepare, roles, scripts
 
     def check(name: str, ok: bool | None, what: str, fix: str = "") -> bool:
@@ -236,6 +242,17 @@ def _checks(session: Session, deep: bool, show: Callable[[dict[str, Any]], None]
             check("rights", True, f"role {me} has those of {role}")
         if role in (None, roles.LOGIN):
             return
+        if role in (roles.OWNER, "ragdb_admin"):
+            for gone in db.dead_roles():
+                check(
+                    f"role {gone.role}",
+                    None,
+                    f"is gone (oid {gone.role_oid}) and still holds {', '.join(gone.holds)}",
+                    "as the owner: select ragdb.bind_role(<it>, <the role that it is now>);"
+                    " or revoke what it holds",
+                )
+            verify.for_doctor(db, deep, show)
+            ledger.for_doctor(db, check)
         for corpus in db.list_corpora():
             if corpus.drift is not None and abs(corpus.drift) > 0.1:
                 check(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from psycopg.errors import Diagnostic
     from rich.console import Console
 
     from ragdb.database import Database
@@ -75,10 +76,14 @@ class Session:
 
     def connect(self) -> Database:
         """A connection to it."""
+        from ragdb.cli import lost
         from ragdb.database import connect
         from ragdb.version import __version__
 
-        return connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+        db = connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+        lost.watch(db.connection)
+        db.connection.add_notice_handler(self._notice)
+        return db
 
     @functools.cached_property
     def out(self) -> Console:
@@ -108,6 +113,11 @@ class Session:
             raise Failure(question, hint="stdin is not a terminal; give --yes to confirm")
         if not typer.confirm(question, err=True):
             raise Failure("cancelled; nothing was done", code=NEGATIVE)
+
+    def _notice(self, notice: Diagnostic) -> None:
+        # ragdb's own have a hint; the server's, such as "relation exists, skipping", are noise here
+        if notice.severity_nonlocalized == "NOTICE" and notice.message_hint:
+            self.note(f"{notice.message_primary}; {notice.message_hint}")
 
     def _say(self, text: str) -> None:
         from ragdb.cli.text import clean

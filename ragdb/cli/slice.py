@@ -1,4 +1,4 @@
-"""`ragdb slice`, `ragdb policy` and `ragdb keys`."""
+"""`ragdb slice` and `ragdb policy`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.ids import trace_id
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
-from ragdb.cli.trace import trace_id
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
-KEY_FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
 Policy = Annotated[
     str | None,
     typer.Option(
@@ -32,14 +31,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="policy", no_args_is_help=True)
     verb(group, "add")(policy_add)
     verb(group, "ls")(policy_ls)
-    group = typer.Typer(help="Manage the keys that sign admissibility tokens.")
-    app.add_typer(group, name="keys", no_args_is_help=True)
-    verb(group, "create")(keys_create)
-    verb(group, "rotate")(keys_create)
-    verb(group, "ls")(keys_ls)
-    verb(group, "revoke")(keys_revoke)
-    verb(group, "export")(keys_export)
-    verb(group, "import")(keys_import)
 
 
 def slice_build(
@@ -98,7 +89,7 @@ def slice_verify(
     from ragdb.cli import output
 
     with session.connect() as db:
-        found: Any = db.get_trace(trace_id(trace))
+        found: Any = db.get_trace(trace_id(db, trace))
         if found.admissibility_token is None:
             raise Failure(
                 f"trace {trace} has no token", hint="only retrievals within a slice have one"
@@ -162,15 +153,17 @@ def slice_search(
                 raise Failure(f"corpus {corpus} has nothing to anchor a slice in")
             how["anchor"] = found[0].anchor
             session.note(f"anchor {found[0].anchor} ({found[0].resolved_by})")
-        hits = (
-            recorded(db, db.retrieve_slice, corpus, query, **how, client="ragdb cli")
-            if trace
-            else list(db.search_slice(corpus, query, **how))
-        )
+        hits: list[Any]
+        trace_id = None
+        if trace:
+            found = recorded(db, db.retrieve_slice, corpus, query, **how, client="ragdb cli")
+            hits, trace_id = found, found.trace_id
+        else:
+            hits = list(db.search_slice(corpus, query, **how))
         columns = ["rank", "score", "role", "phase", "depth", "chunk_id", "text"]
         output.rows(session, hits, columns, empty="nothing found in the slice")
-        if trace:
-            session.note(f"trace {db.last_trace_id()}")
+        if trace_id:
+            session.note(f"trace {trace_id}")
 
 
 def policy_add(
@@ -196,68 +189,6 @@ def policy_ls(session: Session) -> None:
             db.list_policies(),
             empty="no policies registered; the default policy is always there",
         )
-
-
-def keys_create(
-    session: Session,
-    key_id: Annotated[
-        str | None, typer.Argument(help="Key id. Default: made from the time.")
-    ] = None,
-) -> None:
-    """Create the key that signs from now on. Tokens of older keys still verify."""
-    with session.connect() as db:
-        print(db.create_signing_key(key_id))
-
-
-def keys_ls(session: Session) -> None:
-    """List the keys, without their secrets."""
-    from ragdb.cli import output
-
-    with session.connect() as db:
-        output.rows(
-            session,
-            db.list_signing_keys(),
-            empty="no keys yet; create one with `ragdb keys create`",
-        )
-
-
-def keys_revoke(session: Session, key_id: Annotated[str, typer.Argument(help="Key id.")]) -> None:
-    """Revoke a key: every token it signed fails from now on."""
-    session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
-    with session.connect() as db:
-        db.revoke_signing_key(key_id)
-
-
-def keys_export(session: Session) -> None:
-    """Print the keys with their secrets, one JSON object a line. Store them apart from dumps."""
-    from ragdb.client.rows import dumps
-
-    with session.connect() as db:
-        for key in db.export_signing_keys():
-            print(dumps(key))
-
-
-def keys_import(
-    session: Session,
-    file: Annotated[
-        typer.FileText, typer.Argument(help="Output of `ragdb keys export`; - reads stdin.")
-    ],
-) -> None:
-    """Import exported keys, so that a restored copy verifies the tokens of the original."""
-    import json
-
-    with session.connect() as db:
-        for number, line in enumerate(file, 1):
-            try:
-                key = json.loads(line)
-                given = [key[name] for name in KEY_FIELDS]
-            except (ValueError, TypeError, KeyError):
-                raise Failure(
-                    f"line {number} is not an exported key",
-                    hint="give the output of `ragdb keys export`",
-                ) from None
-            db.import_signing_key(*given)
-            session.note(f"imported {given[0]}")
 
 
 def _policy(text: str | None) -> Any:

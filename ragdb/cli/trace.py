@@ -1,19 +1,16 @@
-"""`ragdb trace`: list, show, replay and explain recorded retrievals."""
+"""`ragdb trace`: list, show, verify, replay and explain recorded retrievals."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.ids import trace_id
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-
-Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Trace id.")]
+Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -21,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="trace", no_args_is_help=True)
     verb(group, "ls")(trace_ls)
     verb(group, "show")(trace_show)
+    verb(group, "verify")(trace_verify)
     verb(group, "replay")(trace_replay)
     verb(group, "why-not")(trace_why_not)
 
@@ -34,22 +32,13 @@ def trace_ls(
     limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
 ) -> None:
     """List recorded retrievals, newest first."""
-    from datetime import datetime
-
     from ragdb.cli import output
+    from ragdb.cli.times import moment
 
-    after = None
-    if since is not None:
-        try:
-            after = datetime.fromisoformat(since).astimezone()
-        except ValueError:
-            raise Failure(
-                f"--since {since!r} is not a time", hint="write it like 2026-03-01T12:00"
-            ) from None
     with session.connect() as db:
         output.rows(
             session,
-            db.list_traces(corpus, after, limit),
+            db.list_traces(corpus, moment("--since", since), limit),
             [
                 "id",
                 "created_at",
@@ -68,8 +57,8 @@ def trace_show(session: Session, trace: Trace) -> None:
     from ragdb.cli import output
     from ragdb.client.rows import record
 
-    wanted = trace_id(trace)
     with session.connect() as db:
+        wanted = trace_id(db, trace)
         shown = record(db.get_trace(wanted))
         hits = [record(hit) for hit in db.trace_hits(wanted)]
         reranks = {row.chunk_id: row for row in db.trace_reranks(wanted)}
@@ -95,12 +84,38 @@ def trace_show(session: Session, trace: Trace) -> None:
     output.rows(session, hits, shown_columns)
 
 
+def trace_verify(
+    session: Session,
+    trace: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TRACE", help="Id of a trace, or how it begins.", show_default=False
+        ),
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Every trace, hit and reranking of the database.")
+    ] = False,
+) -> int:
+    """Recompute the hashes and signatures of one trace, or of all. Exit code 1 if any differs."""
+    from ragdb.cli import output
+    from ragdb.cli.verify import run
+
+    if (trace is None) != all_:
+        raise Failure("give the id of a trace, or --all", hint="`ragdb trace ls` lists them")
+    with session.connect() as db:
+        if trace is None:
+            return run(session, db, checks=["traces", "hits", "reranks"])
+        fields: Any = db.verify_trace(trace_id(db, trace))
+        output.rows(session, fields)
+    return NEGATIVE if any(field.is_intact is False for field in fields) else OK
+
+
 def trace_replay(session: Session, trace: Trace) -> int:
     """Run a recorded retrieval again and print what has changed. Exit code 1 unless it is exact."""
     from ragdb.cli import output
 
     with session.connect() as db:
-        replayed: Any = db.replay(trace_id(trace))
+        replayed: Any = db.replay(trace_id(db, trace))
         output.one(session, replayed)
     return OK if replayed.verdict == "exact" else NEGATIVE
 
@@ -114,14 +129,4 @@ def trace_why_not(
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.one(session, db.why_not(trace_id(trace), chunk))
-
-
-def trace_id(text: str) -> UUID:
-    """The id of a trace as a UUID."""
-    from uuid import UUID
-
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Failure(f"{text!r} is not a trace id", hint="`ragdb trace ls` lists them") from None
+        output.one(session, db.why_not(trace_id(db, trace), chunk))

@@ -158,8 +158,8 @@ def _answer(db: Database, corpus: str, times: int, chance: random.Random) -> dic
     came = Counter[str]()
     for number in range(times):
         question = chance.choice(ANSWERED + UNANSWERED[:1])
-        db.retrieve(corpus, question, k=4, mode="lexical", client="desk terminal")
-        pack = db.build_evidence_pack(db.last_trace_id(), max_context=500)
+        hits = db.retrieve(corpus, question, k=4, mode="lexical", client="desk terminal")
+        pack = db.build_evidence_pack(hits.trace_id, max_context=500)
         db.record_gate(question, pack, client="desk terminal")
         answer = db.answer_from_evidence(question, pack)
         if number % 4 == 3 and answer["citations"]:
@@ -181,7 +181,8 @@ def _promote(db: Database, corpus: str) -> dict[str, int]:
     codes = [
         db.promote_to_atom(
             hits[0].trace_id, [hit.chunk_id for hit in hits],
-            "A cracked guard costs 12 euro and the rest of the deposit is refunded.", "lenient",
+            "A cracked guard is replaced for 12 euro, and the rest of the deposit is refunded.",
+            "lenient",
         ).code
         for hits in (under_slice, anywhere)
     ]  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
 import psycopg
 from psycopg.adapt import Dumper
@@ -64,6 +66,11 @@ class Call:
         self.defaults = defaults or {}
         arguments = ", ".join(f"{argument} => %s::{kind}" for argument, kind in types.items())
         self.sql = f"{'call' if procedure else 'select * from'} ragdb.{name}({arguments})"
+        # one row without a rank where nothing is found: the trace was recorded all the same
+        self.recorded_sql = (
+            "select ragdb.last_trace_id() as recorded, r.*"
+            f" from (select) one left join ragdb.{name}({arguments}) r on true"
+        )
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
@@ -106,6 +113,20 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
     raise TypeError(f"the arguments match none of {forms}")
 
 
+class Recorded(list[Row]):
+    """The hits of a recorded retrieval, and its trace, which there is without a hit too."""
+
+    def __init__(self, hits: Iterable[Row], trace_id: UUID) -> None:
+        super().__init__(hits)
+        self.trace_id = trace_id
+
+    @classmethod
+    def of(cls, row: type[Row], found: Sequence[Sequence[Any]]) -> Recorded[Row]:
+        """The rows of `Call.recorded_sql`."""
+        at = 1 + [field.name for field in fields(row)].index("rank")  # type: ignore[arg-type]
+        return cls((row(*one[1:]) for one in found if one[at] is not None), found[0][0])
+
+
 def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
     """Give the methods of a class the docstrings that those of another have under their names."""
 
@@ -127,6 +148,11 @@ class Caller:
     def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
             return cursor.execute(call.sql, call.parameters(values)).fetchall()
+
+    def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute(call.recorded_sql, call.parameters(values))
+            return Recorded.of(row, cursor.fetchall())
 
     def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
         (found,) = self._rows(call, row, *values)
@@ -157,6 +183,11 @@ class AsyncCaller:
     async def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
             return await (await cursor.execute(call.sql, call.parameters(values))).fetchall()
+
+    async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
+        async with self.connection.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(call.recorded_sql, call.parameters(values))
+            return Recorded.of(row, await cursor.fetchall())
 
     async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
         (found,) = await self._rows(call, row, *values)

@@ -10,6 +10,13 @@ from psycopg.pq import TransactionStatus
 
 from ragdb.client._generated.functions import Functions
 
+# a role that may not, a standby, or somebody who holds the tables: it is for another program then
+REFUSED = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.LockNotAvailable,
+)
+
 
 def maintain(connection: psycopg.Connection[Any]) -> None:
     """Make the partitions of traces of this month and the next three, where that is possible.
@@ -20,10 +27,5 @@ def maintain(connection: psycopg.Connection[Any]) -> None:
     """
     if connection.info.transaction_status != TransactionStatus.IDLE:
         return
-    refused = (
-        psycopg.errors.InsufficientPrivilege,
-        psycopg.errors.ReadOnlySqlTransaction,
-        psycopg.errors.LockNotAvailable,
-    )
-    with contextlib.suppress(*refused), connection.transaction():
+    with contextlib.suppress(*REFUSED), connection.transaction():
         Functions(connection).maintain()

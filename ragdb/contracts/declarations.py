@@ -63,7 +63,10 @@ class DeclaredSource:
                 self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes
             )
         if self.kind == "s3" and re.search(r"[*?\[]", self.uri):
-            return sources.find(_remote(self.uri))
+            try:
+                return sources.find(_remote(self.uri, allow_private))
+            except ReadError as error:
+                return source.Found(failed=[(self.uri, error)])
         if self.kind != "local":
             return sources.find([self.uri])
         parts = self.uri.split("/")
@@ -71,6 +74,9 @@ class DeclaredSource:
         base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
         found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
         found.sources = [_named(source, base, bool(glob)) for source in found.sources]
+        # the same on every machine: a contract is read from many checkouts
+        origin = f"contract source {self.name}"
+        found.sources = [replace(source, origin=origin) for source in found.sources]
         found.sources.sort(key=lambda source: source.uri.encode())
         found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
         return found
@@ -85,13 +91,11 @@ def _named(source: Source, base: str, below: bool) -> Source:
     return replace(source, uri=base, prefix=f"{base}#" if source.prefix else "")
 
 
-def _remote(glob: str) -> list[str]:
-    """What a glob of a remote store means now, by fsspec."""
-    try:
-        import fsspec  # type: ignore[import-untyped]
-    except ImportError:
-        return [glob]  # reading it says what to install
-    system, path = fsspec.core.url_to_fs(glob)
+def _remote(glob: str, allow_private: bool) -> list[str]:
+    """What a glob of a remote store means now, by fsspec. Raises ReadError."""
+    from ragdb.ingest import networks
+
+    system, path = networks.store(glob, allow_private)
     scheme = glob.partition("://")[0]
     return [f"{scheme}://{name}" for name in sorted(system.glob(path))]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ragdb.client._generated.rows import TracedHit
+    from ragdb.client.calling import Recorded
     from ragdb.client.client import Client
     from ragdb.models.rerank import RerankedHit, Reranker
 
@@ -59,7 +60,7 @@ class PostgresRetriever:
             query_embedding=vector,
             rerank="none",
         )
-        self.trace_id = self.db.last_trace_id()
+        self.trace_id = hits.trace_id
         return _best(self.db, query, hits, reranker)
 
 
@@ -103,7 +104,7 @@ class CorpusRetriever:
             query_embedding=vector,
             client=self.client,
         )
-        self.trace_id = self.db.last_trace_id()
+        self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)
 
 
@@ -112,16 +113,16 @@ ASKED = ("k", "mode", "min_score", "filter", "slice_id", "anchor", "policy", "cl
 
 
 def recorded(
-    db: Client, retrieve: Callable[..., list[Any]], corpus: str, query: str, **how: Any
-) -> list[Any]:
+    db: Client, retrieve: Callable[..., Recorded[Any]], corpus: str, query: str, **how: Any
+) -> Recorded[Any]:
     """The hits of a retrieval that records; a failure is recorded too, and raised again.
 
     `retrieve` is `db.retrieve` or `db.retrieve_slice`. Its trace is lost with what it raises, a
-    RagdbError; who may not record the failure either leaves none.
+    RagdbError; who is refused the corpus leaves a refusal.
     """
     import psycopg
 
-    from ragdb.errors import RagdbError
+    from ragdb.errors import CorpusNotFound, RagdbError
 
     began = time.perf_counter()
     try:
@@ -130,7 +131,10 @@ def recorded(
         elapsed = 1000 * (time.perf_counter() - began)
         asked = {name: how[name] for name in ASKED if name in how}
         with contextlib.suppress(psycopg.Error):
-            db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
+            if isinstance(error, CorpusNotFound):
+                db.record_refusal(corpus, str(error.sqlstate))
+            else:
+                db.record_failure(corpus, query, str(error.sqlstate), elapsed, **asked)
         raise
 
 

@@ -19,7 +19,7 @@ PREVIEW = 128 * 1024
 DENIED_FOLDERS = (
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "env", "dist", "build", "node_modules",
     ".tox", ".nox", ".eggs", "*.egg-info", ".pytest_cache", ".mypy_cache", ".ruff_cache",
-    ".cache", ".idea", ".ssh", ".gnupg", ".aws", ".kube", "*secret*",
+    ".cache", ".hypothesis", ".idea", ".ssh", ".gnupg", ".aws", ".kube", "*secret*",
 )  # fmt: skip
 
 SECRET_FILES = (

@@ -36,6 +36,8 @@ def create_app(config: Config) -> FastAPI:
     )
     app.add_middleware(
         Gate,
+        admit=server.admit,
+        hosts=frozenset(name.lower() for name in config.hosts),
         max_body=config.max_body,
         max_blob=config.max_blob,
         max_requests=config.max_requests,

@@ -63,6 +63,10 @@ def _capability(app: FastAPI, server: Server, row: CapabilitySchemasRow) -> None
     body = {"required": True, "content": {"application/json": {"schema": row.request_schema}}}
 
     async def invoke(request: Request, _: Token) -> Answer:
+        # a page of any other site may send what it calls a text
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(400, "BAD_REQUEST", "body: its Content-Type is not application/json")
         answer, trace = await server.invoke(
             request, row.name, row.timeout_seconds, await request.body()
         )

@@ -9,15 +9,16 @@ import re
 import time
 import traceback
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdb.client.rows import plain
+from ragdb.http.admission import Arrivals, has_body, misdirected, two_lengths
 
 log = logging.getLogger("ragdb.http")
 access = logging.getLogger("ragdb.http.access")
@@ -73,6 +74,14 @@ def error(
     return Answer(body, status, headers)
 
 
+class Answerable(Protocol):
+    """A refusal: `ragdb.http.server.Refused`."""
+
+    status: int
+    code: str
+    details: Any
+
+
 class Gate:
     """ASGI middleware around all routes.
 
@@ -80,12 +89,21 @@ class Gate:
     """
 
     def __init__(
-        self, app: ASGIApp, *, max_body: int, max_blob: int, max_requests: int, stall: float
+        self,
+        app: ASGIApp,
+        *,
+        admit: Callable[[str], Awaitable[Answerable | None]],
+        hosts: Collection[str],
+        max_body: int,
+        max_blob: int,
+        max_requests: int,
+        stall: float,
     ) -> None:
-        self.app = app
+        self.app, self.admit, self.hosts = app, admit, hosts
         self.max_body, self.max_blob, self.max_requests = max_body, max_blob, max_requests
         self.stall = stall
         self.at_work = 0
+        self.arrivals = Arrivals(max_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -130,40 +148,87 @@ class Gate:
     async def _pass(
         self, scope: Scope, headers: Mapping[str, bytes], receive: Receive, send: Send
     ) -> None:
-        is_health = scope["path"].startswith(HEALTH)
-        if self.at_work >= self.max_requests and not is_health:
-            busy = error(
-                scope,
-                429,
-                "CAPACITY_EXCEEDED",
-                f"the server is at work on {self.max_requests} requests",
-                {"hint": "try again in a moment"},
-                Retry_After="1",
-            )
-            await busy(scope, receive, send)
-            return
         limit = self.max_blob if scope["path"] == "/api/blobs" else self.max_body
+        refused = self._misshapen(scope, headers, limit)
+        if refused is None and has_body(headers):
+            refused = await self._unwanted(scope, headers)
+        if refused is None and self._is_full(scope):
+            refused = self._busy(scope)
+        arriving = None
+        if refused is None and has_body(headers):
+            arriving = self.arrivals.begin(scope.get("client"))
+            if arriving is None:
+                refused = self._busy(scope)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
+        await self._run(scope, receive, send, limit, arriving)
+
+    def _misshapen(self, scope: Scope, headers: Mapping[str, bytes], limit: int) -> Answer | None:
+        host = headers.get("host")
+        if host is not None and misdirected(host.decode("latin-1"), self.hosts):
+            hint = {"hint": "ragdb serve --allow-host NAME allows a name"}
+            return error(scope, 400, "BAD_REQUEST", "the Host is not a name of this server", hint)
+        if two_lengths(headers):
+            message = "the request has a Content-Length and a Transfer-Encoding"
+            return error(scope, 400, "BAD_REQUEST", message, Connection="close")
         length = headers.get("content-length", b"0")
         if not length.isdigit() or int(length) > limit:
-            await self._too_large(scope, limit)(scope, receive, send)
-            return
+            return self._too_large(scope, limit)
+        return None
+
+    async def _unwanted(self, scope: Scope, headers: Mapping[str, bytes]) -> Answer | None:
+        """The answer to who may not ask at all, before anything is read of the body."""
+        problem = await self.admit(headers.get("authorization", b"").decode("latin-1"))
+        if problem is None:
+            return None
+        return error(
+            scope, problem.status, problem.code, str(problem), problem.details, Connection="close"
+        )
+
+    def _is_full(self, scope: Scope) -> bool:
+        return self.at_work >= self.max_requests and not scope["path"].startswith(HEALTH)
+
+    def _busy(self, scope: Scope) -> Answer:
+        return error(
+            scope,
+            429,
+            "CAPACITY_EXCEEDED",
+            f"the server is at work on as many requests as it may, {self.max_requests}, or on a"
+            " quarter of them from this address",
+            {"hint": "try again in a moment"},
+            Retry_After="1",
+        )
+
+    async def _run(
+        self, scope: Scope, receive: Receive, send: Send, limit: int, arriving: str | None
+    ) -> None:
+        """Hand the request on; while its body is `arriving` it is not yet one at work."""
         size = 0
-        is_whole = started = False
+        started = False
+
+        def arrived() -> None:
+            nonlocal arriving
+            if arriving is not None:
+                self.arrivals.end(arriving)
+                arriving = None
+                self.at_work += 1
 
         async def counted() -> Message:
-            nonlocal size, is_whole
+            nonlocal size
             try:
-                # whoever sends half a body must not keep a place among the requests at work
-                async with asyncio.timeout(None if is_whole else self.stall):
+                # whoever sends half a body must not keep a place among the others
+                async with asyncio.timeout(None if arriving is None else self.stall):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(
                     408, f"no byte of the body arrived for {self.stall:g} s"
                 ) from None
-            is_whole = not message.get("more_body", False)
             size += len(message.get("body", b""))
             if size > limit:
                 raise HTTPException(413, f"the body has more than {limit} bytes")
+            if not message.get("more_body", False):
+                arrived()
             return message
 
         async def watched(message: Message) -> None:
@@ -171,7 +236,7 @@ class Gate:
             started = True
             await send(message)
 
-        self.at_work += 1
+        self.at_work += arriving is None
         try:
             await self.app(scope, counted, watched)
         except Exception as problem:
@@ -183,6 +248,7 @@ class Gate:
                 failed = error(scope, 500, code, "the request failed; the server's log says where")
                 await failed(scope, receive, send)
         finally:
+            arrived()
             self.at_work -= 1
 
     @staticmethod

@@ -108,8 +108,8 @@ class Verdict(BaseModel):
 class RegisteredPolicy(BaseModel):
     policy_ref: m.PolicyRef
     policy: dict[str, Any]
-    created_at: str
-    created_by: str
+    created_at: str | None
+    created_by: str | None
 
 
 class Policies(BaseModel):
@@ -207,7 +207,7 @@ def register(app: FastAPI, server: Server) -> None:
 
     @app.get("/api/policies", tags=["Graph Kernel"], response_model=Policies, responses=failures())
     async def policies(request: Request, _: Token) -> Answer:
-        """List the registered slice policies."""
+        """List the slice policies that may be named: the registered ones and the default."""
         async with server.transaction(request) as db:
             rows = await db.list_policies()
             fingerprint = await db.registry_fingerprint()

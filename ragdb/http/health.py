@@ -31,7 +31,7 @@ def register(app: FastAPI, server: Server) -> None:
         """Say whether the database answers."""
         try:
             async with asyncio.timeout(2), server.pool.connection() as connection:
-                await AsyncClient(connection).last_trace_id()
+                await AsyncClient(connection).rerank_depth(1)
         except (psycopg.Error, TimeoutError):
             return Answer({"status": "unavailable", "version": __version__}, 503)
         return Answer({"status": "ok", "version": __version__})

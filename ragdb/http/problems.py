@@ -22,6 +22,8 @@ CODES = {
     "RG431": "POLICY_NOT_FOUND",
     "RG434": "SLICE_FAILED",
 }
+# what a statement is told that meets a function or view while an upgrade drops it
+REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
 
 
 def register(app: FastAPI, server: Server) -> None:
@@ -104,6 +106,13 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(psycopg.OperationalError)
     async def unavailable(request: Request, _: Exception) -> Answer:
         message = "the database is not available"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+
+    @app.exception_handler(psycopg.errors.InternalError_)
+    async def replaced(request: Request, problem: psycopg.Error) -> Answer:
+        if not (problem.diag.message_primary or "").startswith(REPLACED):
+            raise problem
+        message = "the functions of the database are being replaced"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)

@@ -119,7 +119,7 @@ def register(app: FastAPI, server: Server) -> None:
                 client=CLIENT,
                 **span(request),
             )
-            return hits, await db.provenance(await db.last_trace_id())
+            return hits, await db.provenance(hits.trace_id)
 
         hits, provenance = await server.retrieve(
             request,
@@ -160,7 +160,7 @@ def register(app: FastAPI, server: Server) -> None:
                 client=CLIENT,
                 **span(request),
             )
-            return hits, await db.provenance(await db.last_trace_id())
+            return hits, await db.provenance(hits.trace_id)
 
         hits, provenance = await server.retrieve(
             request, corpus, [], query, mode, search, k=limit, min_score=min_similarity

@@ -18,9 +18,12 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 from starlette.requests import Request
 
+from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
+from ragdb.client.connecting import connect, options
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.server import signing
 from ragdb.version import __version__
 
 log = logging.getLogger("ragdb.http")
@@ -28,6 +31,8 @@ Found = TypeVar("Found")
 
 TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 CLIENT = "ragdb serve"
+UNKNOWN = "the token is unknown, revoked or expired"
+TRUSTED = 5.0  # seconds
 
 # One round trip: who asks, under which limit. set_config('role', …) is `set local role`, and needs
 # the membership that it needs.
@@ -57,6 +62,8 @@ class Config:
     max_requests: int = 64
     stall: float = 20
     """Seconds that a body may pause."""
+    hosts: tuple[str, ...] = ()
+    """Names of this server beside localhost; an address is always right."""
 
 
 class Refused(Exception):
@@ -75,18 +82,20 @@ class Server:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        conninfo = signing.with_keys(config.conninfo)
         self.pool = AsyncConnectionPool(
-            config.conninfo,
+            conninfo,
             min_size=1,
             max_size=config.pool,
             max_waiting=config.max_requests,
             timeout=5,
             open=False,
-            kwargs={"application_name": f"ragdb/{__version__} serve"},
+            kwargs=options(config.conninfo, application_name=f"ragdb/{__version__} serve"),
             check=AsyncConnectionPool.check_connection,
             name="ragdb",
         )
-        with Client(psycopg.connect(config.conninfo)) as db:
+        self._seen: dict[bytes, float] = {}
+        with Client(connect(conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
             self.offered = db.capability_schemas()
 
@@ -107,25 +116,29 @@ class Server:
         while True:
             try:
                 async with self.pool.connection() as connection:
-                    await AsyncClient(connection).maintain()
+                    await self._maintain_as(connection)
             except psycopg.Error as error:
                 log.warning("ragdb.maintain() failed: %s", error.diag.message_primary or error)
             await asyncio.sleep(6 * 3600)
+
+    async def _maintain_as(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """As the login, or as the writer that it may become; whom neither lets leaves it be."""
+        become = {"hash": None, "anonymous": "ragdb_writer", "timeout": "60s"}
+        for values in (None, become):
+            with contextlib.suppress(*upkeep.REFUSED):
+                async with connection.transaction():
+                    if values:
+                        await connection.execute(BECOME, values)
+                    await AsyncClient(connection).maintain()
+                return
 
     @asynccontextmanager
     async def transaction(
         self, request: Request, timeout: float | None = None
     ) -> AsyncIterator[AsyncClient]:
         """One transaction as the role of the request's token. Raises Refused."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme and (scheme.lower() != "bearer" or not token.strip()):
-            raise Refused(401, "UNAUTHORIZED", 'Authorization is not "Bearer" and a token')
-        if not scheme and self.config.anonymous_role is None:
-            hint = {"hint": "an admin makes tokens: ragdb token create"}
-            raise Refused(401, "UNAUTHORIZED", "a bearer token is required", hint)
-        digest = hashlib.sha256(token.strip().encode()).digest() if scheme else None
         values = {
-            "hash": digest,
+            "hash": self._digest(request.headers.get("authorization", "")),
             "anonymous": self.config.anonymous_role,
             "timeout": f"{round(1000 * (timeout or self.config.timeout))}ms",
         }
@@ -141,9 +154,42 @@ class Server:
                 raise Refused(503, "SERVICE_UNAVAILABLE", message) from None
             assert row is not None
             if row[0] is None:
-                raise Refused(401, "UNAUTHORIZED", "the token is unknown, revoked or expired")
+                raise Refused(401, "UNAUTHORIZED", UNKNOWN)
             request.scope["role"] = row[0]
             yield AsyncClient(connection)
+
+    def _digest(self, authorization: str) -> bytes | None:
+        """The hash of a token, by which the database knows it. Raises Refused."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme and (scheme.lower() != "bearer" or not token.strip()):
+            raise Refused(401, "UNAUTHORIZED", 'Authorization is not "Bearer" and a token')
+        if not scheme and self.config.anonymous_role is None:
+            hint = {"hint": "an admin makes tokens: ragdb token create"}
+            raise Refused(401, "UNAUTHORIZED", "a bearer token is required", hint)
+        return hashlib.sha256(token.strip().encode()).digest() if scheme else None
+
+    async def admit(self, authorization: str) -> Refused | None:
+        """Why the body of a request is not worth reading; None where it may be.
+
+        A token that was good is taken for that some seconds, and its transaction asks again.
+        """
+        try:
+            digest = self._digest(authorization)
+        except Refused as problem:
+            return problem
+        now = time.monotonic()
+        if digest is None or self._seen.get(digest, now) > now:
+            return None
+        try:
+            async with self.pool.connection() as connection:
+                role = await AsyncClient(connection).http_token_role(digest)
+        except psycopg.Error:
+            return None  # what the transaction answers is said in the same words
+        if role is None:
+            return Refused(401, "UNAUTHORIZED", UNKNOWN)
+        self._seen = {known: until for known, until in self._seen.items() if until > now}
+        self._seen[digest] = now + TRUSTED
+        return None
 
     async def corpus(self, db: AsyncClient, given: str | None, anchors: Sequence[str]) -> str:
         """The corpus of a request: named, the server's, or the only one that it can mean."""
@@ -205,7 +251,11 @@ class Server:
                 await asyncio.sleep(pause)
                 pause = min(0.2, 1.5 * pause)
         except (RagdbError, psycopg.errors.QueryCanceled) as error:
-            if corpus is not None and not isinstance(error, CorpusNotFound):
+            if corpus is not None and isinstance(error, CorpusNotFound):
+                with contextlib.suppress(psycopg.Error, Refused):
+                    async with self.transaction(request) as db:
+                        await db.record_refusal(corpus, str(error.sqlstate))
+            elif corpus is not None:
                 with contextlib.suppress(psycopg.Error, Refused):
                     async with self.transaction(request) as db:
                         await db.record_failure(

@@ -60,17 +60,20 @@ def chunk(
     overlap: int = 48,
     unit: str = "token",
     count: Count | None = None,
+    tell: Callable[[float], None] | None = None,
 ) -> list[Chunk]:
     """Cut a text into chunks, in the order of the text.
 
     `max_tokens` (1 to 1,000,000) and `overlap` (0 to max_tokens - 1) are in `unit`: token, word or
-    char. Without `count` a token is four characters, rounded up. Raises ValueError for an argument
-    out of range.
+    char. Without `count` a token is four characters, rounded up. `tell` hears which part of the
+    work is done. Raises ValueError for an argument out of range.
     """
     check(strategy, max_tokens, overlap, unit)
     starts, ends = _words(text)
     if not starts:
         return []
+    if tell:
+        tell(0.3)
     words = len(starts)
     closings = array("l", chain((0,), ends))
     sums: Sequence[int] | None = None
@@ -87,6 +90,8 @@ def chunk(
         levels, lines = bytearray([_WORD_LEVEL]) * words, [0]
     else:
         levels, lines = _levels(text, starts, ends, strategy == "page")
+    if tell:
+        tell(0.7)
     bounds = [*_sections(levels, lines, strategy), words]
     ranges = [
         (start, end)

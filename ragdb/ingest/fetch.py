@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import ipaddress
 import socket
 import ssl
 import threading
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
+from ragdb.ingest.networks import is_public, store, unreachable
 from ragdb.ingest.source import too_large
 from ragdb.ingest.sources import secret_in_url
 from ragdb.readers.document import ReadError
@@ -30,8 +30,6 @@ _SECONDS = 60.0
 _BLOCK = 65_536
 _MAX_ETAG = 256
 _PORTS = {"http": 80, "https": 443}
-# schemes that would read this machine, or hide where they go
-_REFUSED_SCHEMES = frozenset({"file", "local", "data", "reference", "jupyter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def fetch(
     seconds: float = _SECONDS,
     allow_private: bool = False,
 ) -> Fetched:
-    """GET an http(s) URL, or read any other scheme by fsspec (the extra `ragdb-postgres[remote]`).
+    """GET an http(s) URL, or read a store by fsspec (the extra `ragdb-postgres[remote]`).
 
     The whole fetch, redirects included, may take so many seconds. Raises ReadError:
     `forbidden_address` for a host that is not on the public internet (unless allowed), `bad_url`,
@@ -59,7 +57,7 @@ def fetch(
     """
     scheme = url.partition("://")[0].lower()
     if scheme not in _PORTS:
-        return _fetch_other(url, scheme, max_bytes)
+        return _fetch_other(url, max_bytes, allow_private)
     deadline = time.monotonic() + seconds
     for _ in range(_MAX_REDIRECTS + 1):
         parts = _split(url)
@@ -88,18 +86,6 @@ def _split(url: str) -> SplitResult:
     if any(c.isspace() or not c.isprintable() for c in url):
         raise ReadError("bad_url", "it has white space or control characters", "encode them")
     return parts
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also when it is wrapped in another."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if inner is None and ip in ipaddress.ip_network("64:ff9b::/96"):
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
 def check_public(url: str, allow_private: bool = False) -> None:
@@ -215,21 +201,9 @@ def _answer(response: http.client.HTTPResponse, url: str, max_bytes: int) -> Fet
     return Fetched(bytes(data), response.getheader("Content-Type"), etag)
 
 
-def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
-    if scheme in _REFUSED_SCHEMES or "::" in url:
-        raise ReadError(
-            "bad_url", f'"{scheme[:80]}" URLs are not read', "give a path, http(s) or s3"
-        )
+def _fetch_other(url: str, max_bytes: int, allow_private: bool) -> Fetched:
+    system, path = store(url, allow_private)
     try:
-        import fsspec  # type: ignore[import-untyped]
-    except ImportError:
-        raise ReadError(
-            "missing_extra",
-            f'"{scheme[:80]}" URLs need fsspec',
-            "pip install 'ragdb-postgres[remote]'",
-        ) from None
-    try:
-        system, path = fsspec.core.url_to_fs(url)
         about = system.info(path)
         size = about.get("size") or 0
         if size > max_bytes:
@@ -244,9 +218,7 @@ def _fetch_other(url: str, scheme: str, max_bytes: int) -> Fetched:
         ) from None
     except Exception as error:
         # each file system of fsspec raises its own
-        raise ReadError(
-            "unreachable", f"it cannot be fetched ({type(error).__name__})", "check URL and rights"
-        ) from None
+        raise unreachable(error) from None
     if len(data) > max_bytes:
         raise too_large(len(data), max_bytes)
     return Fetched(data, etag=about.get("ETag"))

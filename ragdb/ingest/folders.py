@@ -28,12 +28,24 @@ _SECRETS = (
     *(".env", ".env.*", "*.env", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd"),
     *(".git-credentials", "credentials", "credentials.json", "secrets.y*ml", "secrets.json"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx"),
+    *(
+        "*.tfstate",
+        "*.tfvars",
+        "kubeconfig",
+        "*.kubeconfig",
+        "service?account*.json",
+        "client_secret*.json",
+    ),
     *("*.jks", "*.keystore", "*.kdbx", "*.ppk"),
 )
 
 
-def walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Skipped | Unread]:
-    prefix = f"{uri_of(root.name)}/" if root.name else ""
+def walk(
+    root: Path, glob: str | None, recursive: bool, named: str | None = None
+) -> Iterator[Source | Skipped | Unread]:
+    """What lies in a folder; the uris begin with its name, or with the one that it is given."""
+    name = named or uri_of(root.name)
+    prefix = f"{name}/" if name else ""
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -41,7 +53,7 @@ def walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Ski
             with os.scandir(root / folder) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
-            yield Unread(prefix + _shown(folder), unreadable(error))
+            yield Unread(prefix + printable(folder), unreadable(error))
             continue
         for entry in entries:
             below = posixpath.join(folder, entry.name)
@@ -52,7 +64,7 @@ def walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Ski
                     folders.append(below)
                 elif recursive:
                     reason = f"it is a folder inside {_MAX_DEPTH} others"
-                    yield Skipped(prefix + _shown(below), reason)
+                    yield Skipped(prefix + printable(below), reason)
                 continue
             if not matches(below, glob):
                 continue
@@ -62,7 +74,7 @@ def walk(root: Path, glob: str | None, recursive: bool) -> Iterator[Source | Ski
 def _entry(
     root: Path, below: str, entry: os.DirEntry[str], prefix: str
 ) -> Source | Skipped | Unread:
-    shown = prefix + _shown(below)
+    shown = prefix + printable(below)
     try:
         if is_secret(entry.name):
             return Skipped(shown, "its name suggests a secret")
@@ -76,7 +88,7 @@ def _entry(
         return Unread(shown, unreadable(error))
     if not stat.S_ISREG(status.st_mode):
         return Skipped(uri, "it is not a regular file")
-    return Source(uri, root, below, status.st_size, prefix)
+    return _source(uri, root, below, status.st_size, prefix)
 
 
 def _link(root: Path, below: str, uri: str, prefix: str) -> Source | Skipped:
@@ -92,7 +104,11 @@ def _link(root: Path, below: str, uri: str, prefix: str) -> Source | Skipped:
     way = target.relative_to(root).as_posix()
     if is_secret(target.name) or any(part.startswith(".") for part in way.split("/")):
         return Skipped(uri, "it is a link to a hidden file")
-    return Source(uri, root, way, target.stat().st_size, prefix)
+    return _source(uri, root, way, target.stat().st_size, prefix)
+
+
+def _source(uri: str, root: Path, below: str, size: int, prefix: str) -> Source:
+    return Source(uri, root, below, size, prefix, printable(str(root)), is_named=False)
 
 
 def uri_of(path: str) -> str:
@@ -105,7 +121,8 @@ def uri_of(path: str) -> str:
     return uri
 
 
-def _shown(path: str) -> str:
+def printable(path: str) -> str:
+    """The path as a text can have it."""
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in path)
 
 

@@ -11,26 +11,24 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg.types.json import Jsonb
-
 from ragdb.client.upkeep import maintain
-from ragdb.errors import AlreadyExists, CorpusNotFound, NotAuthorized, RagdbError
+from ragdb.errors import AlreadyExists
+from ragdb.ingest import origins
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
-from ragdb.ingest.reading import Outcome, Ready, tasks
+from ragdb.ingest.reading import READ, Outcome, tasks
 from ragdb.ingest.report import Failed, FileResult, Progress, Report
 from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
-from ragdb.readers import read as readers
-from ragdb.readers.document import storable
+from ragdb.ingest.stopping import Stop
+from ragdb.ingest.writing import Entry, Writer, Written, writing_told
+from ragdb.readers import formats
+from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.rows import PutResult
     from ragdb.client.client import Client
 
 
@@ -52,27 +50,6 @@ def ingest(
     return Run(db, corpus, look(paths, options), options).run()
 
 
-# The document is at fault, not the database: the others of its batch are tried without it.
-REFUSED = (
-    psycopg.DataError,
-    psycopg.IntegrityError,
-    psycopg.errors.ProgramLimitExceeded,
-    RagdbError,
-)
-
-OF_THE_RUN = (NotAuthorized, CorpusNotFound)
-AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A document on its way into a batch."""
-
-    file: FileResult
-    document: Ready
-    outcome: Outcome
-
-
 class Run:
     """One run of the driver over what was found."""
 
@@ -82,7 +59,7 @@ class Run:
         if options.get("metadata"):
             try:
                 self.options = {**options, "metadata": storable(options["metadata"])}
-            except readers.ReadError as error:
+            except ReadError as error:
                 raise IngestError(error.reason, error.hint) from None
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
@@ -93,7 +70,11 @@ class Run:
         self.batch: list[Entry] = []
         self.batch_bytes = 0
         self.seen: list[str] = []
-        self.files_done = self.bytes_done = self.chunks = 0
+        self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
+        self.batch_size = 0  # of the file that a batch is alone
+        self.stage = "reading"
+        self.stop: Stop = options.get("stop") or Stop()
+        self.writer = Writer(db, self.report, self.options, self._create_corpus)
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -103,11 +84,14 @@ class Run:
             self._report_what_is_not_read()
             if self.found.sources:
                 self._ensure_corpus()
+                if not self.report.created:
+                    origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
-            for source, file, outcome, is_last in self._read():
-                self._take(source, file, outcome, is_last)
-            self._flush()
+            with writing_told(self.db.connection, self._wrote):
+                for source, file, outcome, is_last in self._read():
+                    self._take(source, file, outcome, is_last)
+                self._flush()
             if self.prune and not (self.dry_run and self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
@@ -144,18 +128,27 @@ class Run:
     def _read(self) -> Iterator[tuple[Source, FileResult, Outcome, bool]]:
         """What the workers return, in the order of the sources."""
         workers: int = self.options.get("workers") or 1
-        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1)
+        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1, self.stop)
         waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
         with pool:
             for source, file in zip(self.found.sources, self.files, strict=True):
                 for task, is_last in tasks(source, self._options_for(source)):
                     waiting.append((source, file, pool.submit(task), is_last))
                     if len(waiting) > pool.ahead:
-                        first = waiting.popleft()
-                        yield *first[:2], pool.result(first[2]), first[3]
+                        yield self._first(pool, waiting)
             while waiting:
-                first = waiting.popleft()
-                yield *first[:2], pool.result(first[2]), first[3]
+                yield self._first(pool, waiting)
+
+    def _first(
+        self, pool: Pool, waiting: deque[tuple[Source, FileResult, Waiting, bool]]
+    ) -> tuple[Source, FileResult, Outcome, bool]:
+        source, file, task, is_last = waiting.popleft()
+
+        def look(done: float) -> None:
+            self.bytes_begun = max(self.bytes_begun, int(done * (source.size or 0)))
+            self._tell()
+
+        return source, file, pool.result(task, look), is_last
 
     def _options_for(self, source: Source) -> Mapping[str, Any]:
         """The options for a source; those for a URL that is here say of what version."""
@@ -167,23 +160,28 @@ class Run:
         file.pages = outcome.pages
         file.empty += outcome.empty
         file.pages_without_text = outcome.pages_without_text
-        file.replaced += outcome.replaced
+        file.bad_characters += outcome.bad_characters
         file.cut += outcome.cut
         if outcome.unchanged:
             file.documents += 1
             file.doc_cid = outcome.unchanged
+        if outcome.skipped:
+            file.status, file.type = "skipped", outcome.type
+            file.reason, file.hint = outcome.skipped.reason, outcome.skipped.hint
+            self._keep(file.uri)
         for failure in outcome.failures:
             self._fail(file, failure)
         for document in outcome.documents:
-            if self.prune:
-                self.seen.append(document.uri)
-            self.batch.append(Entry(file, document, outcome))
+            self._keep(document.uri)
+            self.batch.append(Entry(file, document, outcome, source))
             self.batch_bytes += len(document.json)
             if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
                 self._flush()
+        self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
             self.files_done += 1
             self.bytes_done += source.size or 0
+            self.bytes_begun = 0
         self._tell()
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
@@ -192,92 +190,75 @@ class Run:
             file.reason, file.hint = failure.reason, failure.hint
         if len(self.report.failures) < MAX_FAILURES:
             self.report.failures.append(failure)
+        # what cannot be read now is still there
+        self._keep(failure.uri)
+
+    def _keep(self, uri: str) -> None:
         if self.prune:
-            # what cannot be read now is still there
-            self.seen.append(failure.uri)
+            self.seen.append(uri)
 
     def _tell(self) -> None:
         progress = self.options.get("progress")
         if progress:
-            total = len(self.files)
-            progress(
-                Progress(self.files_done, total, self.bytes_done, self.bytes_total, self.chunks)
-            )
+            read = self.bytes_done + self.bytes_begun
+            total = len(self.files), self.bytes_total
+            progress(Progress(self.files_done, total[0], read, total[1], self.chunks, self.stage))
+
+    def _wrote(self, part: float) -> None:
+        """A large document is so far written."""
+        if self.batch_size:
+            self.bytes_begun = int(self.batch_size * (READ + (1 - READ) * part))
+            self._tell()
 
     # ── writing ──
 
     def _flush(self) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
-        if batch:
-            self._write(batch)
-            self._tell()
-
-    def _write(self, batch: list[Entry]) -> None:
-        try:
-            rows = self._put(batch)
-        except OF_THE_RUN:
-            raise
-        except REFUSED as error:
-            if len(batch) > 1:
-                middle = len(batch) // 2
-                self._write(batch[:middle])
-                self._write(batch[middle:])
-                return
-            file, uri = batch[0].file, batch[0].document.uri
-            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
-            self._fail(file, Failed(uri, reason, error.diag.message_hint))
+        if not batch:
             return
-        for entry, row in zip(batch, rows, strict=True):
-            file = entry.file
+        self.stop.check()
+        self.stage = "writing"
+        alone = len(batch) == 1 and not batch[0].outcome.at
+        self.batch_size = (batch[0].source.size or 0) if alone else 0
+        self._tell()
+        for written in self.writer.write(batch):
+            self._count(written)
+        self.stage = "reading"
+        self._tell()
+
+    def _count(self, written: Written) -> None:
+        file, row, error = written.entry.file, written.row, written.error
+        if error is not None:
+            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
+            uri = written.entry.document.uri
+            self._fail(file, Failed(uri, reason, error.diag.message_hint))
+        elif row is not None:
             file.documents += 1
             file.chunks += row.chunks_indexed
             self.chunks += row.chunks_indexed
             file.tokens += row.tokens_indexed
             file.written += not row.was_duplicate
+            file.replaced += written.replaced
             file.doc_cid = row.doc_cid if file.documents == 1 else None
-
-    def _put(self, batch: list[Entry]) -> list[PutResult]:
-        for attempt in range(5):
-            try:
-                with self.db.connection.transaction(force_rollback=self.dry_run):
-                    if self.dry_run and self.report.created:
-                        self._create_corpus()
-                    rows = self._stored(batch)
-                    for entry, row in zip(batch, rows, strict=True):
-                        if entry.outcome.blob is not None and not row.was_duplicate:
-                            self.db.put_blob(entry.outcome.blob, entry.outcome.media_type)
-                return rows
-            except AGAIN:
-                if attempt == 4:
-                    raise
-        raise AssertionError("unreachable")
-
-    def _stored(self, batch: list[Entry]) -> list[PutResult]:
-        """Put documents by one function, conversations by another; results in the batch's order."""
-        results: dict[int, PutResult] = {}
-        for put, kind in ((self.db.put_documents, False), (self.db.put_conversations, True)):
-            places = [n for n, e in enumerate(batch) if e.document.is_conversation is kind]
-            if places:
-                entries = b",".join(batch[n].document.json for n in places)
-                rows = put(self.corpus, Jsonb(b"[" + entries + b"]", dumps=bytes), self.force)
-                results.update(zip(places, rows, strict=True))
-        return [results[n] for n in range(len(batch))]
 
     def _prune(self) -> None:
         """Remove the sources below each folder or JSONL file that this run did not come across."""
         # what lies in a folder, or in a file of records, that cannot be read is not gone
-        hidden = [f.uri for f in self.report.files if f.failed and readers.is_jsonl(f.uri)]
+        hidden = [f.uri for f in self.report.files if f.failed and formats.has_records(f.uri)]
         hidden += self.found.hidden
-        for prefix in sorted({source.prefix for source in self.found.sources if source.prefix}):
+        below = {(s.prefix, s.origin) for s in self.found.sources if s.prefix}
+        for prefix, origin in sorted(below, key=str):
             if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
                 self.report.not_pruned.append(prefix)
                 continue
             keep = [uri for uri in self.seen if uri.startswith(prefix)]
             with self.db.connection.transaction(force_rollback=self.dry_run):
-                gone = self.db.prune_sources(self.corpus, prefix, keep)
+                gone = self.db.prune_sources(self.corpus, prefix, keep, origin)
             self.report.pruned += gone.documents_deleted
 
     def _optimize(self) -> None:
+        self.stage = "optimizing"
+        self._tell()
         drift = self.db.corpus_info(self.corpus).drift
         if drift is not None and abs(drift) > DRIFT:
             with self.db.connection.transaction():

@@ -85,7 +85,7 @@ async def _read(
                     file.name,
                     len(data),
                     "" if prefix == "/" else prefix,
-                    kind or media_type,
+                    media_type=kind or media_type,
                 )
             )
 

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from ragdb.ingest import chunker, sources
 from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
+from ragdb.ingest.stopping import Stop
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -19,7 +20,7 @@ CHUNKING: dict[str, Any] = {
 
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
-    *("media_type", "source_name", "known"),
+    *("media_type", "source_name", "known", "convert"),
     *CHUNKING,
 )
 
@@ -39,8 +40,13 @@ class Options(TypedDict, total=False):
 
     glob: str | None
     """Names to take from folders, such as `*.md`; paths below the folder where it has a `/`."""
+    prefix: str | None
+    """Name of the sources' folder in the corpus, in place of the folder's own; such sources also
+    take over those of their names that came from elsewhere."""
     name: str | None
     """Name of what is read from standard input, `-`; its ending says the type."""
+    convert: Mapping[str, str]
+    """Commands that make a readable file of one with an ending, as `--convert` takes them."""
     recursive: bool
     """Go into folders of folders (default true)."""
     force: bool
@@ -73,7 +79,9 @@ class Options(TypedDict, total=False):
     unit: str
     """Chunking: see docs/chunker.md."""
     progress: Callable[[Progress], None] | None
-    """Called after every file and batch."""
+    """Called after every file and batch, and several times within a large one."""
+    stop: Stop | None
+    """What is asked at each step whether to go on."""
 
 
 def look(
@@ -90,6 +98,7 @@ def look(
             glob=options.get("glob"),
             recursive=options.get("recursive", True),
             stdin_name=options.get("name") or "stdin",
+            prefix=options.get("prefix"),
         )
     except ValueError as error:
         raise IngestError(str(error)) from None

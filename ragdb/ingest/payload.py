@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from ragdb.ingest import chunker, links
@@ -20,23 +23,38 @@ def to_payload(
     *,
     source_name: str = "",
     etag: str | None = None,
+    root: str | None = None,
+    adopt: bool = False,
+    converter: str | None = None,
     strategy: str = "paragraph",
     max_tokens: int = 240,
     overlap: int = 48,
     unit: str = "token",
     count: chunker.Count | None = None,
+    tell: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Chunk a document read from `source`, the uri of its file, and describe it for jsonb.
 
+    Each page is cut by itself, so that the page of a chunk is the page of each of its words.
     Each chunk has the page and the heading path of its first character; a link belongs to the last
     chunk that begins before it. Raises ValueError for chunking out of range.
     """
     text = document.text
     uri = uri_of(document, source)
     unit = unit.removesuffix("s")
-    chunks = chunker.chunk(
-        text, strategy=strategy, max_tokens=max_tokens, overlap=overlap, unit=unit, count=count
-    )
+    chunks = [
+        replace(chunk, start=chunk.start + begin, end=chunk.end + begin)
+        for begin, end in _pages(document)
+        for chunk in chunker.chunk(
+            text[begin:end],
+            strategy=strategy,
+            max_tokens=max_tokens,
+            overlap=overlap,
+            unit=unit,
+            count=count,
+            tell=tell if not document.pages else None,
+        )
+    ]
     starts = [chunk.start for chunk in chunks]
     targets = {
         (max(bisect_right(starts, offset) - 1, 0), target): None
@@ -56,12 +74,16 @@ def to_payload(
         "size_bytes": len(document.data),
         "pages": len(document.pages) or None,
         "etag": etag,
+        "root": root,
+        "adopt": adopt,
         "chunking": {
             "chunker": chunker.NAME,
             "strategy": strategy,
             "max_tokens": max_tokens,
             "overlap": overlap,
             "unit": unit,
+            # the text is what this made of the file: another command gives another text
+            **({"converter": converter} if converter else {}),
         },
         "chunks": [
             {
@@ -76,3 +98,9 @@ def to_payload(
         ],
         "links": [{"chunk": number, "target": target} for number, target in targets],
     }
+
+
+def _pages(document: Document) -> Iterator[tuple[int, int]]:
+    """Where the pages of a document begin and end; a document without pages is one."""
+    starts = [offset for offset, _ in document.pages]
+    return pairwise([0, *starts[1:], len(document.text)])

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
+from multiprocessing.queues import SimpleQueue
 
 from ragdb.ingest.reading import Outcome, Task, read
 from ragdb.ingest.report import Failed
+from ragdb.ingest.stopping import Stop
 
 
 @dataclass
@@ -32,9 +35,12 @@ class Pool:
 
     work = staticmethod(read)
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, stop: Stop | None = None) -> None:
         self.workers = workers
+        self.stop = stop or Stop()
         self.executor: ProcessPoolExecutor | None = None
+        self.told: SimpleQueue[tuple[str, float]] | None = None
+        self.parts: dict[str, float] = {}  # which part of a file is read
         # so many tasks may lie finished or begun, in memory
         self.ahead = 0 if workers == 1 else 2 * workers
 
@@ -50,39 +56,75 @@ class Pool:
         if self.workers == 1:
             return Waiting(task, None)
         try:
-            return Waiting(task, self._executor().submit(self.work, task))
+            return Waiting(task, self._executor().submit(_work, self.work, task))
         except BrokenProcessPool:
             self.executor = None
-            return Waiting(task, self._executor().submit(self.work, task))
+            return Waiting(task, self._executor().submit(_work, self.work, task))
 
-    def result(self, waiting: Waiting) -> Outcome:
+    def result(self, waiting: Waiting, look: Callable[[float], None] | None = None) -> Outcome:
+        """The outcome of a task; `look` hears how far it is while it is waited for."""
         if waiting.future is None:
-            return self.work(waiting.task)
+            with self.stop.unheld():
+                return self.work(waiting.task, look)
         try:
-            return waiting.future.result()
+            return self._awaited(waiting.task, waiting.future, look)
         except BrokenProcessPool:
             with _processes(1) as alone:
                 try:
-                    return alone.submit(self.work, waiting.task).result()
+                    return alone.submit(_work, self.work, waiting.task).result()
                 except BrokenProcessPool:
                     reason = "reading it killed the process that read it"
                     return Outcome(failures=[Failed(waiting.task.source.uri, reason, None)])
 
+    def _awaited(
+        self, task: Task, future: Future[Outcome], look: Callable[[float], None] | None
+    ) -> Outcome:
+        while True:
+            try:
+                return future.result(timeout=0.2)
+            except TimeoutError:
+                self.stop.check()
+                while self.told is not None and not self.told.empty():
+                    uri, part = self.told.get()
+                    self.parts[uri] = part
+                if look:
+                    look(self.parts.get(task.source.uri, 0.0))
+
     def _executor(self) -> ProcessPoolExecutor:
         if self.executor is None:
-            self.executor = _processes(self.workers)
+            self.told = get_context("forkserver").SimpleQueue()
+            self.executor = _processes(self.workers, self.told)
         return self.executor
 
 
-def _processes(count: int) -> ProcessPoolExecutor:
+def _processes(
+    count: int, told: SimpleQueue[tuple[str, float]] | None = None
+) -> ProcessPoolExecutor:
     # not fork: this process has a connection, and may have threads
     context = get_context("forkserver")
     context.set_forkserver_preload(["ragdb.ingest.reading"])
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
+    return ProcessPoolExecutor(
+        count, mp_context=context, initializer=_become_worker, initargs=(told,)
+    )
 
 
-def _become_worker() -> None:
+def _work(work: Callable[[Task, Callable[[float], None]], Outcome], task: Task) -> Outcome:
+    """Read in a worker, which tells the driver how far it is."""
+
+    def tell(part: float) -> None:
+        if _told is not None:
+            _told.put((task.source.uri, part))
+
+    return work(task, tell)
+
+
+_told: SimpleQueue[tuple[str, float]] | None = None
+
+
+def _become_worker(told: SimpleQueue[tuple[str, float]] | None) -> None:
     """Leave Ctrl-C to the driver, and end when it is gone."""
+    global _told
+    _told = told
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+import mimetypes
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +16,15 @@ from ragdb.ingest import payload
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
-from ragdb.readers import conversation
+from ragdb.readers import conversation, converting, formats
 from ragdb.readers import read as readers
 
 MAX_BYTES = readers.MAX_BYTES
 SLAB_BYTES = 2**18  # of records; one task of a worker
+READ = 0.3  # part of the work on a file that reading it is; the rest is writing it
+TOLD = 2**22  # bytes of a file that tells how far it is read
+PASSED_OVER = frozenset({"unknown_type", "empty", "blank"})
+"""Why a file that lies in a folder, and that nobody named, is left out without failing."""
 INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
 
 
@@ -33,6 +38,8 @@ class Task:
     """Records of a JSONL file, read already."""
     error: readers.ReadError | None = None
     """Why there are no more of them."""
+    at: int = 0
+    """How far in the file they end, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,14 @@ class Outcome:
 
     documents: list[Ready] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    skipped: Failed | None = None
+    """Why a file of a folder is left out, where that is no failure."""
+    type: str | None = None
+    """Its ending, where that is why."""
+    at: int = 0
+    """How far in its file the work is."""
     empty: int = 0
-    replaced: int = 0
+    bad_characters: int = 0
     cut: int = 0
     unchanged: str | None = None
     """Identity of the document that a URL still gives."""
@@ -61,6 +74,10 @@ class Outcome:
     blob: bytes | None = None
     """The bytes of the file, where they are to be kept."""
     media_type: str = ""
+
+
+def _nobody(part: float) -> None:
+    """Nobody asked."""
 
 
 def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bool]]:
@@ -84,36 +101,47 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
                 some.append(document)
                 size += len(document.data)
                 if size > SLAB_BYTES:
-                    yield Task(source, reading, some), False
+                    yield Task(source, reading, some, at=lines.tell()), False
                     some, size = [], 0
     except readers.ReadError as error:
         failed = error
     yield Task(source, reading, some, failed), True
 
 
-def read(task: Task) -> Outcome:
-    """Read and chunk; what a worker does."""
+def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    """Read and chunk; what a worker does. `tell` hears which part of the work is done."""
     source, options = task.source, task.options
-    outcome = Outcome()
+    if tell is None or (source.size or 0) < TOLD or task.documents is not None:
+        tell = _nobody
+    outcome = Outcome(at=task.at)
     error = task.error
     if task.documents is not None:
         for document in task.documents:
             _prepare(outcome, source, _declared(document, options), options)
     else:
         try:
-            for document in _documents(source, options, outcome):
-                _prepare(outcome, source, document, options, outcome.etag)
+            tell(0.0)
+            for document in _documents(source, options, outcome, tell):
+                _prepare(outcome, source, document, options, outcome.etag, tell)
+                tell(READ)
                 if document.fragment is None and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
-    if error is not None:
+    if error is not None and not source.is_named and error.code in PASSED_OVER:
+        outcome.skipped = Failed(source.uri, error.reason, error.hint)
+        if error.code == "unknown_type":
+            outcome.type = formats.ending(source.uri) or "without an ending"
+    elif error is not None:
         outcome.failures.append(Failed(source.uri, error.reason, error.hint))
     return outcome
 
 
 def _documents(
-    source: Source, options: Mapping[str, Any], outcome: Outcome
+    source: Source,
+    options: Mapping[str, Any],
+    outcome: Outcome,
+    tell: Callable[[float], None],
 ) -> list[readers.Document]:
     limit: int = options.get("max_bytes", MAX_BYTES)
     media_type = options.get("media_type") or source.media_type
@@ -130,14 +158,28 @@ def _documents(
         media_type = media_type or fetched.media_type
     else:
         data = source.read(limit)
+    tell(READ / 10)
     if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
         for found in conversation.read(io.BytesIO(data), source.uri, limit):
             found |= {name: options[name] for name in ("title", "language") if options.get(name)}
             found["metadata"] = options.get("metadata") or {}
+            found |= {"root": source.origin, "adopt": source.adopts}
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
     given = {name: options.get(name) for name in ("title", "language", "metadata")}
-    return readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    command = converting.command_for(source.uri, options.get("convert"))
+    if command is None:
+        documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
+    else:
+        made, name = converting.convert(command, data, source.uri)
+        # what it is, is what there was: bytes and type are those of the original
+        kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
+        documents = [
+            replace(one, data=data, media_type=kind) if one.fragment is None else one
+            for one in readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+        ]
+    tell(READ / 2)
+    return documents
 
 
 def _prepare(
@@ -146,14 +188,25 @@ def _prepare(
     document: readers.Document,
     options: Mapping[str, Any],
     etag: str | None = None,
+    tell: Callable[[float], None] = _nobody,
 ) -> None:
-    outcome.replaced += document.replaced
+    outcome.bad_characters += document.replaced
     if document.is_empty:
         outcome.empty += 1
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
     name: str = options.get("source_name", "")
-    ready = payload.to_payload(document, source.uri, source_name=name, etag=etag, **chunking)
+    ready = payload.to_payload(
+        document,
+        source.uri,
+        source_name=name,
+        etag=etag,
+        root=source.origin,
+        adopt=source.adopts,
+        converter=converting.command_for(source.uri, options.get("convert")),
+        tell=lambda part: tell(READ * (1 + part) / 2),
+        **chunking,
+    )
     outcome.documents.append(Ready(ready["uri"], _json(ready)))
     outcome.cut += sum(
         len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -20,22 +21,27 @@ class FileResult:
 
     uri: str
     status: str = "unread"
-    """ingested, unchanged, empty, skipped or failed; unread where a run was interrupted."""
+    """ingested, replaced, unchanged, empty, skipped or failed; unread where a run was
+    interrupted."""
     documents: int = 0
     written: int = 0
+    replaced: int = 0
+    """Documents that took the place of another at their source."""
     empty: int = 0
     failed: int = 0
     chunks: int = 0
     tokens: int = 0
     pages: int | None = None
     pages_without_text: int = 0
-    replaced: int = 0
+    bad_characters: int = 0
     """Characters that no text has (NUL, lone surrogates), replaced by U+FFFD."""
     cut: int = 0
     """Chunks found by the words of their first 65,536 characters only, headings included."""
     doc_cid: str | None = None
     reason: str | None = None
     hint: str | None = None
+    type: str | None = None
+    """Ending of a file that is skipped because files of its type are not read."""
 
 
 @dataclass
@@ -48,10 +54,13 @@ class Report:
     """Every file and record that failed; at most 1,000."""
     documents: int = 0
     written: int = 0
+    replaced: int = 0
     unchanged: int = 0
     empty: int = 0
     failed: int = 0
     skipped: int = 0
+    skipped_types: dict[str, int] = field(default_factory=dict)
+    """How many files of each type were skipped because it is not read, most first."""
     cut: int = 0
     pruned: int = 0
     chunks: int = 0
@@ -70,6 +79,8 @@ class Report:
                 file.status = (
                     "failed"
                     if file.failed
+                    else "replaced"
+                    if file.replaced
                     else "ingested"
                     if file.written
                     else "unchanged"
@@ -78,10 +89,21 @@ class Report:
                     if file.empty or is_whole
                     else "unread"
                 )
-        for name in ("documents", "written", "empty", "failed", "cut", "chunks", "tokens"):
+        for name in (
+            "documents",
+            "written",
+            "replaced",
+            "empty",
+            "failed",
+            "cut",
+            "chunks",
+            "tokens",
+        ):
             setattr(self, name, sum(getattr(file, name) for file in self.files))
         self.unchanged = self.documents - self.written
         self.skipped = sum(file.status == "skipped" for file in self.files)
+        types = Counter(file.type for file in self.files if file.type is not None)
+        self.skipped_types = dict(types.most_common())
 
 
 @dataclass(frozen=True)
@@ -93,3 +115,5 @@ class Progress:
     bytes: int
     bytes_total: int
     chunks: int
+    stage: str = "reading"
+    """reading, writing or optimizing."""

@@ -25,6 +25,12 @@ class Source:
     size: int | None = None
     # what the uris of all sources of the same argument begin with; empty for a single file
     prefix: str = ""
+    # where it came from: the folder that was read, or that a file lies in; None where nobody says
+    origin: str | None = None
+    # whether it takes over a source of its name that came from elsewhere
+    adopts: bool = False
+    # whether an argument named it; otherwise it was found in a folder
+    is_named: bool = True
     # what its giver says that it is
     media_type: str | None = None
 

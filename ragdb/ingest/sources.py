@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from ragdb.ingest.folders import is_secret, uri_of, walk
+from ragdb.ingest.folders import is_secret, printable, uri_of, walk
 from ragdb.ingest.globs import check_glob
 from ragdb.ingest.opening import unreadable
 from ragdb.ingest.source import Found, Skipped, Source, Unread
-from ragdb.readers import read as readers
+from ragdb.readers import formats
 from ragdb.readers.document import ReadError
 
 # github://owner:repository@revision is no secret
@@ -24,22 +25,27 @@ def find(
     glob: str | None = None,
     recursive: bool = True,
     stdin_name: str = "stdin",
+    prefix: str | None = None,
 ) -> Found:
     """Expand paths, URLs and `-` into sources, each once, in the same order on every machine.
 
-    The uri of a file in a folder begins with the folder's name, that of a single file is its name.
+    The uri of a file in a folder begins with the folder's name, that of a single file is its name;
+    `prefix` stands for the folder's name, and before that of a file. A URL keeps its own name.
     Hidden files and folders are passed over without a word. Links out of the folder, secrets and
     what is not a regular file are reported as skipped, or as failed where an argument names them.
     A glob without `/` is compared with names, one with it with paths below the folder (`**` is any
-    number of folders). Raises ValueError for a glob that is too long, absolute or has `..`.
+    number of folders). Raises ValueError for a glob that is too long, absolute or has
+    `..`, and for a prefix that is not a path of names.
     """
+    if prefix is not None:
+        prefix = _checked(prefix)
     pattern = check_glob(glob) if glob is not None else None
     found = Found()
     by_uri: dict[str, Source] = {}
     for given in arguments:
         argument = os.fspath(given)
         try:
-            for item in _expand(argument, pattern, recursive, stdin_name):
+            for item in _expand(argument, pattern, recursive, stdin_name, prefix):
                 if isinstance(item, Skipped):
                     found.skipped.append(item)
                 elif isinstance(item, Unread):
@@ -73,10 +79,10 @@ def _ambiguous(uri: str) -> ReadError:
 
 
 def _expand(
-    argument: str, glob: str | None, recursive: bool, stdin_name: str
+    argument: str, glob: str | None, recursive: bool, stdin_name: str, prefix: str | None
 ) -> Iterator[Source | Skipped | Unread]:
     if argument == "-":
-        yield Source(stdin_name)
+        yield Source(f"{prefix}/{stdin_name}" if prefix else stdin_name, adopts=bool(prefix))
         return
     if "://" in argument:
         if _PASSWORD.match(argument):
@@ -91,10 +97,21 @@ def _expand(
     except (OSError, RuntimeError, ValueError) as error:
         raise unreadable(error) from None
     if root.is_dir():
-        yield from walk(root, glob, recursive)
+        for item in walk(root, glob, recursive, prefix):
+            yield replace(item, adopts=bool(prefix)) if isinstance(item, Source) else item
         return
     if is_secret(root.name):
         raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
-    prefix = f"{root.name}#" if readers.is_jsonl(root.name) else ""
+    uri = f"{prefix}/{uri_of(root.name)}" if prefix else uri_of(root.name)
+    records = f"{uri}#" if formats.has_records(root.name) else ""
     size = root.stat().st_size
-    yield Source(uri_of(root.name), root.parent, root.name, size, prefix)
+    folder = printable(str(root.parent))
+    yield Source(uri, root.parent, root.name, size, records, folder, adopts=bool(prefix))
+
+
+def _checked(prefix: str) -> str:
+    names = prefix.strip("/").split("/")
+    is_printable = all(name.isprintable() and name not in ("", ".", "..") for name in names)
+    if len(prefix) > 200 or not is_printable or prefix.startswith("/") or "://" in prefix:
+        raise ValueError(f"the prefix {prefix!r} is not a name, or names parted by /")
+    return "/".join(map(uri_of, names))

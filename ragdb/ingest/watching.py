@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragdb.errors import DocumentNotFound
 from ragdb.ingest.options import look
 from ragdb.ingest.source import Found, Source
-from ragdb.readers import read as readers
+from ragdb.readers import formats
 
 if TYPE_CHECKING:
     from ragdb.client.client import Client
@@ -38,7 +38,7 @@ class Watch:
         """Take sources that are gone out of the corpus."""
         for uri in gone:
             with contextlib.suppress(DocumentNotFound), db.connection.transaction():
-                if readers.is_jsonl(uri):
+                if formats.has_records(uri):
                     db.prune_sources(corpus, f"{uri}#", [])
                 else:
                     db.delete_source(corpus, uri)

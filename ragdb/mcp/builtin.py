@@ -134,11 +134,11 @@ def search_slice(served: Served, arguments: Json) -> Json:
                 raise ToolError(f"corpus {corpus!r} has nothing to anchor a slice in")
             anchor = rows[0].anchor
         if served.record:
-            hits = db.retrieve_slice(
+            found = db.retrieve_slice(
                 corpus, query, slice_id, anchor, policy, **how, client="ragdb mcp"
             )
-            trace = record(db.get_trace(db.last_trace_id() or ""))
-            provenance = {key: trace[key] for key in RECORDED}
+            trace = record(db.get_trace(found.trace_id))
+            hits, provenance = list(found), {key: trace[key] for key in RECORDED}
         else:
             hits = db.search_slice(corpus, query, slice_id, anchor, policy, **how)
             provenance = {"slice_id": slice_id}

@@ -13,7 +13,9 @@ from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool
 
 from ragdb.client.client import Client
+from ragdb.client.connecting import options
 from ragdb.models import embedders, encoders, rerank
+from ragdb.server import signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-SECONDS = 30  # for a statement  # for a statement
+SECONDS = 30  # for a statement
 
 
 class ToolError(Exception):
@@ -39,12 +41,12 @@ class Served:
     ) -> None:
         self.corpora, self.record = corpora, record
         self.pool = ConnectionPool(
-            conninfo,
+            signing.with_keys(conninfo),
             min_size=0,
             max_size=8,
             timeout=10,
             open=False,
-            kwargs={"application_name": f"ragdb/{__version__} mcp"},
+            kwargs=options(conninfo, application_name=f"ragdb/{__version__} mcp"),
             configure=self._configure,
             # the database may have been restarted since the last question
             check=ConnectionPool.check_connection,

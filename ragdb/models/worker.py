@@ -18,6 +18,7 @@ import psycopg
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import Embedders, EmbeddingStatusRow
 from ragdb.client.calling import Reals
+from ragdb.client.connecting import connect, is_pooled
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,
@@ -29,13 +30,13 @@ from ragdb.errors import (
 )
 from ragdb.ingest.payload import to_payload
 from ragdb.models import embedders, encoders
+from ragdb.models.indexer import Indexer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
-INDEXED = 20_000  # chunks of a space from which on it has an index
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
@@ -78,6 +79,7 @@ class Worker:
         self.progress = progress
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.done = Done()
+        self.indexer = Indexer()
         self._stop = threading.Event()
         self._embedders: dict[str, Embedders] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
@@ -96,7 +98,9 @@ class Worker:
         started = time.monotonic()
         heart = threading.Thread(target=self._renew, daemon=True)
         with self._connect() as connection:
-            for channel in CHANNELS:
+            # behind a pooler it would be another client that is woken
+            listens = not is_pooled(connection)
+            for channel in CHANNELS if listens else ():
                 connection.execute(f"listen {channel}")
             maintain(connection)
             db = Functions(connection)
@@ -110,13 +114,15 @@ class Worker:
                         self.progress(self.done)
                     if busy:
                         continue
-                    self._index(db)
+                    self.indexer.build(db, self._spaces(db))
                     if until == "idle" or (until == "empty" and not self._left(db)):
                         break
+                    pause = poll if listens and until != "empty" else min(poll, 0.5)
+                    if not listens:
+                        self._stop.wait(pause)
+                        continue
                     # a notification is a hint: the clock is the truth
-                    for _ in connection.notifies(
-                        timeout=min(poll, 0.5) if until == "empty" else poll, stop_after=1
-                    ):
+                    for _ in connection.notifies(timeout=pause, stop_after=1):
                         pass
             finally:
                 self._stop.set()
@@ -124,10 +130,11 @@ class Worker:
         return self.done
 
     def _connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
+        return connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
 
     def _renew(self) -> None:
-        with self._connect() as connection:
+        # whoever works meets the error too, and says it
+        with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
             while not self._stop.wait(self.lease / 4):
                 Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
 
@@ -273,11 +280,6 @@ class Worker:
                 db.fail_ingest_job(row.job_id, row.attempt, *problem)
             self.done.blame(problem[0], 1)
         return len(rows)
-
-    def _index(self, db: Functions) -> None:
-        for space in self._spaces(db):
-            if not space.is_indexed and space.chunks >= INDEXED and space.backlog == 0:
-                db.index_space(space.corpus, space.embedder)
 
     def _left(self, db: Functions) -> int:
         given_up = [name for name, (failures, _) in self._away.items() if failures >= TRIES]

@@ -77,7 +77,7 @@ def _snapshot(db: Client) -> Iterator[None]:
     is_own = connection.info.transaction_status == TransactionStatus.IDLE
     with connection.transaction():
         if is_own:
-            connection.execute("set transaction isolation level repeatable read, read only")
+            connection.execute("set transaction isolation level repeatable read")
         (level,) = connection.execute("show transaction_isolation").fetchone() or ("",)
         if level not in ("repeatable read", "serializable"):
             raise ExportError(

@@ -116,7 +116,7 @@ def _read_original(db: Client, source: Path, name: str, record: Json) -> None:
         db.get_document(name, cid)
     except DocumentNotFound as error:
         raise strange(source, f"an original does not belong to a document: {cid}") from error
-    db.put_blob(data, media_type)
+    db.put_blob(data, media_type, name)
 
 
 def _read_embeddings(db: Client, source: Path, name: str, record: Json) -> int:

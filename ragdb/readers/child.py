@@ -1,39 +1,39 @@
-"""The process in which third-party parsers run: `python -m ragdb.readers.child`, run by `sandbox`.
+"""The process in which third-party parsers run: `python -m ragdb.readers.child FAMILY`.
 
-It reads requests on stdin and answers on stdout, both as a JSON header and a body, and lives for
-many documents. After its imports it can open no file and no socket, and it has limits of memory and
-of processor time a document: a hostile file ends this process and nothing else. What it answers is
-JSON and not pickle, because it is as untrusted as what it read.
+`sandbox` starts it. It reads requests on stdin and answers on stdout, both as a JSON header and a
+body, and lives for many documents. It imports the readers of its family; after that it can open no
+file and no socket, and it has limits of memory and of processor time a document: a hostile file
+ends this process and nothing else. What it answers is JSON and not pickle, because it is as
+untrusted as what it read.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
+import pkgutil
 import resource
 import sys
-import xml.dom.expatbuilder  # noqa: F401, mammoth imports it when it first reads
 from collections.abc import Callable
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
-from ragdb.readers import docx, frames, html, markdown, pdf
+from ragdb.readers import frames
 from ragdb.readers.document import Content, ReadError
+from ragdb.readers.formats import FORMATS, PLUG
 
-READERS: dict[str, Callable[[Any], Content]] = {
-    "markdown": markdown.read,
-    "html": html.read,
-    "docx": docx.read,
-    "pdf": pdf.read,
-}
 _MAX_REQUEST = 2**32 - 1
 _MAX_SERVED = 1000
-_TEXT = frozenset({"markdown", "html"})
 
 
-def main() -> None:
+def main(family: str) -> None:
     """Answer until stdin ends, or until a fresh process is better: parsers leak."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    # a reader that prints must not answer
+    sys.stdout = sys.stderr
+    readers = _load(family)
     _confine()
     for served in range(1, _MAX_SERVED + 1):
         frame = frames.receive(requests, _MAX_REQUEST)
@@ -41,19 +41,40 @@ def main() -> None:
             return
         header, body = frame
         _limit(header["memory"], header["seconds"])
-        status, answer = _answer(header["reader"], body)
+        status, answer = _answer(header["reader"], readers, body)
         last = status == "limits" or served == _MAX_SERVED
         frames.send(answers, {"status": status, "last": last}, answer)
         if last:
             return
 
 
-def _answer(reader: str, body: bytes) -> tuple[str, bytes]:
+def _load(family: str) -> dict[str, Callable[[Any], Content]]:
+    """The readers of a family; one whose library is missing is missing."""
+    if family.startswith(PLUG):
+        from ragdb.readers import plugs
+
+        return {family: plugs.load(family.removeprefix(PLUG))}
+    found = {}
+    for name, one in FORMATS.items():
+        if one.reader is None or one.family != family:
+            continue
+        module, _, function = one.reader.partition(":")
+        with contextlib.suppress(ImportError):
+            found[name] = getattr(import_module(f"ragdb.readers.{module}"), function)
+    return found
+
+
+def _answer(
+    reader: str, readers: dict[str, Callable[[Any], Content]], body: bytes
+) -> tuple[str, bytes]:
+    if reader not in readers:
+        return "missing", reader.encode()
     try:
-        content = READERS[reader](body.decode() if reader in _TEXT else body)
+        is_text = reader in FORMATS and FORMATS[reader].is_text
+        content = readers[reader](body.decode() if is_text else body)
         return "read", json.dumps(
             {f.name: getattr(content, f.name) for f in fields(Content)}, ensure_ascii=False
-        ).encode()
+        ).encode("utf-8", "surrogatepass")
     except ReadError as error:
         return "refused", json.dumps([error.code, error.reason, error.hint]).encode()
     except (MemoryError, RecursionError):
@@ -65,8 +86,14 @@ def _answer(reader: str, body: bytes) -> tuple[str, bytes]:
 
 def _confine() -> None:
     # what the parsers look up by themselves when they first need it
-    for encoding in ("utf-8", "utf-16-le", "latin-1", "ascii", "cp437"):
-        codecs.lookup(encoding)
+    import encodings
+    import xml.dom.expatbuilder  # noqa: F401, mammoth imports it when it first reads
+
+    import charset_normalizer  # noqa: F401
+
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with contextlib.suppress(LookupError, ImportError):
+            codecs.lookup(module.name)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
@@ -82,4 +109,4 @@ def _limit(memory: int, seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1] if len(sys.argv) > 1 else "")

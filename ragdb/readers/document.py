@@ -84,6 +84,11 @@ def clean(text: str) -> tuple[str, int]:
     return _UNSTORABLE.subn("\ufffd", text)
 
 
+def without_form_feeds(text: str) -> str:
+    """A form feed becomes a line end: it means a page to a printer, and nothing to a reader."""
+    return text.replace("\f", "\n") if "\f" in text else text
+
+
 def newlines(text: str) -> str:
     """CRLF and CR become LF, so that a checkout's line ends change no offset and no chunk."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 from html_to_markdown import ConversionOptions, convert
 
-from ragdb.readers import markdown
+from ragdb.readers import markdown, tables
 from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
 
 _BODY = re.compile(r"<body[\s>]", re.I)
@@ -24,7 +24,7 @@ def read(html: str) -> Content:
     result = convert(html, _TEXT)
     if any(str(warning.kind) == "depth_limit_exceeded" for warning in result.warnings):
         raise ReadError("malformed", "its elements are nested too deeply", "flatten the HTML")
-    text, replaced = clean(newlines(result.content or ""))
+    text, replaced = clean(tables.with_headers(newlines(result.content or "")))
     about = head.document if head else None
     content = markdown.parse(
         text,

@@ -7,22 +7,16 @@ the metadata. Strings are kept as they are: offsets that a data set gives for it
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterator
-from itertools import chain
 from typing import BinaryIO, NoReturn
 
 from ragdb.client.rows import loads
-from ragdb.readers import language
-from ragdb.readers.document import Document, ReadError, clean, storable
+from ragdb.readers import gz, language, structured
+from ragdb.readers.document import Document, ReadError, clean, storable, without_form_feeds
 from ragdb.readers.fields import fields
 
 MEDIA_TYPE = "application/x-ndjson"
 _BOM = b"\xef\xbb\xbf"
-# a gzip file may not unpack to more than this many times its size
-_MAX_RATIO = 100
-_BLOCK = 1 << 20
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
@@ -58,7 +52,8 @@ def _document(line: bytes, number: int) -> Document:
     if not isinstance(record, dict):
         malformed(number, "it is not an object", 'write {"_id": …, "title": …, "text": …}')
     try:
-        text = record.pop("text", "")
+        # a record of a log has no text, and its fields are what it says
+        text = record.pop("text") if "text" in record else "\n".join(structured.lines(record))
         title, declared, identity, metadata = fields(record, ("_id", "id"))
         metadata = storable(metadata)
     except ReadError as error:
@@ -67,7 +62,7 @@ def _document(line: bytes, number: int) -> Document:
         text = ""
     if not isinstance(text, str):
         malformed(number, '"text" is not a string', 'write the text as "text": "…"')
-    text, replaced = clean(text)
+    text, replaced = clean(without_form_feeds(text))
     identity = clean(identity)[0] if identity else None
     return Document(
         text=text,
@@ -86,7 +81,7 @@ def lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, gzipped or not, with their numbers from 1."""
     number = 0
     rest = b""
-    for block in _blocks(stream):
+    for block in gz.blocks(stream):
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
             number += 1
@@ -104,38 +99,6 @@ def lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
 def _bare(line: bytes, number: int) -> bytes:
     line = line.removesuffix(b"\r")
     return line.removeprefix(_BOM) if number == 1 else line
-
-
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    magic = stream.read(2)
-    if magic != b"\x1f\x8b":
-        yield magic
-        yield from iter(lambda: stream.read(_BLOCK), b"")
-        return
-    inflate = zlib.decompressobj(wbits=_GZIP)
-    packed = unpacked = 0
-    try:
-        for block in chain((magic,), iter(lambda: stream.read(_BLOCK), b"")):
-            packed += len(block)
-            while block:
-                if inflate.eof:  # files may be joined
-                    inflate = zlib.decompressobj(wbits=_GZIP)
-                part = inflate.decompress(block, _BLOCK)
-                unpacked += len(part)
-                if unpacked > _BLOCK + _MAX_RATIO * packed:
-                    raise ReadError(
-                        "limits",
-                        f"it unpacks to over {_MAX_RATIO} times its size",
-                        "unpack it yourself if you trust it",
-                    )
-                yield part
-                block = inflate.unconsumed_tail or inflate.unused_data
-    except zlib.error as error:
-        raise ReadError(
-            "corrupt", f"it is not a readable gzip file ({error})", "pack it again"
-        ) from None
-    if not inflate.eof:
-        raise ReadError("corrupt", "its gzip data ends too early", "copy or download it again")
 
 
 def malformed(number: int, reason: str, hint: str) -> NoReturn:

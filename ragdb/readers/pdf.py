@@ -15,12 +15,13 @@ from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
 
 # PDFium's mark for a hyphen that only broke a line
 _SOFT_HYPHEN = re.compile("\ufffe\n?")
+_BETWEEN = "\n\n"
 _MAX_CHARACTERS = 128 * 1024 * 1024
 _MAX_OUTLINE = 10_000
 
 
 def read(data: bytes) -> Content:
-    """Pages are joined by form feeds, which no page holds of its own."""
+    """Pages are parted by an empty line."""
     try:
         pdf = PdfDocument(data)
     except PdfiumError as error:
@@ -40,7 +41,7 @@ def read(data: bytes) -> Content:
         texts.append(text)
         replaced += count
         empty += not text
-        offset += len(text) + 1
+        offset += len(text) + len(_BETWEEN)
         if offset > _MAX_CHARACTERS:
             raise ReadError(
                 "limits", f"it has over {_MAX_CHARACTERS} characters", "split the document"
@@ -52,7 +53,7 @@ def read(data: bytes) -> Content:
             "run OCR on it first, for example `ocrmypdf in.pdf out.pdf`",
         )
     return Content(
-        text="\f".join(texts),
+        text=_BETWEEN.join(texts),
         title=one_line(pdf.get_metadata_dict().get("Title")),
         pages=tuple(pages),
         headings=_outline(pdf, texts, [offset for offset, _ in pages]),

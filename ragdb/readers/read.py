@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import io
+import mimetypes
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
+from itertools import accumulate
 from typing import Any, BinaryIO
 
-from ragdb.readers import encoding, language, rst, sandbox
+from ragdb.readers import archive, encoding, formats, gz, language, mail, plugs, sandbox
 from ragdb.readers import jsonl as _jsonl
-from ragdb.readers.document import Content, Document, ReadError
+from ragdb.readers.document import Content, Document, ReadError, without_form_feeds
+from ragdb.readers.formats import FORMATS, PLUG, READABLE
 
 __all__ = ["MAX_BYTES", "Content", "Document", "ReadError", "is_jsonl", "read", "read_jsonl"]
 
 MAX_BYTES = 64 * 1024 * 1024
 
-_MEDIA_TYPES = {
-    "text": "text/plain",
-    "rst": "text/x-rst",
-    "markdown": "text/markdown",
-    "html": "text/html",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "pdf": "application/pdf",
-    "jsonl": _jsonl.MEDIA_TYPE,
-}
-_BY_MEDIA_TYPE = {
-    **{media_type: kind for kind, media_type in _MEDIA_TYPES.items()},
-    "application/xhtml+xml": "html",
-    "text/x-markdown": "markdown",
-    "application/jsonl": "jsonl",
-    "application/jsonlines": "jsonl",
-}
-_BY_SUFFIX = {
-    ".txt": "text", ".text": "text", ".rst": "rst", ".rest": "rst",
-    ".md": "markdown", ".markdown": "markdown", ".mdown": "markdown", ".mkd": "markdown",
-    ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".docx": "docx", ".pdf": "pdf", ".jsonl": "jsonl", ".ndjson": "jsonl",
-}  # fmt: skip
-_READABLE = "text, Markdown, RST, HTML, PDF, DOCX and JSONL are read"
+_GZIP = b"\x1f\x8b"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# by their first bytes; what the name or the server says of such a file does not matter
+_MAGIC = ((b"%PDF-", "pdf"), (b"{\\rtf", "rtf"))
 
 
 def read(
@@ -52,12 +35,13 @@ def read(
     language: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> list[Document]:
-    """The documents of a file: one, or one a line for JSONL.
+    """The documents of a file: one, or one a record for JSONL and mbox.
 
     `name` gives the type by its ending, `media_type` where it has none; contents that contradict
-    them win. `title`, `language` and `metadata` (merged) override what the file says. Raises
-    ReadError with the code empty, too_large, unknown_type, binary, encrypted, no_text, corrupt,
-    malformed, front_matter or limits.
+    them win. What is packed with gzip is unpacked first. `title`, `language` and `metadata`
+    (merged) override what the file says. Raises ReadError with the code empty, blank, too_large,
+    unknown_type, binary, encrypted, no_text, corrupt, malformed, front_matter, missing_extra or
+    limits.
     """
     if not data:
         raise ReadError("empty", "it has no bytes", "remove it, or write something into it")
@@ -67,11 +51,20 @@ def read(
             f"it has {len(data)} bytes, more than {max_bytes}",
             "raise the limit with --max-bytes, or split it",
         )
+    original = data
+    if data.startswith(_GZIP) and not is_jsonl(name):
+        data = gz.unpack(data, max_bytes)
+        name = name[:-3] if name.lower().endswith(".gz") else name
     kind = _kind(data, name, media_type)
     if kind == "jsonl":
         documents = list(read_jsonl(io.BytesIO(data), max_line=max_bytes))
+    elif kind == "mbox":
+        documents = [
+            replace(_document("eml", message, None), fragment=fragment)
+            for fragment, message in mail.messages(data)
+        ]
     else:
-        documents = [_document(kind, data, media_type)]
+        documents = [replace(_document(kind, data, media_type, name), data=original)]
     return [_override(document, title, language, metadata) for document in documents]
 
 
@@ -82,26 +75,24 @@ def read_jsonl(stream: BinaryIO, *, max_line: int = MAX_BYTES) -> Iterator[Docum
 
 def is_jsonl(name: str) -> bool:
     """Whether a file of that name is read line by line."""
-    path = PurePosixPath(name.lower().removesuffix(".gz"))
-    return _BY_SUFFIX.get(path.suffix) == "jsonl"
+    return formats.BY_ENDING.get(formats.ending(name)) == "jsonl"
 
 
-def _document(kind: str, data: bytes, media_type: str | None) -> Document:
+def _document(kind: str, data: bytes, media_type: str | None, name: str = "") -> Document:
     replaced = 0
-    if kind in ("docx", "pdf"):
+    is_plug = kind.startswith(PLUG)
+    if is_plug or not FORMATS[kind].is_text:
         content = sandbox.read(kind, data)
     else:
-        text, replaced = encoding.decode(data, _charset(data, kind, media_type))
+        text, replaced = _decoded(kind, data, media_type, name)
         if kind == "text":
-            content = Content(text=text)
-        elif kind == "rst":
-            content = rst.read(text)
+            content = Content(text=text, pages=_pages(text))
         else:
             content = sandbox.read(kind, text.encode())
     if not content.text.strip():
-        raise ReadError("no_text", "it has no text", "remove it, or write something into it")
+        raise ReadError("blank", "it has no text", "remove it, or write something into it")
     return Document(
-        text=content.text,
+        text=without_form_feeds(content.text),
         title=content.title,
         language=language.normalise(content.language) or language.guess(content.text),
         metadata=content.metadata,
@@ -112,8 +103,28 @@ def _document(kind: str, data: bytes, media_type: str | None) -> Document:
         replaced=content.replaced + replaced,
         pages_without_text=content.pages_without_text,
         data=data,
-        media_type=_MEDIA_TYPES[kind],
+        media_type=(mimetypes.guess_type(name)[0] or "application/octet-stream")
+        if is_plug
+        else formats.media_type(kind),
     )
+
+
+def _decoded(kind: str, data: bytes, media_type: str | None, name: str) -> tuple[str, int]:
+    try:
+        return encoding.decode(data, _charset(data, kind, media_type))
+    except ReadError as error:
+        # a video may end in .ts too; what calls itself a text is damaged
+        if kind == "text" and formats.ending(name) not in (".txt", ".text"):
+            raise ReadError("unknown_type", error.reason, error.hint) from None
+        raise
+
+
+def _pages(text: str) -> tuple[tuple[int, int], ...]:
+    """The pages of a text that has form feeds, as RFCs have them."""
+    if "\f" not in text.strip():
+        return ()
+    sizes = (len(page) + 1 for page in text.split("\f"))
+    return tuple((offset, n) for n, offset in enumerate(accumulate(sizes, initial=0), 1))[:-1]
 
 
 def _charset(data: bytes, kind: str, media_type: str | None) -> str | None:
@@ -143,49 +154,41 @@ def _override(
 
 def _kind(data: bytes, name: str, media_type: str | None) -> str:
     """The reader for a file: by its contents where they are unmistakable, else by its name."""
-    base = PurePosixPath(name.lower())
-    if data.startswith(b"%PDF-"):
-        return "pdf"
-    if data.startswith(b"PK\x03\x04"):
-        return _kind_of_archive(data)
-    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+    suffix = formats.ending(name)
+    declared = (media_type or "").split(";")[0].strip().lower()
+    for magic, unmistakable in _MAGIC:
+        if data.startswith(magic):
+            return unmistakable
+    named = formats.BY_ENDING.get(suffix)
+    plug = suffix in plugs.endings()
+    if data.startswith(b"PK\x03\x04") and not plug:
+        found = archive.kind(data)
+        if found is None:
+            raise ReadError("unknown_type", "it is an archive that is not read", READABLE)
+        return found
+    if data.startswith(_OLE) and not plug:
+        if suffix == ".xls" or declared == "application/vnd.ms-excel":
+            return "sheet"
         raise ReadError(
             "encrypted",
             "it is an encrypted or old Office document",
-            "save it as DOCX without a password",
+            "save it as DOCX, XLSX or PPTX without a password",
         )
-    if is_jsonl(name):
-        return "jsonl"
-    if data.startswith(b"\x1f\x8b"):
-        raise ReadError(
-            "unknown_type", "it is packed with gzip", "unpack it; only JSONL is read packed"
-        )
-    kind = _BY_SUFFIX.get(base.suffix)
-    declared = (media_type or "").split(";")[0].strip().lower()
+    kind = PLUG + suffix if plug else named
     if declared and declared not in ("text/plain", "application/octet-stream"):
-        kind = _BY_MEDIA_TYPE.get(declared, kind)
-    elif kind is None and (not base.suffix or declared == "text/plain"):
-        # README, LICENSE, standard input
-        kind = (
-            "html"
-            if data[:256].lstrip().lower().startswith((b"<!doctype html", b"<html"))
-            else "text"
-        )
+        kind = formats.BY_MEDIA_TYPE.get(declared, kind)
+    elif kind is None and (not suffix or declared == "text/plain"):
+        kind = _kind_of_text(data)
     if kind is None:
-        what = base.suffix or declared
-        raise ReadError("unknown_type", f'files of type "{what[:80]}" are not read', _READABLE)
+        what = suffix or declared
+        raise ReadError("unknown_type", f'files of type "{what[:80]}" are not read', READABLE)
     return kind
 
 
-def _kind_of_archive(data: bytes) -> str:
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if "word/document.xml" in archive.namelist():
-                return "docx"
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise ReadError(
-            "corrupt", f"it is not a readable archive ({error})", "save it again"
-        ) from None
-    raise ReadError("unknown_type", "it is an archive of another kind than DOCX", _READABLE)
+def _kind_of_text(data: bytes) -> str:
+    """README, LICENSE, standard input; and programs, which are not text."""
+    if data[:256].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return "html"
+    if b"\0" in data[:1024] and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        raise ReadError("unknown_type", "it is not text, and its name does not say what", READABLE)
+    return "text"

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from ragdb.readers import frames
 from ragdb.readers.document import Content, ReadError
+from ragdb.readers.formats import FORMATS, family
 
 # what a document may cost: so much, and more for each byte of it
 _MEMORY = 512 * 1024 * 1024
@@ -20,15 +21,18 @@ _MEMORY_PER_BYTE = 16
 _SECONDS = 10
 _BYTES_PER_SECOND = 1_000_000
 _MAX_ANSWER = 1024 * 1024 * 1024
+# readers in Python, character by character
+_SLOW = {"rst": 20, "yaml": 4, "rtf": 8, "pptx": 4}
 
 
 class _Child:
-    """One child process, which reads one document at a time."""
+    """One child process, which reads one document of its family at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str) -> None:
+        self.family = family
         self.is_fresh = True
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", "ragdb.readers.child"],
+            [sys.executable, "-P", "-W", "ignore", "-m", "ragdb.readers.child", family],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -73,13 +77,15 @@ class _Pool:
         self._idle: list[_Child] = []
         self._pid = os.getpid()
 
-    def take(self) -> _Child:
+    def take(self, family: str = "") -> _Child:
         with self._lock:
             if self._pid != os.getpid():  # after a fork the pipes are the parent's
                 self._idle, self._pid = [], os.getpid()
-            if self._idle:
-                return self._idle.pop()  # the last one, so that one child serves one thread
-        return _Child()
+            # the last one, so that one child serves one thread
+            for n in range(len(self._idle) - 1, -1, -1):
+                if self._idle[n].family == family:
+                    return self._idle.pop(n)
+        return _Child(family)
 
     def give_back(self, child: _Child) -> None:
         with self._lock:
@@ -98,13 +104,13 @@ atexit.register(_pool.close)
 
 
 def read(reader: str, data: bytes) -> Content:
-    """What the reader (markdown, html, docx, pdf) makes of the bytes, read by a child process.
+    """What a reader makes of the bytes, read by a child process.
 
     Raises ReadError: the reader's own, `limits` for a document that needs too much memory or time,
-    `corrupt` for one that breaks its parser.
+    `corrupt` for one that breaks its parser, `missing_extra` where its library is not installed.
     """
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
-    seconds = _SECONDS + len(data) // _BYTES_PER_SECOND
+    seconds = _SECONDS + _SLOW.get(reader, 1) * len(data) // _BYTES_PER_SECOND
     request = {"reader": reader, "memory": memory, "seconds": seconds}
     status, answer, was_fresh = _ask(request, data)
     if status == "limits" and not was_fresh:
@@ -114,6 +120,13 @@ def read(reader: str, data: bytes) -> Content:
         return _content(json.loads(answer))
     if status == "refused":
         raise ReadError(*json.loads(answer))
+    if status == "missing":
+        extra = FORMATS[reader].extra
+        raise ReadError(
+            "missing_extra",
+            f"files of this type need the extra {extra}",
+            f"pip install 'ragdb-postgres[{extra}]'",
+        )
     if status == "failed":
         raise ReadError(
             "corrupt", f"its parser failed on it ({answer.decode()[:80]})", "save it again"
@@ -127,7 +140,7 @@ def read(reader: str, data: bytes) -> Content:
 
 def _ask(request: dict[str, Any], data: bytes) -> tuple[str, bytes, bool]:
     """Status, answer, and whether the child had read nothing before."""
-    child = _pool.take()
+    child = _pool.take(family(request["reader"]))
     was_fresh, child.is_fresh = child.is_fresh, False
     try:
         answered = child.ask(request, data)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from ragdb.client.connecting import connect
 from ragdb.server import migrate, prepare, roles, scripts
 from ragdb.server.postgres import PORT, EmbeddedError, home, initialise, launch, run
 
@@ -48,7 +49,7 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
         return None
     found = Status(int(lines[0]), folder, version, Path(lines[4]))
     try:  # the file outlives a killed server; an answer on the socket does not
-        psycopg.connect(found.superuser).close()
+        connect(found.superuser).close()
     except psycopg.OperationalError:
         return None
     return found
@@ -94,7 +95,7 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
     folder = (folder or data_folder(version)).absolute()
     superuser = start(folder, version)
     plain = superuser.replace("postgres@", f"{LOGIN}@").replace("/postgres?", f"/{DATABASE}?")
-    with contextlib.suppress(psycopg.OperationalError), psycopg.connect(plain) as connection:
+    with contextlib.suppress(psycopg.OperationalError), connect(plain) as connection:
         if scripts.is_current(connection):
             return plain
     with _lock(folder):
@@ -109,7 +110,7 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
 
 def _install(superuser: str) -> None:
     """Make login role and database, and all that only a superuser may make in it."""
-    with psycopg.connect(superuser, autocommit=True) as connection:
+    with connect(superuser, autocommit=True) as connection:
         roles.create_roles(connection)
         if not connection.execute("select from pg_roles where rolname = %s", (LOGIN,)).fetchall():
             connection.execute(f"create role {LOGIN} login in role ragdb_owner")
@@ -119,7 +120,7 @@ def _install(superuser: str) -> None:
             "select from pg_database where datname = %s", (DATABASE,)
         ).fetchall():
             connection.execute(f"create database {DATABASE} template template0 owner ragdb_owner")
-    with psycopg.connect(superuser, dbname=DATABASE) as connection:
+    with connect(superuser, dbname=DATABASE) as connection:
         prepare.prepare(connection)
 
 

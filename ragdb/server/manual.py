@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 
-import psycopg
-
+from ragdb.client import upkeep
 from ragdb.client.client import Client
+from ragdb.client.connecting import connect
 from ragdb.ingest.ingest import ingest
-from ragdb.server import roles
+from ragdb.server import migrate, roles
 
 CORPUS = "system"
 
@@ -20,10 +22,25 @@ def load(conninfo: str) -> bool:
     """
     with (
         as_file(files("ragdb.docs")) as folder,
-        Client(psycopg.connect(conninfo, autocommit=True)) as db,
+        Client(connect(conninfo, autocommit=True)) as db,
     ):
-        if roles.may_be_owner(db.connection):
-            # who migrates may have its rights by `set role` only
-            db.connection.execute(f"set role {roles.OWNER}")
-        report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
+        # which ingest does not do inside a transaction
+        with contextlib.suppress(*upkeep.REFUSED), _installing(db):
+            db.maintain()
+        with _installing(db):
+            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
         return bool(report.written or report.pruned)
+
+
+@contextlib.contextmanager
+def _installing(db: Client) -> Iterator[None]:
+    """A transaction of the one process that installs, as the owner where the login may be that.
+
+    Who migrates may have the owner's rights by `set role` only, and not beyond the transaction:
+    behind a pooler the next client would be the owner too.
+    """
+    with db.connection.transaction():
+        migrate.lock(db.connection)
+        if roles.may_be_owner(db.connection):
+            roles.become_owner(db.connection)
+        yield

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from ragdb.client.connecting import connect
 from ragdb.server.code import drop_code, load_code
 from ragdb.server.prepare import NotReady, prepare
 from ragdb.server.roles import become_owner
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
 
 
+TRIES = 5
 # by the functions that Alembic runs a verb by
 NOT_DONE = {
     "downgrade": "migrations of ragdb go up only; a backup is the way back",
@@ -36,7 +38,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     `force` reloads functions and views even where the schema is current.
     Raises NotReady and InUse, having changed nothing.
     """
-    with psycopg.connect(dsn) as connection:
+    with connect(dsn) as connection:
         if _is_extension(connection):
             return _update_extension(connection)
         if not force and is_current(connection):
@@ -45,10 +47,27 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     from alembic.config import Config
 
     with as_file(files("ragdb.migrations")) as folder:
-        config = Config(attributes={"dsn": dsn})
+        config = Config(attributes={"dsn": dsn, "force": force})
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        command.upgrade(config, "head")
-    return True
+        for tried in range(1, TRIES + 1):
+            try:
+                command.upgrade(config, "head")
+                break
+            except psycopg.errors.DeadlockDetected:  # with a program that goes on working
+                if tried == TRIES:
+                    raise
+    return not config.attributes.get("was_current", False)
+
+
+def advice(dsn: str) -> list[str]:
+    """What an installer should know of the server: defects of its pgvector."""
+    with psycopg.connect(dsn) as connection:
+        become_owner(connection)
+        rows = connection.execute(
+            "select f.severity, f.place, f.finding, f.advice"
+            " from ragdb.verify(quick => true, checks => '{pgvector}') f"
+        ).fetchall()
+    return [f"{severity}: {place}: {finding}: {what}" for severity, place, finding, what in rows]
 
 
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:
@@ -66,7 +85,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     if refused:
         raise CommandError(refused)
     engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
+        "postgresql+psycopg://", creator=lambda: connect(dsn), poolclass=NullPool
     )
     with engine.connect() as outer, outer.begin():
         connection: Any = outer.connection.driver_connection
@@ -77,7 +96,11 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if _is_extension(connection):
             _update_extension(connection)
             return
-        connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
+        lock(connection)
+        attributes = environment.config.attributes
+        if not attributes.get("force", True) and is_current(connection):
+            attributes["was_current"] = True  # another process did it meanwhile
+            return
         prepare(connection)
         become_owner(connection)
         unknown = unknown_revision(connection)
@@ -90,6 +113,11 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         drop_code(connection)
         environment.run_migrations()
         load_code(connection)
+
+
+def lock(connection: Connection) -> None:
+    """To the end of the transaction: be the one process that installs ragdb in this database."""
+    connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
 
 
 def run_script(revision: str) -> None:

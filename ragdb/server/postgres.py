@@ -7,9 +7,11 @@ kill -9 leaves behind.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -164,11 +166,21 @@ def _socket_folder(folder: Path) -> Path:
     import hashlib
 
     short = Path("/tmp") / f"ragdb-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
-    short.mkdir(mode=0o700, exist_ok=True)
-    if os.geteuid() == 0:
-        shutil.chown(short, _system_user())
-    elif short.stat().st_uid != os.geteuid():
-        raise EmbeddedError(f"{short} belongs to another user")
+    owner = os.geteuid()
+    if owner == 0:
+        import pwd
+
+        owner = pwd.getpwnam(_system_user()).pw_uid
+    # anybody may make something of that name: neither is it trusted, nor its owner changed
+    with contextlib.suppress(FileExistsError):
+        short.mkdir(mode=0o700)
+        os.chown(short, owner, -1, follow_symlinks=False)
+    found = short.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
+        raise EmbeddedError(
+            f"{short} is not a folder that only the server's user may enter; remove it,"
+            " or set RAGDB_HOME to a shorter path"
+        )
     return short
 
 

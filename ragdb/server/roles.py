@@ -18,6 +18,8 @@ ROLES = {
     "ragdb_reader": None,
     "ragdb_writer": "ragdb_reader",
     "ragdb_admin": "ragdb_writer",
+    "ragdb_auditor": "ragdb_reader",
+    "ragdb_signer": "ragdb_reader",
     "bi_reader": None,
 }
 

@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 
+def order(folder: Traversable) -> dict[str, str]:
+    """The files that ORDER of a folder lists, in loading order, each with its sentence."""
+    lines = folder.joinpath("ORDER").read_text("utf-8").splitlines()
+    found = (line.partition(" ") for line in lines if line.strip())
+    return {file: sentence.strip() for file, _, sentence in found}
+
+
 @cache
 def chapters() -> dict[str, str]:
-    """The text of every file of sql/, in the order of its list, sql/ORDER."""
+    """The text of every file of sql/, in loading order."""
     folder = files("ragdb.sql")
-    listed = (line.split() for line in folder.joinpath("ORDER").read_text("utf-8").splitlines())
-    names = [words[0] for words in listed if words and words[0].endswith(".sql")]
-    return {name: folder.joinpath(name).read_text("utf-8") for name in names}
+    return {name: folder.joinpath(name).read_text("utf-8") for name in order(folder)}
 
 
 @cache

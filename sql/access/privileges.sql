@@ -1,32 +1,38 @@
 -- Who may call what. Nobody has a right to a table or to anything in schema ragdb_internal. The
 -- list says of every public function, by the folder of its file, the least role that may call it: a
--- writer is a reader too, and an admin is a writer too. Nobody can call a public function that is
--- missing here, and a test names it.
+-- writer is a reader too, and an admin is a writer too. A signer is a reader who may have the
+-- secrets of keys, an auditor is a reader who accounts for all: where a line names both, neither
+-- includes the other. Nobody can call a public function that is missing here, and a test names it.
 
 revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader;
-revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin;
+revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
+  ragdb_auditor, ragdb_signer;
 revoke all on all routines in schema ragdb, ragdb_internal
-  from public, ragdb_reader, ragdb_writer, ragdb_admin;
+  from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor, ragdb_signer;
 
 do $$
 declare
   v_grant record;
 begin
   for v_grant in
-    select p.oid::regprocedure as routine, g.role
+    select p.oid::regprocedure as routine, r.role
     from (values
-      ('core', 'ragdb_reader', 'error_codes grant_corpus revoke_corpus'),
+      ('core', 'ragdb_reader',
+        'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
+        'list_grants origin'),
       ('core', 'ragdb_admin',
-        'create_signing_key revoke_signing_key list_signing_keys export_signing_keys '
-        'import_signing_key'),
+        'dead_roles bind_role '
+        'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
+        'list_key_events'),
+      ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
       ('lexical', 'ragdb_reader', 'optimize_corpus'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document put_text delete_source '
         'delete_document prune_sources put_blob get_blob list_documents get_document '
-        'get_source get_chunk document_chunks document_text check_corpus '
+        'get_source known_sources get_chunk document_chunks document_text check_corpus '
         'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
@@ -41,22 +47,29 @@ begin
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query'),
-      ('search', 'ragdb_reader', 'search explain_search highlight similar match_documents'),
+      ('search', 'ragdb_reader',
+        'search explain_search highlight similar match_documents facets count_matches '
+        'did_you_mean'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
-        'retrieve last_trace_id get_trace trace_hits list_traces record_failure '
+        'retrieve last_trace_id get_trace trace_hits list_traces find_trace record_failure '
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
-      ('corpora', 'ragdb_reader', 'create_corpus drop_corpus list_corpora corpus_info'),
+      ('corpora', 'ragdb_reader',
+        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal '
+        'add_synonyms remove_synonyms list_synonyms'),
+      ('corpora', 'ragdb_auditor', 'list_access_events'),
+      ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '
         'resolve_from_query resolve_anchor replay why_not'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
-        'search_dual'),
+        'search_dual verify_atom list_atoms'),
+      ('erasure', 'ragdb_reader', 'list_erasures'),
       -- who may write the corpora of a contract may apply it: the right is looked up inside
       ('contracts', 'ragdb_reader',
         'assertion_kinds validate_contract export_contract list_contracts '
@@ -64,7 +77,7 @@ begin
         'evaluate_answer list_tools search_tool retrieve_tool tool_candidates '
         'record_reading list_sources'),
       ('evaluation', 'ragdb_reader',
-        'evaluate_case get_eval_run list_eval_runs eval_case_results '
+        'evaluate_case get_eval_run find_run list_eval_runs eval_case_results '
         'eval_assert_results eval_metrics eval_queries eval_candidates import_eval '
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
         'assert_run_passed export_trec space_questions compare_spaces'),
@@ -72,16 +85,25 @@ begin
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
         'answer_from_evidence record_gate record_answer'),
+      ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
+      ('ledger', 'ragdb_admin',
+        'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
+      ('ledger', 'ragdb_admin ragdb_auditor',
+        'ledger_status ledger_entries ledger_entry ledger_kinds ledger_tile ledger_bundle '
+        'list_ledger_acts ledger_root ledger_inclusion_proof ledger_consistency_proof '
+        'ledger_checkpoint list_checkpoints verify_ledger'),
       ('wire', 'ragdb_reader',
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
+      ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
         'import_documents import_embeddings finish_import')
-    ) as g (domain, role, names)
+    ) as g (domain, roles, names)
+      cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)
       join pg_catalog.pg_proc p
         on p.proname = n.name and p.pronamespace = 'ragdb'::regnamespace

@@ -2,11 +2,13 @@
 
 create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, g.corpus_id::bigint as corpus_id, c.corpus,
-    g.trace_id::text as trace_id, g.query_hash, g.pack_hash, g.is_enough, g.chunks as pack_chunks,
-    g.min_chunks, g.best_score, g.min_score, g.terms, g.coverage as term_coverage_ratio,
+    g.trace_id::text as trace_id,
+    case when c.sees_all then g.query_hash end as query_hash, g.pack_hash, g.is_enough,
+    g.chunks as pack_chunks, g.min_chunks, g.best_score, g.min_score, g.terms,
+    g.coverage as term_coverage_ratio,
     g.min_coverage as min_term_coverage_ratio,
-    case when c.shows_queries then pg_catalog.array_to_string(g.missing_terms, ', ') end
-      as missing_terms,
+    case when c.shows_queries and c.sees_all
+      then pg_catalog.array_to_string(g.missing_terms, ', ') end as missing_terms,
     g.client, g.caller
 from ragdb.evidence_gates g join bi.readable_corpora() c on c.corpus_id = g.corpus_id;
 comment on view bi.fact_gate is 'One row per decision whether evidence is enough for a question.';

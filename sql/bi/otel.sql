@@ -8,7 +8,7 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
     case when t.error_code is null then 'OK' else 'ERROR' end as status_code,
     'retrieval' as "gen_ai.operation.name", c.corpus as "gen_ai.data_source.id",
     t.limit_requested as "gen_ai.request.top_k", t.embedding_model as "gen_ai.request.model",
-    case when c.shows_queries then t.query_text end as "gen_ai.retrieval.query.text",
+    case when c.shows_queries and o.is_shown then t.query_text end as "gen_ai.retrieval.query.text",
     (select pg_catalog.json_agg(pg_catalog.json_build_object('id', h.chunk_id, 'score', h.score)
         order by h.rank)::text
       from ragdb.retrieval_hits h
@@ -16,7 +16,7 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
       as "gen_ai.retrieval.documents",
     t.error_code as "error.type", 'postgresql' as "db.system.name",
     'RETRIEVER' as "openinference.span.kind",
-    case when c.shows_queries then t.query_text end as "input.value",
+    case when c.shows_queries and o.is_shown then t.query_text end as "input.value",
     (select pg_catalog.json_agg(pg_catalog.json_build_object(
           'document.id', h.chunk_id, 'document.score', h.score) order by h.rank)::text
       from ragdb.retrieval_hits h
@@ -27,7 +27,9 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
     t.rank_mode as "ragdb.rank.mode", t.slice_id as "ragdb.slice.id",
     t.policy_id as "ragdb.policy.id", t.is_admissible as "ragdb.is_admissible",
     t.result_hash as "ragdb.result.hash", t.client as "ragdb.client"
-from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id;
+from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
+  cross join lateral (
+    select c.sees_all or t.caller = c.role and t.caller_oid = c.role_oid as is_shown) o;
 comment on view bi.traces_otel is
   'One row per retrieval with the attributes of an OpenTelemetry span for generative AI and of '
   'OpenInference; trace_id and span_id are null for a call that named none.';

@@ -2,35 +2,44 @@
 -- nobody may touch the tables, and are security barriers: no condition of a query sees a row that
 -- its role may not. Personal corpora are left out for everybody.
 
--- The one gate, once a query. bi_reader is not a ragdb_reader, who may read documents: it sees what
--- was asked and found in the corpora that every reader may read, and in those that it was granted.
+-- The one gate, once a query. bi_reader is not a ragdb_reader, who may read documents: it sees how
+-- much was asked and found in the corpora that every reader may read, and in those that it was
+-- granted. What somebody else asked is shown to auditors: neither its text nor a hash by which a
+-- guess of it could be tried.
 create or replace function bi.readable_corpora()
-returns table (corpus_id integer, corpus text, shows_queries boolean)
+returns table (corpus_id integer, corpus text, shows_queries boolean, sees_all boolean, role text,
+  role_oid oid)
 language sql stable parallel safe security definer rows 20
 begin atomic
-  select c.corpus_id, c.name, c.record_query_text = 'full'
+  select c.corpus_id, c.name, c.record_query_text = 'full', ragdb_internal.is_auditor(),
+      ragdb_internal.caller(), ragdb_internal.caller_oid()
     from ragdb.corpora c
     where c.personal_of is null
-      and (ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and (ragdb_internal.privilege(c) > 0 or ragdb_internal.is_auditor()
         or pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage')
-          and not exists (select from ragdb.corpus_grants g where g.corpus_id = c.corpus_id));
+          and not c.is_restricted);
 end;
 comment on function bi.readable_corpora() is
-  'Returns the corpora whose retrievals the caller sees in the views of schema bi, and whether the '
-  'text of queries may be shown.';
+  'Returns the corpora whose retrievals the caller sees in the views of schema bi, whether the '
+  'text of queries may be shown, and whether also of what others than role asked.';
 
 create or replace view bi.retrieval_traces with (security_barrier = true) as
 select t.id::text as id, t.created_at, t.corpus, t.retriever, t.rag, t.retrieval_mode,
-    t.rank_mode, case when c.shows_queries then t.query_text end as query_text, t.query_hash,
-    t.query_embedding_hash, t.embedding_model, t.slice_id, t.anchor_chunk_id, t.slice_chunk_count,
+    t.rank_mode,
+    case when c.shows_queries and o.is_shown then t.query_text end as query_text,
+    case when o.is_shown then t.query_hash end as query_hash,
+    case when o.is_shown then t.query_embedding_hash end as query_embedding_hash,
+    t.embedding_model, t.slice_id, t.anchor_chunk_id, t.slice_chunk_count,
     t.slice_edge_count, t.policy_id, t.policy_params_hash, t.schema_version,
     t.graph_snapshot_hash, t.admissibility_token, t.is_admissible, t.admissibility_shortfall,
     t.shortfall_reason, t.limit_requested, t.limit_returned, t.min_score,
-    t.filters::text as filters, t.result_hash, t.corpus_version, t.is_exact, t.elapsed_ms,
-    t.error_code, t.client, t.caller, t.otel_trace_id, t.otel_span_id,
-    pg_catalog.encode(t.trace_hash, 'hex') as trace_hash,
-    pg_catalog.encode(t.trace_mac, 'hex') as trace_mac
-from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id;
+    case when o.is_shown then t.filters::text end as filters, t.result_hash, t.corpus_version,
+    t.is_exact, t.elapsed_ms, t.error_code, t.client, t.caller, t.otel_trace_id, t.otel_span_id,
+    case when o.is_shown then pg_catalog.encode(t.trace_hash, 'hex') end as trace_hash,
+    case when o.is_shown then pg_catalog.encode(t.trace_mac, 'hex') end as trace_mac
+from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
+  cross join lateral (
+    select c.sees_all or t.caller = c.role and t.caller_oid = c.role_oid as is_shown) o;
 comment on view bi.retrieval_traces is
   'The table of traces under its own name and with its own columns, for tools that expect it. '
   'bi.fact_retrieval is easier to read.';
@@ -38,7 +47,8 @@ comment on view bi.retrieval_traces is
 create or replace view bi.fact_retrieval with (security_barrier = true) as
 select t.id::text as trace_id, t.created_at, t.corpus_id::bigint as corpus_id, c.corpus,
     t.retriever, t.rag, t.retrieval_mode, t.rank_mode,
-    case when c.shows_queries then t.query_text end as query_text, t.query_hash,
+    case when c.shows_queries and o.is_shown then t.query_text end as query_text,
+    case when o.is_shown then t.query_hash end as query_hash,
     t.embedding_model, t.slice_id, t.anchor_chunk_id, t.policy_id, t.policy_params_hash,
     t.is_admissible, t.admissibility_shortfall as is_shortfall, t.shortfall_reason,
     t.error_code is not null as is_error, t.error_code,
@@ -47,7 +57,9 @@ select t.id::text as trace_id, t.created_at, t.corpus_id::bigint as corpus_id, c
     t.limit_returned as returned_hits,
     t.limit_returned::float8 / nullif(t.limit_requested, 0) as fill_ratio, t.min_score,
     t.elapsed_ms, t.corpus_version, t.client, t.caller, t.otel_trace_id, t.otel_span_id
-from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id;
+from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
+  cross join lateral (
+    select c.sees_all or t.caller = c.role and t.caller_oid = c.role_oid as is_shown) o;
 comment on view bi.fact_retrieval is 'One row per retrieval, failed ones included.';
 
 create or replace view bi.fact_retrieved_chunk with (security_barrier = true) as

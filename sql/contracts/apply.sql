@@ -82,7 +82,7 @@ comment on function ragdb_internal.check_names_are_free(ragdb_internal.contract_
 -- Whoever may not write a corpus of the version in force may not put another in its place.
 create or replace function ragdb_internal.check_may_replace(contract text, version integer)
   returns void
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -118,9 +118,10 @@ declare
 begin
   update ragdb.contracts k set is_current = false
     where k.contract = store_contract.contract and k.is_current;
-  insert into ragdb.contracts (contract, version, is_current, nodes_hash, applied_at, applied_by)
+  insert into ragdb.contracts (contract, version, is_current, nodes_hash, applied_at, applied_by,
+      applied_by_oid)
     values (store_contract.contract, v_version, true, store_contract.nodes_hash,
-      ragdb_internal.now(), ragdb_internal.caller());
+      ragdb_internal.now(), ragdb_internal.caller(), ragdb_internal.caller_oid());
   insert into ragdb.contract_nodes (contract, version, node_no, parent_no, node, name, corpus,
     rag, keys, columns, prompt_sha256, line, "column")
     select store_contract.contract, v_version, i.node_no, i.parent_no, i.node, i.name,
@@ -145,7 +146,7 @@ begin
   name := coalesce(contract ->> 'contract', 'contract');
   perform ragdb_internal.check_is_sound(contract, name);
   v_items := array(select i from ragdb_internal.contract_items(contract) i);
-  perform pg_advisory_xact_lock(hashtextextended('ragdb.apply_contract', 0));
+  perform ragdb_internal.hold('apply_contract');
   perform ragdb_internal.check_names_are_free(v_items, name);
   select k.version into version from ragdb.contracts k
     where k.contract = apply_contract.name and k.is_current;

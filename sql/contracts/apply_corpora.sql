@@ -22,12 +22,13 @@ begin
   end loop;
   if v_owner is not null and not exists (select from ragdb.corpus_grants g
       where g.corpus_id = apply_grants.corpus_id and g.role = v_owner
-        and g.privilege = 'admin') then
+        and g.role_oid = ragdb_internal.role_oid(v_owner) and g.privilege = 'admin') then
     perform ragdb.grant_corpus(corpus, v_owner, 'admin');
   end if;
   foreach v_role in array readers loop
     if not exists (select from ragdb.corpus_grants g
-        where g.corpus_id = apply_grants.corpus_id and g.role = v_role) then
+        where g.corpus_id = apply_grants.corpus_id and g.role = v_role
+          and g.role_oid = ragdb_internal.role_oid(v_role)) then
       perform ragdb.grant_corpus(corpus, v_role, 'read');
     end if;
   end loop;
@@ -45,9 +46,7 @@ as $$
 declare
   v_corpus ragdb.corpora;
 begin
-  if not exists (select from ragdb.corpora c where c.name = apply_corpus.corpus
-      and c.personal_of is not distinct from
-        case when apply_corpus.corpus = 'personal' then ragdb_internal.caller() end) then
+  if ragdb_internal.corpus_number(corpus) is null then
     perform ragdb.create_corpus(corpus, title);
   end if;
   v_corpus := ragdb_internal.open_corpus(corpus, 'write');

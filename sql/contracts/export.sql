@@ -9,7 +9,7 @@ return exists (
     join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
   where k.contract = is_others_contract.contract and k.version = is_others_contract.version
     and n.node = 'corpus' and n.corpus = 'personal'
-    and k.applied_by <> ragdb_internal.caller());
+    and not ragdb_internal.is_caller(k.applied_by, k.applied_by_oid));
 comment on function ragdb_internal.is_others_contract(text, integer) is
   'Whether a version of a contract is over the corpus personal of another role than the caller.';
 
@@ -18,12 +18,10 @@ create or replace function ragdb_internal.may_read_contract(contract text, versi
 language sql stable parallel safe
 return (exists (
     select from ragdb.contract_nodes n
-      join ragdb.corpora c on c.name = n.corpus
-        and c.personal_of is not distinct from
-          case when c.name = 'personal' then ragdb_internal.caller() end
+      join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(n.corpus)
     where n.contract = may_read_contract.contract and n.version = may_read_contract.version
       and n.node = 'corpus'
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0)
+      and ragdb_internal.privilege(c) > 0)
   or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
   and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
 comment on function ragdb_internal.may_read_contract(text, integer) is

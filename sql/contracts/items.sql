@@ -90,6 +90,19 @@ comment on function ragdb_internal.retriever_mode(jsonb) is
   'Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless '
   'declared.';
 
+-- The language calls what an assertion is held to "the given value", whatever its kind: a bound may
+-- be written as value too.
+create or replace function ragdb_internal.assertion_keys(keys jsonb) returns jsonb
+language sql immutable parallel safe
+return coalesce((
+  select keys - 'value' || pg_catalog.jsonb_build_object(k.property, keys -> 'value')
+  from ragdb_internal.assertion_kinds() k
+  where k.kind = keys ->> 'kind' and k.property in ('threshold', 'count', 'valueMs')
+    and keys ? 'value' and not keys ? k.property), keys);
+comment on function ragdb_internal.assertion_keys(jsonb) is
+  'Returns the keys of an assertion; a value that stands for the one bound of its kind goes under '
+  'the name of that bound.';
+
 -- A line or column that is wrong only misplaces a message, so it is left out.
 create or replace function ragdb_internal.contract_items(contract jsonb)
   returns setof ragdb_internal.contract_item
@@ -97,8 +110,11 @@ language sql immutable parallel safe
 begin atomic
   with numbered as materialized (
     select w.path, w.node_no, w.depth, w.written, w.written ->> 'node' as node,
-      ragdb_internal.json_part(w.written, 'keys', 'object') as keys
+      case w.written ->> 'node' when 'ragAssert' then ragdb_internal.assertion_keys(k.keys)
+        else k.keys end as keys
     from ragdb_internal.written_nodes(contract) w
+      cross join lateral (
+        select ragdb_internal.json_part(w.written, 'keys', 'object')) k (keys)
   ), placed as materialized (
     select n.*, p.node_no as parent_no, p.node as parent_node, p.keys ->> 'name' as parent_name
     from numbered n

@@ -51,7 +51,7 @@ comment on function ragdb_internal.retriever_settings(ragdb.contract_nodes) is
 
 create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes, mode text)
   returns ragdb.retriever_settings
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -82,7 +82,7 @@ comment on function ragdb_internal.open_retriever(ragdb.contract_nodes, text) is
 
 -- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
 create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -105,7 +105,7 @@ comment on type ragdb_internal.named_retriever is
 
 create or replace function ragdb_internal.named_retriever(retriever text, rag text)
   returns ragdb_internal.named_retriever
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -199,7 +199,7 @@ begin
     from ragdb_internal.retrieve_traced(v_settings.corpus, query, coalesce(k, v_settings.k),
       v_settings.mode, coalesce(min_score, v_settings.min_score), filter,
       query_embedding => query_embedding,
-      context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+      asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_named.retriever).name, v_named.rag)) h;
 end $$;
 comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text,

@@ -98,7 +98,7 @@ begin atomic
       'rerank of %1$s is %2$s, neither none nor a reranker that was bound',
       'bind one: ragdb reranker bind'),
     ('minscore-unreachable', 'warning',
-      'minScore %2$s is above the 95th percentile of the best scores of corpus %3$s (%4$s)',
+      'minScore %2$s was reached by less than 5 %% of the last %4$s retrievals of corpus %3$s',
       'few queries reach it: the guide says how scores are distributed'),
     ('unknown-retriever', 'error', 'retriever %2$s of %1$s is not declared',
       'declare it: retriever name=…'),

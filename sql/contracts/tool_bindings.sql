@@ -35,10 +35,8 @@ begin atomic
     join ragdb.contract_nodes s on s.contract = k.contract and s.version = k.version
       and s.node = 'retriever'
       and s.name = coalesce(c.keys ->> 'retriever', r.keys ->> 'retriever')
-    join ragdb.corpora o on o.name = s.corpus
-      and o.personal_of is not distinct from
-        case when o.name = 'personal' then ragdb_internal.caller() end
-      and ragdb_internal.privilege(o.corpus_id, o.personal_of, o.name) > 0
+    join ragdb.corpora o on o.corpus_id = ragdb_internal.corpus_number(s.corpus)
+      and ragdb_internal.privilege(o) > 0
     cross join lateral ragdb_internal.retriever_settings(s) d
   where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version);
 end;

@@ -1,27 +1,6 @@
 -- What a tool returns: the retrieved chunks under the names that its contract gives, as much of
 -- them as the rag's maxContext lets in, and what each can be checked by.
 
-create or replace function ragdb_internal.plain_hit(hit ragdb.traced_hit) returns ragdb.hit
-language sql immutable parallel safe
-return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source, (hit).title,
-  (hit).heading, (hit).page, (hit).start_offset, (hit).end_offset, (hit).text, (hit).citation,
-  (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
-  (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
-  (hit).is_exact)::ragdb.hit;
-comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
-  'Returns a hit of a recorded retrieval without its trace.';
-
-create or replace function ragdb_internal.hit_rows(corpus_id integer, hits ragdb.hit[])
-  returns ragdb.retrieval_hits[]
-language sql immutable parallel safe
-return array(
-  select row(hit_rows.corpus_id, null, null, h.rank, h.chunk_id,
-    pg_catalog.decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
-    h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
-  from pg_catalog.unnest(hits) h);
-comment on function ragdb_internal.hit_rows(integer, ragdb.hit[]) is
-  'Returns hits as a trace stores them.';
-
 create type ragdb_internal.returned_hit as (
   rank integer, hit ragdb.hit, citation jsonb, rerank_score float8);
 comment on type ragdb_internal.returned_hit is

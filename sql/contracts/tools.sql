@@ -59,7 +59,7 @@ begin
     select ragdb_internal.plain_hit(h)
     from ragdb_internal.retrieve_traced(v_settings.corpus, v_query, v_depth, v_settings.mode,
       v_tool.min_score, query_embedding => query_embedding,
-      context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
+      asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_tool.retriever).name, v_tool.rag)) h);
   if v_settings.reranker is not null then
     v_ids := array(select h.chunk_id from unnest(v_hits) h order by h.rank);

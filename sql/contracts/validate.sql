@@ -1,19 +1,24 @@
 -- Validation of a contract: all breaches of its rules, in the words of ragdb_internal.rule_words(),
 -- in the order of its lines.
 
--- Scores of what ranked first in this corpus lately: what a threshold has to be compared with.
-create or replace function ragdb_internal.top_scores(corpus_id integer, mode text) returns float8[]
+-- What a threshold has to be compared with: the scores of what ranked first lately. A retrieval
+-- that found nothing has none, and tells that its best score was below the threshold it had.
+create or replace function ragdb_internal.top_scores(corpus_id integer, mode text)
+returns table (score float8, below float8)
 language sql stable parallel safe
-return array(
-  select h.score from (
-    select t.id, t.created_at from ragdb.retrieval_traces t
+begin atomic
+  select h.score, case when h.score is null then t.min_score end
+  from (
+    select t.id, t.created_at, t.min_score from ragdb.retrieval_traces t
     where t.corpus_id = top_scores.corpus_id and t.retrieval_mode = 'global'
       and t.rank_mode = top_scores.mode and t.error_code is null
     order by t.id desc limit 1000) t
-  join ragdb.retrieval_hits h on h.corpus_id = top_scores.corpus_id and h.trace_id = t.id
-    and h.created_at = t.created_at and h.rank = 1);
+    left join ragdb.retrieval_hits h on h.corpus_id = top_scores.corpus_id and h.trace_id = t.id
+      and h.created_at = t.created_at and h.rank = 1;
+end;
 comment on function ragdb_internal.top_scores(integer, text) is
-  'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode.';
+  'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode; '
+  'where one found nothing, the threshold (below) that its best score did not reach.';
 
 -- Twenty retrievals are the fewest that say how scores are distributed.
 create or replace function ragdb_internal.breaches_of_thresholds(
@@ -35,23 +40,21 @@ begin atomic
         and t.name = case n.node when 'retriever' then n.name else r.keys ->> 'retriever' end
     where n.keys ? 'minScore'
   ), reached as materialized (
-    select w.corpus, w.mode, s.p95
-    from (select distinct t.corpus, t.mode from thresholds t) w
-      join ragdb.corpora c on c.name = w.corpus
-        and c.personal_of is not distinct from
-          case when c.name = 'personal' then ragdb_internal.caller() end
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    select w.corpus, w.mode, w.min_score, s.n
+    from (select distinct t.corpus, t.mode, t.min_score from thresholds t) w
+      join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(w.corpus)
+        and ragdb_internal.privilege(c) > 0
       cross join lateral (
-        select pg_catalog.percentile_cont(0.95) within group (order by s.score) as p95,
-          pg_catalog.count(*) as n
-        from pg_catalog.unnest(ragdb_internal.top_scores(c.corpus_id, w.mode)) s (score)) s
-    where s.n >= 20
+        select pg_catalog.count(*) as n,
+          pg_catalog.count(*) filter (where s.score >= w.min_score) as enough
+        from ragdb_internal.top_scores(c.corpus_id, w.mode) s
+        where s.score is not null or s.below between 1e-9 and w.min_score) s
+    where s.n >= 20 and s.enough < 0.05 * s.n
   )
   select ragdb_internal.breach(t.rule, t.item, 'minScore',
-    array[t.written, ragdb_internal.quote(t.corpus), pg_catalog.round(r.p95::numeric, 3)::text],
-    words => 'minscore-unreachable')
-  from thresholds t join reached r on r.corpus = t.corpus and r.mode = t.mode
-  where t.min_score > r.p95;
+    array[t.written, ragdb_internal.quote(t.corpus), r.n::text], words => 'minscore-unreachable')
+  from thresholds t
+    join reached r on r.corpus = t.corpus and r.mode = t.mode and r.min_score = t.min_score;
 end;
 comment on function ragdb_internal.breaches_of_thresholds(ragdb_internal.contract_item[]) is
   'Returns the retrievers and cases whose minScore few queries of their corpus reach; only of '

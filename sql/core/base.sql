@@ -76,8 +76,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
-    using errcode = 'RG414', detail = 'traces are append-only, for their owner too',
-          hint = 'ragdb.drop_traces_before() drops whole months';
+    using errcode = 'RG414',
+      detail = 'the rows of this table are append-only, for their owner too',
+      hint = case
+        when (select c.relispartition from pg_class c where c.oid = tg_relid)
+          then 'ragdb.drop_traces_before() drops whole months of traces and what belongs to them'
+        when tg_table_name = 'access_events'
+          then 'ragdb.drop_access_events_before() drops events by their age, on record'
+        when tg_table_name = 'slice_policies'
+          then 'ragdb.register_policy() adds a policy; a registered one stays'
+        else 'nothing changes or removes one; what happens later is another row' end;
 end $$;
 comment on function ragdb_internal.refuse_change() is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';

@@ -41,12 +41,15 @@ begin atomic
       'the weights of a reranker are not those that it was bound with, or are not of a reranker'),
     ('RG423', 'InvalidRerank', 'bad_request', 400,
       'a reranker gave a score that is not finite, or not one for each hit of a trace'),
+    ('RG424', 'VectorTooOld', 'conflict', 409,
+      'pgvector is too old to build an index without harm'),
     ('RG430', 'InvalidPolicy', 'bad_request', 400,
       'a slice policy has an unknown field or a value out of range'),
     ('RG431', 'PolicyNotFound', 'not_found', 404,
       'no slice policy of that reference is registered'),
     ('RG432', 'SigningKeyNotFound', 'not_found', 404, 'there is no signing key of that id'),
-    ('RG433', 'NoSigningKey', 'conflict', 409, 'a token was to be signed and no key is active'),
+    ('RG433', 'NoSigningKey', 'conflict', 409,
+      'no key can sign: none is active, or its secret is not at hand'),
     ('RG434', 'AnchorNotFound', 'not_found', 404,
       'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
@@ -74,7 +77,15 @@ begin atomic
     ('RG455', 'InvalidImport', 'bad_request', 400,
       'what is imported is not an export of a corpus, or not all that its header says'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400,
-      'evidence is not a pack, or an output is not an object')
+      'evidence is not a pack, or an output is not an object'),
+    ('RG470', 'QuotaExceeded', 'rate_limited', 429,
+      'a role has as many bytes, failures or calls at once as its quota allows'),
+    ('RG471', 'ReadNotRecorded', 'conflict', 409,
+      'reads of a corpus must be recorded, and the transaction cannot write'),
+    ('RG480', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),
+    ('RG481', 'CheckpointMismatch', 'conflict', 409,
+      'a checkpoint is not of this ledger, or its ledger is named already'),
+    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

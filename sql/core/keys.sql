@@ -1,25 +1,14 @@
--- The keys that sign tokens and traces. All public functions are definers: signing_keys is granted
--- to nobody.
+-- The keys that sign tokens and traces. All public functions are definers: keys and secrets are
+-- granted to nobody.
 
--- At most one key is active: who makes or changes a key does so alone.
+-- At most one key is active: who makes or changes a key does so alone. A lock of the table, because
+-- an advisory one can be taken by everybody.
 create or replace function ragdb_internal.lock_signing_keys() returns void
 language sql
-return pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ragdb.signing_keys', 0));
+return ragdb_internal.hold('signing_keys');
 comment on function ragdb_internal.lock_signing_keys() is
   'Waits for other transactions that make or change signing keys, and has others wait until this '
   'one ends.';
-
--- To the millisecond, as the times of traces are.
-create or replace function ragdb_internal.retire_signing_key() returns void
-language sql
-begin atomic
-  update ragdb.signing_keys
-    set state = 'verify_only',
-      active_until = pg_catalog.date_trunc('milliseconds', ragdb_internal.now())
-    where state = 'active';
-end;
-comment on function ragdb_internal.retire_signing_key() is
-  'Makes the active key, if there is one, a key that only verifies.';
 
 create or replace function ragdb_internal.check_key_id(key_id text) returns void
 language plpgsql immutable parallel safe
@@ -35,6 +24,50 @@ end $$;
 comment on function ragdb_internal.check_key_id(text) is
   'Refuses what cannot be the id of a key. Raises RG400.';
 
+-- To the millisecond, as the times of traces are.
+create or replace function ragdb_internal.retire_signing_key() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id text;
+begin
+  update ragdb.signing_keys k
+    set state = 'verify_only', active_until = date_trunc('milliseconds', ragdb_internal.now())
+    where k.state = 'active' returning k.key_id into v_id;
+  if found then
+    perform ragdb_internal.record_key_event(v_id, 'retired');
+  end if;
+end $$;
+comment on function ragdb_internal.retire_signing_key() is
+  'Makes the active key, if there is one, a key that only verifies.';
+
+create or replace function ragdb_internal.make_key(key_id text, secret bytea, kind text)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now constant timestamptz := date_trunc('milliseconds', ragdb_internal.now());
+begin
+  if exists (select from ragdb.signing_keys s where s.key_id = make_key.key_id) then
+    raise exception 'signing key % exists already', ragdb_internal.quote(make_key.key_id)
+      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
+  end if;
+  perform ragdb_internal.make_origin();
+  perform ragdb_internal.retire_signing_key();
+  insert into ragdb.signing_keys (key_id, commitment, is_inside, state, created_at)
+    values (make_key.key_id, ragdb_internal.key_commitment(make_key.key_id, v_now, secret),
+      kind = 'created', 'active', v_now);
+  if kind = 'created' then
+    insert into ragdb.signing_secrets (key_id, secret) values (make_key.key_id, make_key.secret);
+  end if;
+  perform ragdb_internal.record_key_event(make_key.key_id, kind);
+end $$;
+comment on function ragdb_internal.make_key(text, bytea, text) is
+  'Makes a key the one that signs; its secret stays here where the kind is created. Raises RG409.';
+
+-- An admin who could put a key inside in place of one outside could sign by it.
 create or replace function ragdb.create_signing_key(key_id text default null) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -45,122 +78,122 @@ declare
 begin
   perform ragdb_internal.check_key_id(v_id);
   perform ragdb_internal.lock_signing_keys();
-  if exists (select from ragdb.signing_keys s where s.key_id = v_id) then
-    raise exception 'signing key % exists already', ragdb_internal.quote(v_id)
-      using errcode = 'RG409', detail = 'keys are never overwritten', hint = 'choose another id';
+  if exists (select from ragdb.signing_keys k where k.state = 'active' and not k.is_inside)
+    and not has_function_privilege(
+      ragdb_internal.caller(), 'ragdb.register_signing_key(text)', 'execute')
+  then
+    raise exception 'the key that signs is kept outside of the database'
+      using errcode = 'RG401',
+        detail = 'only a signer may put a key that is kept inside in its place',
+        hint = 'a member of ragdb_signer can; ragdb keys create --file makes one outside';
   end if;
-  perform ragdb_internal.retire_signing_key();
   -- four random uuids carry 488 random bits from the server's strong generator
-  insert into ragdb.signing_keys (key_id, secret, state, created_at)
-    values (
-      v_id,
-      sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
-        || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-      'active', ragdb_internal.now());
+  perform ragdb_internal.make_key(v_id,
+    sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+      || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'created');
   return v_id;
 end $$;
 comment on function ragdb.create_signing_key(text) is
-  'Makes the key that signs from now on and returns its id; the key that signed before still '
-  'verifies. Raises RG400, RG409.';
+  'Makes the key that signs from now on, keeps its secret in this database, and returns its id; '
+  'the key that signed before still verifies. Raises RG400, RG401, RG409.';
 
-create or replace function ragdb.revoke_signing_key(key_id text) returns void
+create or replace function ragdb.register_signing_key(key_id text) returns void
 language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_secret bytea;
+begin
+  perform ragdb_internal.check_key_id(register_signing_key.key_id);
+  v_secret := ragdb_internal.given_secret(register_signing_key.key_id);
+  if v_secret is null then
+    raise exception 'this session was given no secret of key %',
+        ragdb_internal.quote(register_signing_key.key_id)
+      using errcode = 'RG400', detail = 'a key is registered by a session that has its secret',
+        hint = 'connect with RAGDB_SIGNING_KEY_FILE set, or call ragdb keys create --file';
+  end if;
+  perform ragdb_internal.lock_signing_keys();
+  perform ragdb_internal.make_key(register_signing_key.key_id, v_secret, 'registered');
+end $$;
+comment on function ragdb.register_signing_key(text) is
+  'Makes the key whose secret this session was given the one that signs from now on; the database '
+  'keeps a commitment to the secret and not the secret. Raises RG400, RG409.';
+
+create or replace function ragdb_internal.revoke_key(
+  key_id text, compromised_since timestamptz, kind text)
+returns void
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb_internal.lock_signing_keys();
   update ragdb.signing_keys s
     set state = 'revoked',
-      active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb_internal.now()))
-    where s.key_id = revoke_signing_key.key_id;
+      active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb_internal.now())),
+      compromised_since = least(s.compromised_since, revoke_key.compromised_since)
+    where s.key_id = revoke_key.key_id;
   if not found then
-    raise exception 'signing key % does not exist', ragdb_internal.quote(revoke_signing_key.key_id)
+    raise exception 'signing key % does not exist', ragdb_internal.quote(revoke_key.key_id)
       using errcode = 'RG432', detail = 'nothing was revoked',
         hint = 'ragdb.list_signing_keys() lists the ids';
   end if;
+  perform ragdb_internal.record_key_event(revoke_key.key_id, kind);
 end $$;
+comment on function ragdb_internal.revoke_key(text, timestamptz, text) is
+  'Has a key verify no token any more, and its signatures since a time not be trusted (null: '
+  'none). Raises RG432.';
+
+create or replace function ragdb.revoke_signing_key(key_id text) returns void
+language sql security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select ragdb_internal.revoke_key(key_id, null, 'revoked');
+end;
 comment on function ragdb.revoke_signing_key(text) is
   'Revokes a key: every token it signed fails from now on. Raises RG432.';
 
-create or replace function ragdb.list_signing_keys()
-returns table (
-  key_id text, state text, created_at timestamptz, active_until timestamptz, not_after timestamptz)
-language sql stable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select k.key_id, k.state, k.created_at, k.active_until, k.not_after
-  from ragdb.signing_keys k order by k.created_at, k.key_id;
-end;
-comment on function ragdb.list_signing_keys() is 'Lists the signing keys without their secrets.';
-
-create or replace function ragdb.export_signing_keys()
-returns table (
-  key_id text, secret text, state text, created_at timestamptz, active_until timestamptz,
-  not_after timestamptz)
-language sql stable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select k.key_id, pg_catalog.encode(k.secret, 'hex'), k.state, k.created_at, k.active_until,
-    k.not_after
-  from ragdb.signing_keys k order by k.created_at, k.key_id;
-end;
-comment on function ragdb.export_signing_keys() is
-  'Returns the signing keys with their secrets in hex, to be kept apart from the dump and imported '
-  'into a restored copy.';
-
-create or replace function ragdb.import_signing_key(
-  key_id text, secret text, state text default 'verify_only', created_at timestamptz default null,
-  active_until timestamptz default null, not_after timestamptz default null)
+create or replace function ragdb.report_key_compromise(
+  key_id text, since timestamptz default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_secret bytea;
-  v_until timestamptz;
 begin
-  perform ragdb_internal.check_key_id(import_signing_key.key_id);
-  if coalesce(import_signing_key.secret !~ '^([0-9a-fA-F]{2}){32,128}$', true)
-      or coalesce(import_signing_key.state not in ('active', 'verify_only', 'revoked'), true) then
-    raise exception 'the secret of key % is not 32 to 128 bytes in hex, or its state is unknown',
-        ragdb_internal.quote(import_signing_key.key_id)
-      using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
-        hint = 'import what ragdb.export_signing_keys() gave';
+  if since > ragdb_internal.now() then
+    raise exception 'since is in the future'
+      using errcode = 'RG400', detail = 'it is when somebody else may have had the key first',
+        hint = 'give a time up to now, or null for ever since the key was made';
   end if;
-  v_secret := decode(import_signing_key.secret, 'hex');
-  perform ragdb_internal.lock_signing_keys();
-  if exists (
-      select from ragdb.signing_keys s
-      where s.key_id = import_signing_key.key_id and s.secret <> v_secret) then
-    raise exception 'signing key % exists with another secret',
-        ragdb_internal.quote(import_signing_key.key_id)
-      using errcode = 'RG409', detail = 'keys are never overwritten',
-        hint = 'import it under another id';
-  end if;
-  if import_signing_key.state = 'active' then
-    perform ragdb_internal.retire_signing_key();
-  else
-    v_until := coalesce(
-      import_signing_key.active_until, date_trunc('milliseconds', ragdb_internal.now()));
-  end if;
-  insert into ragdb.signing_keys as s
-    values (
-      import_signing_key.key_id, v_secret, import_signing_key.state,
-      coalesce(import_signing_key.created_at, ragdb_internal.now()), v_until,
-      import_signing_key.not_after)
-    on conflict on constraint signing_keys_id_is_unique do update
-      set state = excluded.state, active_until = excluded.active_until,
-        not_after = excluded.not_after;
+  perform ragdb_internal.revoke_key(
+    key_id, coalesce(since, '-infinity'), 'compromised');
 end $$;
-comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz,
-  timestamptz) is
-  'Puts back an exported key, so that a restored copy verifies the tokens and traces of the '
-  'original; an active one signs from now on. Raises RG400, RG409.';
+comment on function ragdb.report_key_compromise(text, timestamptz) is
+  'Revokes a key that somebody else may have had since a time (null: always): verification says '
+  'of every trace that it signed since then that it is not to be trusted. A later call can only '
+  'move the time back. Raises RG400, RG432.';
 
-create or replace function ragdb_internal.signing_key() returns ragdb.signing_keys
-language sql stable parallel safe
-return (
-  select k from ragdb.signing_keys k
-  where k.state = 'active' and (k.not_after is null or k.not_after > ragdb_internal.now()));
-comment on function ragdb_internal.signing_key() is
-  'Returns the key that signs now; null when there is none.';
+create or replace function ragdb.list_signing_keys()
+returns table (
+  key_id text, state text, created_at timestamptz, active_until timestamptz,
+  not_after timestamptz, compromised_since timestamptz, is_inside boolean, is_at_hand boolean,
+  commitment text)
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select k.key_id, k.state, k.created_at, k.active_until, k.not_after, k.compromised_since,
+    k.is_inside, ragdb_internal.secret_at_hand(k) is not null,
+    pg_catalog.encode(k.commitment, 'hex')
+  from ragdb.signing_keys k order by k.created_at, k.key_id;
+end;
+comment on function ragdb.list_signing_keys() is
+  'Lists the signing keys without their secrets: whether the secret is kept in this database, and '
+  'whether this session can sign or verify by it.';
+
+create or replace function ragdb.list_key_events() returns setof ragdb.key_events
+language sql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select e.* from ragdb.key_events e order by e.event_no;
+end;
+comment on function ragdb.list_key_events() is
+  'Lists what was done with signing keys, by whom and when, the first event first.';

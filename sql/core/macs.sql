@@ -1,4 +1,4 @@
--- Signatures: HMAC, what a token signs, and what a trace's signature must be.
+-- Signatures: HMAC, and what tokens and traces sign.
 
 -- RFC 2104 over the server's own sha256; the pads are applied eight bytes at a time, which is what
 -- SQL can exclusive-or.
@@ -37,6 +37,7 @@ language sql stable parallel safe
 return ragdb_internal.packed('rgt1')
   || ragdb_internal.packed(key_id)
   || ragdb_internal.packed('admissible slice')
+  || ragdb_internal.packed(ragdb_internal.origin_bytes())
   || ragdb_internal.packed(corpus)
   || ragdb_internal.packed(slice_id)
   || ragdb_internal.packed(anchor_chunk_id)
@@ -48,43 +49,16 @@ return ragdb_internal.packed('rgt1')
   || ragdb_internal.packed(pg_catalog.int8send(expires_at));
 comment on function ragdb_internal.token_message(text, text, text, text, text, bytea, text, text,
   bigint, bigint) is
-  'Returns the length-prefixed fields that an admissibility token signs; times in seconds since '
-  '1970.';
+  'Returns the length-prefixed fields that an admissibility token of this database signs; times in '
+  'seconds since 1970.';
 
 -- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make
 -- this.
 create or replace function ragdb_internal.trace_mac(trace_hash bytea, secret bytea) returns bytea
-language sql immutable strict parallel safe
-return ragdb_internal.hmac_sha256(secret, ragdb_internal.packed('ragdb-trace-1'::bytea)
-  || ragdb_internal.packed(trace_hash));
-comment on function ragdb_internal.trace_mac(bytea, bytea) is
-  'Signs the hash of a trace with a secret; null where either is.';
-
-create or replace function ragdb_internal.matching_mac(
-  hash bytea, mac bytea, created_at timestamptz)
-returns bytea
 language sql stable parallel safe
-return (
-  with signers as (
-    select k.secret, k.created_at <= matching_mac.created_at as is_older,
-      coalesce(least(k.active_until, k.not_after) > matching_mac.created_at, true) as was_active
-    from ragdb.signing_keys k
-  )
-  select case
-    -- no key was there to sign it
-    when matching_mac.mac is null
-        and not exists (select from signers s where s.is_older and s.was_active) then null
-    -- the key that signed it is not here: a restored copy without its keys
-    when matching_mac.mac is not null
-        and not exists (select from signers s where s.is_older) then matching_mac.mac
-    else coalesce(
-      (select m.mac from signers s
-        cross join lateral (
-          select ragdb_internal.trace_mac(matching_mac.hash, s.secret) as mac) m
-        where m.mac = matching_mac.mac limit 1),
-      '\x00')
-  end);
-comment on function ragdb_internal.matching_mac(bytea, bytea, timestamptz) is
-  'Returns the signature that the hash of a trace of that time should have: its own when a key '
-  'made it or the key is not here, null when no key was active then, else one byte, which is not a '
-  'signature.';
+return case when trace_hash is not null and secret is not null then
+  ragdb_internal.hmac_sha256(secret, ragdb_internal.packed('ragdb-trace-1'::bytea)
+    || ragdb_internal.packed(ragdb_internal.origin_bytes())
+    || ragdb_internal.packed(trace_hash)) end;
+comment on function ragdb_internal.trace_mac(bytea, bytea) is
+  'Signs the hash of a trace of this database with a secret; null where either is.';

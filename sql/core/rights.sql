@@ -1,5 +1,5 @@
--- Who may do what with a corpus: the caller's right to it, the gate that every call passes, the
--- lock that every writer holds, and grants.
+-- Who may do what with a corpus: the caller's right to it, the gate that every call passes, and the
+-- lock that every writer holds.
 
 create or replace function ragdb_internal.privilege_level(privilege text) returns integer
 language sql immutable parallel safe
@@ -16,43 +16,59 @@ comment on function ragdb_internal.privilege_name(integer) is
   'Returns the name of a privilege by its level.';
 
 -- Decided once, at the entry of a function (never per row).
-create or replace function ragdb_internal.privilege(corpus_id integer, personal_of text, name text)
-returns integer
+create or replace function ragdb_internal.privilege(corpus ragdb.corpora) returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_caller constant text := ragdb_internal.caller();
-  v_granted boolean;
-  v_most integer;
+  v_caller constant oid := ragdb_internal.caller_oid();
 begin
-  if personal_of is not null then
-    return case when personal_of = v_caller then 3 else 0 end;
+  if v_caller is null then
+    return 0;
+  elsif corpus.personal_of is not null then
+    return case when ragdb_internal.is_caller(corpus.personal_of, corpus.personal_oid) then 3
+      else 0 end;
   elsif pg_has_role(v_caller, 'ragdb_owner', 'usage') then
     return 3;
-  elsif name = 'system' then
+  elsif corpus.name = 'system' then
     return case when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1 else 0 end;
   elsif pg_has_role(v_caller, 'ragdb_admin', 'usage') then
     return 3;
+  elsif not corpus.is_restricted then
+    return case when pg_has_role(v_caller, 'ragdb_writer', 'usage') then 2
+      when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1
+      else 0 end;
   end if;
-  select count(*) > 0, max(ragdb_internal.privilege_level(g.privilege))
-      filter (where pg_has_role(v_caller, r.oid, 'usage'))
-    into v_granted, v_most
-    from ragdb.corpus_grants g left join pg_roles r on r.rolname = g.role
-    where g.corpus_id = privilege.corpus_id;
-  return case when v_granted then coalesce(v_most, 0)
-    when pg_has_role(v_caller, 'ragdb_writer', 'usage') then 2
-    when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1
-    else 0 end;
+  return coalesce((select max(ragdb_internal.privilege_level(g.privilege))
+    from ragdb.corpus_grants g
+    where g.corpus_id = corpus.corpus_id and ragdb_internal.is_role(g.role, g.role_oid)
+      and pg_has_role(v_caller, g.role_oid, 'usage')), 0);
 end $$;
-comment on function ragdb_internal.privilege(integer, text, text) is
+comment on function ragdb_internal.privilege(ragdb.corpora) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
+
+-- An earlier role of the caller's name may have had rights: after a restore on another server the
+-- same person, else a stranger. Which of the two only the owner of the database can say.
+create or replace function ragdb_internal.hint_of_missing_corpus() returns text
+language sql stable parallel safe
+return case when exists (
+    select from ragdb.corpus_grants g where g.role = ragdb_internal.caller()
+      and not ragdb_internal.is_role(g.role, g.role_oid)
+    union all
+    select from ragdb.corpora c where c.personal_of = ragdb_internal.caller()
+      and not ragdb_internal.is_role(c.personal_of, c.personal_oid))
+  then pg_catalog.format('an earlier role %s had rights here; where it is the same, as after a '
+    'restore, the owner of the database can call ragdb.bind_role()',
+    ragdb_internal.quote(ragdb_internal.caller()))
+  else 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
+comment on function ragdb_internal.hint_of_missing_corpus() is
+  'Returns what helps a caller who cannot see a corpus.';
 
 -- The one gate to a corpus. A corpus that the caller may not read does not exist for them. Every
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(corpus text, privilege text)
 returns ragdb.corpora
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
@@ -66,17 +82,20 @@ begin
         hint = 'ragdb.list_corpora() lists the names';
   end if;
   select c.* into v_corpus from ragdb.corpora c
-    where c.name = corpus and c.personal_of is not distinct from
-      case when corpus = 'personal' then ragdb_internal.caller() end;
+    where c.name = corpus
+      and (corpus <> 'personal' or ragdb_internal.is_caller(c.personal_of, c.personal_oid));
   if found then
-    v_has := ragdb_internal.privilege(v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name);
+    v_has := ragdb_internal.privilege(v_corpus);
+  end if;
+  if v_has < ragdb_internal.privilege_level(privilege) then
+    perform ragdb_internal.log_refusal(corpus, privilege);
   end if;
   if coalesce(v_has, 0) = 0 then
     raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
       using errcode = 'RG404',
         detail = 'no corpus of that name is visible to role '
           || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one';
+        hint = ragdb_internal.hint_of_missing_corpus();
   end if;
   if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
     raise exception 'role % has no % right to corpus %',
@@ -87,11 +106,16 @@ begin
           then 'the system corpus is read-only; use a corpus of your own'
           else 'an admin of the corpus can call ragdb.grant_corpus()' end;
   end if;
+  perform ragdb_internal.take_call();
+  if v_corpus.record_reads <> 'off' and privilege = 'read' then
+    perform ragdb_internal.record_read(v_corpus);
+  end if;
   return v_corpus;
 end $$;
 comment on function ragdb_internal.open_corpus(text, text) is
   'Returns the row of a corpus that the caller has at least the given right to (read, write, '
-  'admin). Raises RG400, RG401, RG404.';
+  'admin), and records the read where that is wanted. Raises RG400, RG401, RG404, RG470, '
+  'RG471.';
 
 -- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
 -- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
@@ -136,58 +160,3 @@ begin
 end $$;
 comment on function ragdb_internal.hold_corpus(integer) is
   'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';
-
-create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
-begin
-  if corpus in ('personal', 'system') then
-    raise exception 'corpus % cannot be granted', ragdb_internal.quote(corpus)
-      using errcode = 'RG400',
-        detail = case corpus when 'personal' then 'it belongs to one role'
-          else 'every reader may read it, only the installer writes it' end,
-        hint = 'put the documents into a corpus of another name';
-  end if;
-  if role is null or not exists (select from pg_roles r where r.rolname = role) then
-    raise exception 'role % does not exist', ragdb_internal.quote(role)
-      using errcode = 'RG400', detail = 'a right is given to a database role',
-        hint = 'create role makes one';
-  end if;
-  if ragdb_internal.privilege_level(privilege) is null then
-    raise exception 'privilege is %, not read, write or admin', ragdb_internal.quote(privilege)
-      using errcode = 'RG400', detail = 'each of them includes the ones before it',
-        hint = 'read is enough to search';
-  end if;
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
-  insert into ragdb.corpus_grants (corpus_id, role, privilege)
-    values (v_corpus.corpus_id, grant_corpus.role, grant_corpus.privilege)
-    on conflict on constraint corpus_grants_role_is_unique_per_corpus do update
-      set privilege = excluded.privilege;
-end $$;
-comment on function ragdb.grant_corpus(text, text, text) is
-  'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
-  'first grant closes the corpus to all other readers and writers. Raises RG400, RG401, RG404.';
-
-create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
-begin
-  delete from ragdb.corpus_grants g
-    where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
-  if not found then
-    raise exception 'role % has no grant on corpus %',
-        ragdb_internal.quote(role), ragdb_internal.quote(corpus)
-      using errcode = 'RG400', detail = 'there is nothing to revoke',
-        hint = 'a corpus without grants is open to ragdb_reader; a right may come from a role that '
-          'it is a member of';
-  end if;
-end $$;
-comment on function ragdb.revoke_corpus(text, text) is
-  'Takes a role''s right to a corpus away; without any grant left the corpus is open to every '
-  'reader and writer again. Raises RG400, RG401, RG404.';

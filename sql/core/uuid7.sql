@@ -24,3 +24,48 @@ return '1970-01-01 00:00:00+00'::timestamptz + interval '1 millisecond' * (
     pg_catalog.substring(pg_catalog.uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint;
 comment on function ragdb_internal.uuid_time(uuid) is
   'Returns the time in a uuid version 7, to the millisecond.';
+
+create or replace function ragdb_internal.first_uuid7(at timestamptz) returns uuid
+language sql immutable parallel safe
+return (pg_catalog.lpad(pg_catalog.to_hex((1000 * extract(epoch from greatest(
+    least(first_uuid7.at, '9999-12-31 00:00:00+00'), '1970-01-01 00:00:00+00')))::bigint), 12, '0')
+  || '00000000000000000000')::uuid;
+comment on function ragdb_internal.first_uuid7(timestamptz) is
+  'Returns what no UUID of version 7 of that time or later is less than, to the millisecond.';
+
+create type ragdb_internal.id_range as (low uuid, high uuid);
+comment on type ragdb_internal.id_range is 'The first and the last id that begin with some digits.';
+
+-- Thirteen characters of an id are its time to the millisecond; fewer than eight name half a day.
+create or replace function ragdb_internal.id_range(prefix text) returns ragdb_internal.id_range
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_digits constant text := lower(replace(prefix, '-', ''));
+begin
+  if coalesce(v_digits !~ '^[0-9a-f]{8,32}$', true) then
+    raise exception '% does not begin an id', coalesce(ragdb_internal.quote(prefix), 'null')
+      using errcode = 'RG400', detail = 'an id has 32 hexadecimal digits, with or without hyphens',
+        hint = 'give the id, or at least the first 8 digits of it';
+  end if;
+  return row(rpad(v_digits, 32, '0')::uuid, rpad(v_digits, 32, 'f')::uuid);
+end $$;
+comment on function ragdb_internal.id_range(text) is
+  'Returns the range of the ids that begin with 8 to 32 hexadecimal digits. Raises RG400.';
+
+create or replace function ragdb_internal.only_id(ids uuid[], what text, prefix text) returns uuid
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if cardinality(ids) > 1 then
+    raise exception 'more than one % begins with %', what, ragdb_internal.quote(prefix)
+      using errcode = 'RG400', detail = format('%s and %s do', ids[1], ids[2]),
+        hint = 'give more digits of the id';
+  end if;
+  return ids[1];
+end $$;
+comment on function ragdb_internal.only_id(uuid[], text, text) is
+  'Returns the one id that a prefix names, null where it names none. Raises RG400 where it names '
+  'two.';

@@ -62,14 +62,14 @@ comment on function ragdb_internal.check_may_create(text) is
 
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',
-  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full')
+  k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full',
+  is_restricted boolean default false)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_personal_of constant text :=
-    case when corpus = 'personal' then ragdb_internal.caller() end;
+  v_is_personal constant boolean := corpus = 'personal';
   v_now constant timestamptz := ragdb_internal.now();
   v_id integer;
 begin
@@ -84,9 +84,10 @@ begin
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
-  insert into ragdb.corpora (corpus_id, name, personal_of, title, text_config, k1, b, pivot,
-      record_query_text, created_at, updated_at)
-    values (v_id, corpus, v_personal_of, title, text_config, k1, b,
+  insert into ragdb.corpora (corpus_id, name, personal_of, personal_oid, title, text_config, k1,
+      b, pivot, record_query_text, created_at, updated_at)
+    values (v_id, corpus, case when v_is_personal then ragdb_internal.caller() end,
+      case when v_is_personal then ragdb_internal.caller_oid() end, title, text_config, k1, b,
       -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
       case text_config when 'simple' then 160 else 100 end, record_query_text, v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
@@ -95,27 +96,31 @@ begin
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
         hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
+  if is_restricted is not false and corpus not in ('personal', 'system') then
+    perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
+  end if;
   perform ragdb_internal.bind_default(v_id);
   perform ragdb.maintain();
 end $$;
-comment on function ragdb.create_corpus(text, text, text, float8, float8, text) is
+comment on function ragdb.create_corpus(text, text, text, float8, float8, text, boolean) is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
   '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
-  'or none. Raises RG400, RG401, RG409, RG411.';
+  'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus. '
+  'Raises RG400, RG401, RG409, RG411.';
 
-create or replace function ragdb.drop_corpus(corpus text) returns void
+create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id constant integer := (ragdb_internal.lock_corpus(corpus, 'admin')).corpus_id;
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin');
+  v_id constant integer := v_corpus.corpus_id;
 begin
-  -- blobs that only its documents have
-  delete from ragdb.blobs b using ragdb.documents d
-    where d.corpus_id = v_id and b.cid = d.doc_cid
-      and not exists (
-        select from ragdb.corpora c join ragdb.documents o on o.corpus_id = c.corpus_id
-        where c.corpus_id <> v_id and o.doc_cid = d.doc_cid);
+  perform ragdb_internal.check_erasure('erase', reason);
+  perform ragdb_internal.erase_derived(
+    v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
+  perform ragdb_internal.drop_unused_blobs(v_id, array(
+    select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
   perform ragdb_internal.drop_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
@@ -125,10 +130,12 @@ begin
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   delete from ragdb.corpora c where c.corpus_id = v_id;
+  perform ragdb_internal.record_corpus_dropped(v_corpus);
 end $$;
-comment on function ragdb.drop_corpus(text) is
-  'Removes a corpus with its documents, index, grants and events; its traces and evaluation runs '
-  'stay. Raises RG400, RG401, RG404.';
+comment on function ragdb.drop_corpus(text, text) is
+  'Removes a corpus with its documents, index, grants and events, and erases its atoms and '
+  'proposals, which is recorded with the reason (up to 10000 characters); its traces and '
+  'evaluation runs stay. Raises RG400, RG401, RG404.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
@@ -144,7 +151,7 @@ begin atomic
     c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
     c.version, c.created_at, c.updated_at
   from ragdb.corpora c
-  where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+  where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
 comment on function ragdb.list_corpora() is
@@ -157,7 +164,7 @@ returns table (
   language_majority text, drift float8, version bigint, created_at timestamptz,
   updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -166,8 +173,7 @@ begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
       v_corpus.lexeme_count, v_corpus.record_query_text,
-      ragdb_internal.privilege_name(ragdb_internal.privilege(
-        v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name))
+      ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus))
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is

@@ -1,12 +1,31 @@
--- The original bytes of documents, kept once for all corpora and shown to who may read a corpus
--- with their document. Both functions are definers because nobody but the owner touches the tables.
+-- The original bytes of documents, kept once for all corpora. They are shown to who brought them,
+-- and to who may read a corpus that somebody brought them to. A document that claims their hash
+-- opens nothing: anybody can write a hash. Both public functions are definers because nobody but
+-- the owner touches the tables.
 
-create or replace function ragdb.put_blob(bytes bytea, media_type text) returns text
+create or replace function ragdb_internal.may_see_blob(cid text) returns boolean
+language sql stable parallel safe
+return exists (
+    select from ragdb.blob_uploads u
+    where u.cid = may_see_blob.cid and ragdb_internal.is_caller(u.role, u.role_oid))
+  or exists (
+    select from ragdb.corpus_blobs b join ragdb.corpora c on c.corpus_id = b.corpus_id
+    where b.cid = may_see_blob.cid
+      and ragdb_internal.privilege(c) >= 1);
+comment on function ragdb_internal.may_see_blob(text) is
+  'Tells whether the caller brought the bytes of a blob, or may read a corpus that somebody '
+  'brought them to.';
+
+create or replace function ragdb.put_blob(
+  bytes bytea, media_type text, corpus text default null)
+returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_cid constant text := 'sha256:' || encode(sha256(bytes), 'hex');
+  v_id constant integer := case when corpus is not null
+    then (ragdb_internal.open_corpus(put_blob.corpus, 'write')).corpus_id end;
 begin
   if bytes is null or media_type is null then
     raise exception 'bytes or media_type is null'
@@ -15,41 +34,51 @@ begin
   end if;
   if not exists (
       select from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2) then
+      where ragdb_internal.privilege(c) >= 2) then
     raise exception 'role % may not store blobs', ragdb_internal.quote(ragdb_internal.caller())
       using errcode = 'RG401', detail = 'it has no corpus that it may write to',
         hint = 'create a corpus first';
   end if;
+  perform ragdb_internal.check_blob_quota(octet_length(bytes));
   insert into ragdb.blobs (cid, bytes, media_type, size)
     values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
-  insert into ragdb.blob_uploads (cid, role, put_at)
-    values (v_cid, ragdb_internal.caller(), ragdb_internal.now())
+  insert into ragdb.blob_uploads (cid, role, role_oid, put_at)
+    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), ragdb_internal.now())
     on conflict on constraint blob_uploads_are_unique do nothing;
+  if v_id is not null then
+    perform ragdb_internal.bring_blobs(v_id, array[v_cid]);
+  end if;
   return v_cid;
 end $$;
-comment on function ragdb.put_blob(bytea, text) is
+comment on function ragdb.put_blob(bytea, text, text) is
   'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the '
-  'media type given first stays. Raises RG400, RG401.';
+  'media type given first stays. Readers of the corpus may read them, and of every corpus in which '
+  'the caller puts their document. Raises RG400, RG401, RG404, RG470.';
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpora constant ragdb.corpora[] := array(
+    select c from ragdb.corpora c
+      join ragdb.corpus_blobs b on b.corpus_id = c.corpus_id and b.cid = get_blob.cid
+    where ragdb_internal.privilege(c) >= 1);
 begin
+  perform ragdb_internal.record_read(c)
+    from unnest(v_corpora) c where c.record_reads <> 'off';
   return query
     select b.cid, b.media_type, b.size, b.bytes from ragdb.blobs b
-    where b.cid = get_blob.cid and exists (
-      select from ragdb.corpora c
-        join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_cid = b.cid
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 1);
+    where b.cid = get_blob.cid and ragdb_internal.may_see_blob(b.cid);
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(get_blob.cid)
       using errcode = 'RG408',
-        detail = 'bytes are shown to who may read a corpus with their document',
+        detail = 'bytes are shown to who brought them or may read a corpus that they came to',
         hint = 'originals are not kept where documents were put without them';
   end if;
 end $$;
 comment on function ragdb.get_blob(text) is
-  'Returns the original bytes of a document that the caller may read. Raises RG408.';
+  'Returns original bytes that the caller brought, or that somebody brought to a corpus that the '
+  'caller may read. Raises RG408, RG471.';

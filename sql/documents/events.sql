@@ -17,7 +17,7 @@ declare
   v_caller constant text := ragdb_internal.caller();
   v_tick bigint;
   v_at timestamptz;
-  v_event uuid;
+  v_events text[];
 begin
   if cardinality(doc_nos) = 0 then
     return;
@@ -45,8 +45,11 @@ begin
     update ragdb.documents d set event_id = w.event_id
     from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
   )
-  select w.event_id into v_event from written w order by w.lamport desc limit 1;
-  perform pg_notify('ragdb_events', json_build_object('id', v_event, 'corpus', corpus.name)::text);
+  select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
+    from written w;
+  perform ragdb_internal.note_all('event', v_events);
+  -- anybody may listen, so a notice only says that something is there to be read
+  perform pg_notify('ragdb_events', '');
 end $$;
 comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
   'Writes an event for each of some documents, in their order, and tells who listens; the caller '
@@ -70,7 +73,7 @@ begin
   return query
     with readable as materialized (
       select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      where ragdb_internal.privilege(c) > 0
     )
     select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid, e.title,
       e.language, e.chunks

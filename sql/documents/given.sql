@@ -68,6 +68,56 @@ end;
 comment on function ragdb_internal.given_chunks(jsonb) is
   'Returns the chunks of a given document.';
 
+-- The texts are compared: who claims the identity of some bytes says nothing of what they say.
+create or replace function ragdb_internal.says_the_same(
+  document jsonb, corpus_id integer, doc_no integer)
+returns boolean
+language sql stable parallel safe
+return array(
+    select c.v ->> 'text'
+      from pg_catalog.jsonb_array_elements(says_the_same.document -> 'chunks')
+        with ordinality c (v, n)
+      order by c.n)
+  = array(
+    select c.text from ragdb.chunks c
+      where c.corpus_id = says_the_same.corpus_id and c.doc_no = says_the_same.doc_no
+      order by c.ordinal);
+comment on function ragdb_internal.says_the_same(jsonb, integer, integer) is
+  'Tells whether a given document has the texts of a stored one as its chunks, in their order.';
+
+create or replace function ragdb_internal.letters(texts text[], starts integer[]) returns text
+language sql immutable parallel safe
+return (
+  select pg_catalog.regexp_replace(pg_catalog.string_agg(pg_catalog.substr(
+      x.text, greatest(coalesce(x.covered - x.start, 0), 0) + 1), '' order by x.start, x.n),
+      '\s+', '', 'g')
+    from (
+      select u.text, u.start, u.n, pg_catalog.max(u.start + pg_catalog.length(u.text))
+          over (order by u.start, u.n rows between unbounded preceding and 1 preceding) as covered
+        from unnest(letters.texts, letters.starts)
+          with ordinality u (text, start, n)) x);
+comment on function ragdb_internal.letters(text[], integer[]) is
+  'Returns what chunks say together, without white space and without what one repeats of another.';
+
+-- Whoever claims the identity of some bytes chooses how he says that he cut them.
+create or replace function ragdb_internal.says_the_same_cut_otherwise(
+  document jsonb, corpus_id integer, doc_no integer)
+returns boolean
+language sql stable parallel safe
+return (
+    select ragdb_internal.letters(pg_catalog.array_agg(c.v ->> 'text' order by c.n),
+        pg_catalog.array_agg((c.v ->> 'start')::integer order by c.n))
+      from pg_catalog.jsonb_array_elements(says_the_same_cut_otherwise.document -> 'chunks')
+        with ordinality c (v, n))
+  is not distinct from (
+    select ragdb_internal.letters(pg_catalog.array_agg(c.text order by c.ordinal),
+        pg_catalog.array_agg(c.start_offset order by c.ordinal))
+      from ragdb.chunks c
+      where c.corpus_id = says_the_same_cut_otherwise.corpus_id
+        and c.doc_no = says_the_same_cut_otherwise.doc_no);
+comment on function ragdb_internal.says_the_same_cut_otherwise(jsonb, integer, integer) is
+  'Tells whether a given document says what a stored one says, however each of them is cut.';
+
 create or replace function ragdb_internal.stored_chunks(document ragdb.documents)
 returns setof ragdb_internal.chunk_content
 language sql stable parallel safe

@@ -3,12 +3,13 @@
 -- when or how often something was put.
 
 -- Deterministic, but convert_to is declared stable, and PostgreSQL does not inline an immutable
--- function that calls a stable one.
+-- function that calls a stable one. Trimmed as bytes, which looks at the ends alone; the letters of
+-- a text are all looked at.
 create or replace function ragdb_internal.content_hash(text text) returns bytea
 language sql stable parallel safe
-return pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.btrim(
+return pg_catalog.sha256(pg_catalog.btrim(pg_catalog.convert_to(
   pg_catalog.replace(pg_catalog.replace(content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'),
-  E' \t\n\r\f\v'), 'UTF8'));
+  'UTF8'), '\x20090a0d0c0b'::bytea));
 comment on function ragdb_internal.content_hash(text) is
   'Returns the SHA-256 of a text''s canonical form: CRLF and CR as LF, outer white space (space '
   'and \t to \r) trimmed, UTF-8.';

@@ -46,6 +46,27 @@ end;
 comment on function ragdb_internal.documents_at(integer, text[], text[]) is
   'Returns the documents of a corpus that have one of some sources or one of some identities.';
 
+-- One of the two texts is not of these bytes. The one that comes last stays, so that nobody keeps
+-- another's text out by claiming his hash first.
+create or replace function ragdb_internal.disputed(corpus_id integer, documents jsonb)
+returns jsonb
+language sql stable parallel safe
+begin atomic
+  select coalesce(jsonb_object_agg(o.doc_cid, o.position order by o.uri desc), '{}')
+  from (
+    select d.doc_cid, i.n - 1 as position, i.v ->> 'uri' collate "C" as uri
+    from jsonb_array_elements(disputed.documents) with ordinality i (v, n)
+      cross join lateral (
+        select h.doc_no, h.doc_cid, h.chunking from ragdb.documents h
+        where h.corpus_id = disputed.corpus_id and h.doc_cid = i.v ->> 'doc_cid' offset 0) d
+    where not case when d.chunking = i.v -> 'chunking'
+      then ragdb_internal.says_the_same(i.v, disputed.corpus_id, d.doc_no)
+      else ragdb_internal.says_the_same_cut_otherwise(i.v, disputed.corpus_id, d.doc_no) end) o;
+end;
+comment on function ragdb_internal.disputed(integer, jsonb) is
+  'Returns the identities of the stored documents whose bytes are given with other texts, however '
+  'they are cut, each with the position of the first source that gives them.';
+
 -- A source that is given says something else now, and one that is gone says nothing: what they say
 -- today counts no more.
 create or replace function ragdb_internal.touched_documents(
@@ -56,9 +77,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_language constant text := ragdb_internal.config_language(corpus.text_config);
+  v_disputed constant jsonb := ragdb_internal.disputed(corpus.corpus_id, documents);
   v_cids constant text[] := array(select i ->> 'doc_cid' from jsonb_array_elements(documents) i);
-  v_uris constant text[] := gone_uris
-    || array(select i ->> 'uri' from jsonb_array_elements(documents) i);
+  v_uris constant text[] :=
+    gone_uris || array(select i ->> 'uri' from jsonb_array_elements(documents) i);
 begin
   return array(
     with old as materialized (
@@ -77,17 +99,17 @@ begin
         where h.corpus_id = corpus.corpus_id and h.doc_no = o.doc_no offset 0) s
       where s.uri not in (select unnest(v_uris))
     ), first as (
-      select distinct on (s.doc_cid) s.* from source s order by s.doc_cid, s.uri collate "C"
-    )
+      select distinct on (s.doc_cid) s.*, (v_disputed ->> s.doc_cid)::integer as disputed
+      from source s order by s.doc_cid, s.uri collate "C")
     select row(
       coalesce(o.doc_no, corpus.next_doc_no - 1
         + row_number() over (partition by o.doc_no is null order by f.position)),
-      coalesce(o.doc_cid, f.doc_cid), o.title, f.position, f.uri, f.source_name,
-      case
+      coalesce(o.doc_cid, f.doc_cid), o.title, coalesce(f.disputed, f.position), f.uri,
+      f.source_name, case
         when f.doc_cid is null then 'gone'
         when o.doc_no is null then 'new'
-        when f.position is not null and (force or o.description is distinct from f.description)
-          then 'written'
+        when f.disputed is not null or f.position is not null
+          and (force or o.description is distinct from f.description) then 'written'
         when (o.source, o.source_name) is distinct from (f.uri, f.source_name) then 'renamed'
         else 'same' end)::ragdb_internal.touched_document
     from old o full join first f on f.doc_cid = o.doc_cid

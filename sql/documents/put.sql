@@ -24,15 +24,36 @@ begin
         left join ragdb.document_sources s on s.corpus_id = v_id and s.uri = g.v ->> 'uri'
         left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
       where d.doc_cid is distinct from g.v ->> 'doc_cid'
-        or (s.source_name, s.etag)
-          is distinct from (ragdb_internal.given_source_name(g.v), g.v ->> 'etag')
+        or (s.source_name, s.root, s.etag)
+          is distinct from (ragdb_internal.given_source_name(g.v),
+            coalesce(g.v ->> 'root', s.root), g.v ->> 'etag')
         or d.source = s.uri and ragdb_internal.stored_description(d)
-          is distinct from ragdb_internal.given_description(g.v, v_language))
+          is distinct from ragdb_internal.given_description(g.v, v_language)
+        or not ragdb_internal.says_the_same(g.v, v_id, d.doc_no))
     order by i.n;
 end $$;
 comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is
   'Returns a row for each given document when all of them are stored as they are given, else no '
   'row.';
+
+-- Whoever brought the bytes brings them to the corpus with their document.
+create or replace function ragdb_internal.bring_blobs(corpus_id integer, cids text[])
+returns void
+language sql
+begin atomic
+  insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)
+    select bring_blobs.corpus_id, u.cid, u.role, ragdb_internal.now()
+    from (select distinct c.cid from unnest(bring_blobs.cids) c (cid)) c
+      cross join lateral (
+        select o.cid, o.role from ragdb.blob_uploads o
+        where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u
+    where not exists (
+      select from ragdb.corpus_blobs b
+      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid)
+    on conflict do nothing;
+end;
+comment on function ragdb_internal.bring_blobs(integer, text[]) is
+  'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
 create or replace function ragdb.put_documents(
   corpus text, documents jsonb, force boolean default false)
@@ -45,12 +66,15 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
 begin
   perform ragdb_internal.check_documents(documents);
+  perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(
+    select i ->> 'doc_cid' from jsonb_array_elements(documents) i));
   if force is null then
     raise exception 'force is null'
       using errcode = 'RG400',
         detail = 'it says whether documents that are stored already are written again',
         hint = 'the default is false';
   end if;
+  perform ragdb_internal.check_roots(v_corpus, documents);
   -- where all of it is stored already, nothing is written: not even the corpus row is locked
   if not force then
     return query
@@ -64,6 +88,8 @@ begin
     return;
   end if;
   v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
+  -- again, because another may have brought them meanwhile
+  perform ragdb_internal.check_roots(v_corpus, documents);
   return query
     select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}') w;
@@ -74,8 +100,9 @@ comment on function ragdb.put_documents(text, jsonb, boolean) is
   'already, and the milliseconds of the whole call. What is there already is not written again '
   'unless force is true. A document is {"doc_cid", "uri", "media_type", "size_bytes", "chunking": '
   '{…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […]}], "title", '
-  '"language", "metadata": {…}, "external_id", "source_name", "pages", "etag", "links": [{"chunk", '
-  '"target"}]}; those from "title" on, "page" and "heading" may be missing. Raises RG400, RG401, '
+  '"language", "metadata": {…}, "external_id", "source_name", "pages", "etag", "root", "adopt", '
+  '"links": [{"chunk", "target"}]}; those from "title" on, "page" and "heading" may be missing. A '
+  'source that came from another root is refused unless "adopt" is true. Raises RG400, RG401, '
   'RG404, RG409, RG412, RG413.';
 
 create or replace function ragdb.put_document(
@@ -131,8 +158,10 @@ begin
     select p.* from ragdb.put_document(
       corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
       chunks => (
-        select coalesce(jsonb_agg(jsonb_build_object('text', c.content, 'start', c.start_offset,
-          'end', c.end_offset, 'tokens', c.token_count) order by c.ordinal), '[]')
+        -- a form feed means a page to a printer, and nothing to a reader
+        select coalesce(jsonb_agg(jsonb_build_object('text', translate(c.content, E'\f', E'\n'),
+          'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count)
+          order by c.ordinal), '[]')
         from ragdb_internal.chunk_text(text, strategy, max_tokens, overlap, unit) c),
       chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy,
         'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),

@@ -40,7 +40,7 @@ comment on function ragdb_internal.document_rows(ragdb.documents) is
 create or replace function ragdb.list_documents(
   corpus text, prefix text default '', after text default '', count integer default 100)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -66,7 +66,7 @@ comment on function ragdb.list_documents(text, text, text, integer) is
 
 create or replace function ragdb.get_document(corpus text, doc_cid text)
 returns setof ragdb.document
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -82,7 +82,7 @@ comment on function ragdb.get_document(text, text) is
 create or replace function ragdb.get_source(corpus text, uri text)
 returns table (
   doc_cid text, source_name text, etag text, chunking jsonb, seen_at timestamptz)
-language plpgsql stable parallel safe security definer rows 2 -- none or one; `rows 1` promises one
+language plpgsql stable security definer rows 2 -- none or one; `rows 1` promises one
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -110,8 +110,8 @@ language sql stable parallel safe
 begin atomic
   select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
     c.end_offset, c.token_count, c.text,
-    coalesce(c.citation, jsonb_build_object('uri', c.source)), encode(c.content_hash, 'hex'),
-    d.metadata
+    coalesce(c.citation, jsonb_build_object('uri', c.source)),
+    encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_rows.corpus_id
     and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)
@@ -121,7 +121,7 @@ comment on function ragdb_internal.chunk_rows(integer, integer, text) is
   'Returns the chunks of a document in order, or the one of an id; give one of the two.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -141,7 +141,7 @@ comment on function ragdb.get_chunk(text, text) is
 
 create or replace function ragdb.document_chunks(corpus text, doc_cid text)
 returns setof ragdb.chunk
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -155,8 +155,30 @@ comment on function ragdb.document_chunks(text, text) is
   'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
 
 -- Chunks overlap, and leave the white space between them out.
+create or replace function ragdb_internal.joined_text(
+  corpus_id integer, doc_no integer, first_ordinal integer, last_ordinal integer)
+returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(
+    -- turns have no offsets
+    pg_catalog.repeat(E'\n', case when x.is_first then 0
+      else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
+    || pg_catalog.substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
+    '' order by x.ordinal)
+  from (
+    select c.*, pg_catalog.row_number() over w = 1 as is_first,
+      coalesce(max(c.end_offset) over (w rows between unbounded preceding and 1 preceding),
+        c.start_offset) as covered
+    from ragdb.chunks c
+    where c.corpus_id = joined_text.corpus_id and c.doc_no = joined_text.doc_no
+      and c.ordinal between joined_text.first_ordinal and joined_text.last_ordinal
+    window w as (order by c.ordinal)) x);
+comment on function ragdb_internal.joined_text(integer, integer, integer, integer) is
+  'Returns the text of a run of chunks of a document.';
+
 create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -164,18 +186,8 @@ declare
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, document_text.doc_cid);
 begin
-  return (
-    select string_agg(
-      -- turns have no offsets
-      repeat(E'\n', case x.ordinal when 0 then 0
-        else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
-      || substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
-      '' order by x.ordinal)
-    from (
-      select c.*, coalesce(max(c.end_offset) over (
-        order by c.ordinal rows between unbounded preceding and 1 preceding), 0) as covered
-      from ragdb.chunks c
-      where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no) x);
+  return ragdb_internal.joined_text(
+    v_document.corpus_id, v_document.doc_no, 0, v_document.chunks);
 end $$;
 comment on function ragdb.document_text(text, text) is
   'Returns the text of a document as its chunks have it: each character once, with a line end or '

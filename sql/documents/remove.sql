@@ -3,21 +3,49 @@
 --
 -- All are definers, because nobody but the owner touches the tables.
 
-create or replace function ragdb_internal.remove_sources(corpus ragdb.corpora, uris text[])
+create or replace function ragdb_internal.chunks_that_go(corpus_id integer, uris text[])
+returns text[]
+language sql stable parallel safe
+return array(
+  select k.chunk_id
+  from (
+    select distinct s.doc_no from pg_catalog.unnest(chunks_that_go.uris) u (uri)
+      cross join lateral (
+        select h.doc_no from ragdb.document_sources h
+        where h.corpus_id = chunks_that_go.corpus_id and h.uri = u.uri offset 0) s) d
+    cross join lateral (
+      select c.chunk_id from ragdb.chunks c
+      where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = d.doc_no offset 0) k
+  where not exists (
+    select from ragdb.document_sources o
+    where o.corpus_id = chunks_that_go.corpus_id and o.doc_no = d.doc_no
+      and o.uri <> all (chunks_that_go.uris)));
+comment on function ragdb_internal.chunks_that_go(integer, text[]) is
+  'Returns the chunks of the documents that have no sources but these.';
+
+create or replace function ragdb_internal.remove_sources(
+  corpus ragdb.corpora, uris text[], derived text, cause text, reason text)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if exists (select from ragdb.semantic_atoms a where a.corpus_id = corpus.corpus_id) then
+    perform ragdb_internal.erase_derived(corpus,
+      ragdb_internal.chunks_that_go(corpus.corpus_id, uris), derived, cause, reason);
+  end if;
   perform ragdb_internal.write_documents(corpus, '[]', false, uris);
   return query
     select corpus.documents - c.documents, corpus.chunks - c.chunks
     from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
 end $$;
-comment on function ragdb_internal.remove_sources(ragdb.corpora, text[]) is
-  'Takes sources away and counts what went with them; the caller holds the corpus lock.';
+comment on function ragdb_internal.remove_sources(
+  ragdb.corpora, text[], text, text, text) is
+  'Takes sources away, with what was derived from documents that go, and counts what went; the '
+  'caller holds the corpus lock.';
 
-create or replace function ragdb.delete_source(corpus text, uri text)
+create or replace function ragdb.delete_source(
+  corpus text, uri text, derived text default 'redact', reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -25,6 +53,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(delete_source.corpus, 'write');
 begin
+  perform ragdb_internal.check_erasure(derived, reason);
   if uri is null or not exists (
       select from ragdb.document_sources s
       where s.corpus_id = v_corpus.corpus_id and s.uri = delete_source.uri) then
@@ -33,13 +62,17 @@ begin
       using errcode = 'RG405', detail = 'a source is what uri was when the document was put',
         hint = 'ragdb.list_documents() lists the sources';
   end if;
-  return query select r.* from ragdb_internal.remove_sources(v_corpus, array[uri]) r;
+  return query select r.* from ragdb_internal.remove_sources(
+    v_corpus, array[uri], derived, 'source ' || uri, reason) r;
 end $$;
-comment on function ragdb.delete_source(text, text) is
+comment on function ragdb.delete_source(text, text, text, text) is
   'Forgets one source, and its document when that was the last one; returns how many documents and '
-  'chunks went. Raises RG400, RG401, RG404, RG405.';
+  'chunks went. Atoms and proposals that rest on chunks that go lose their texts (derived: redact) '
+  'or go too (erase), which is recorded with the reason (up to 10000 characters). Raises RG400, '
+  'RG401, RG404, RG405.';
 
-create or replace function ragdb.delete_document(corpus text, doc_cid text)
+create or replace function ragdb.delete_document(
+  corpus text, doc_cid text, derived text default 'redact', reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -49,16 +82,21 @@ declare
   v_doc_no constant integer :=
     (ragdb_internal.find_document(v_corpus, delete_document.doc_cid)).doc_no;
 begin
+  perform ragdb_internal.check_erasure(derived, reason);
   return query
     select r.* from ragdb_internal.remove_sources(v_corpus, array(
       select s.uri from ragdb.document_sources s
-      where s.corpus_id = v_corpus.corpus_id and s.doc_no = v_doc_no)) r;
+      where s.corpus_id = v_corpus.corpus_id and s.doc_no = v_doc_no),
+      derived, 'document ' || doc_cid, reason) r;
 end $$;
-comment on function ragdb.delete_document(text, text) is
-  'Removes a document with all its sources and chunks; returns how many documents and chunks went. '
-  'Raises RG400, RG401, RG404, RG405.';
+comment on function ragdb.delete_document(text, text, text, text) is
+  'Removes a document with all its sources and chunks, and what was derived from it, as '
+  'ragdb.delete_source does; returns how many documents and chunks went. Raises RG400, RG401, '
+  'RG404, RG405.';
 
-create or replace function ragdb.prune_sources(corpus text, prefix text, keep text[])
+create or replace function ragdb.prune_sources(
+  corpus text, prefix text, keep text[], root text default null, derived text default 'redact',
+  reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -68,6 +106,7 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(prune_sources.corpus, 'write');
   v_uris text[];
 begin
+  perform ragdb_internal.check_erasure(derived, reason);
   if prefix is null or keep is null or not ragdb_internal.is_list(keep) then
     raise exception '%',
         case when prefix is null or keep is null then 'prefix or keep is null'
@@ -79,15 +118,18 @@ begin
   v_uris := array(
     select s.uri from ragdb.document_sources s
     where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
+      and (prune_sources.root is null or s.root = prune_sources.root)
       and s.uri not in (select unnest(keep)));
   if cardinality(v_uris) = 0 then
     return query select 0, 0;
     return;
   end if;
   v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
-  return query select r.* from ragdb_internal.remove_sources(v_corpus, v_uris) r;
+  return query select r.* from ragdb_internal.remove_sources(
+    v_corpus, v_uris, derived, 'sources that begin with ' || prefix, reason) r;
 end $$;
-comment on function ragdb.prune_sources(text, text, text[]) is
-  'Forgets the sources that begin with a prefix and are not among those to keep, and every '
-  'document that is left without one; returns how many documents and chunks went. Raises RG400, '
-  'RG401, RG404.';
+comment on function ragdb.prune_sources(text, text, text[], text, text, text) is
+  'Forgets the sources that begin with a prefix, came from a root (null: from anywhere) and are '
+  'not among those to keep, every document that is left without one, and what was derived from it, '
+  'as ragdb.delete_source does; returns how many documents and chunks went. Raises RG400, RG401, '
+  'RG404.';

@@ -69,17 +69,20 @@ begin
   delete from ragdb.document_sources s using unnest(gone_uris) u (uri)
     where s.corpus_id = v_id and s.uri = u.uri;
   with put as (
-    insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, etag, seen_at)
+    insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, root, etag,
+        seen_at)
       select v_id, g.given ->> 'uri', x.doc_no, ragdb_internal.given_source_name(g.given),
-        g.given ->> 'etag', written_at
+        g.given ->> 'root', g.given ->> 'etag', written_at
       from unnest(v_doc_nos) with ordinality x (doc_no, n)
         cross join lateral (select documents -> x.n::integer - 1 as given offset 0) g
       order by 2
       on conflict on constraint document_sources_uri_is_unique_per_corpus do update
-        set doc_no = excluded.doc_no, source_name = excluded.source_name, etag = excluded.etag,
+        set doc_no = excluded.doc_no, source_name = excluded.source_name,
+          root = coalesce(excluded.root, s.root), etag = excluded.etag,
           seen_at = case s.doc_no when excluded.doc_no then s.seen_at else excluded.seen_at end
-        where (s.doc_no, s.source_name, s.etag)
-          is distinct from (excluded.doc_no, excluded.source_name, excluded.etag)
+        where (s.doc_no, s.source_name, s.root, s.etag)
+          is distinct from (excluded.doc_no, excluded.source_name,
+            coalesce(excluded.root, s.root), excluded.etag)
       returning uri
   )
   select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;

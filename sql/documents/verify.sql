@@ -132,7 +132,7 @@ comment on function ragdb_internal.chunk_checks(ragdb.corpora) is
 
 create or replace function ragdb.check_corpus(corpus text, deep boolean default true)
 returns table ("check" text, expected text, found text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

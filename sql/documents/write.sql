@@ -4,17 +4,27 @@
 -- The pieces that it calls run under its planner settings: plans are made for the rows at hand, and
 -- look-ups go by key. Only the pieces that insert say otherwise.
 
-create or replace function ragdb_internal.drop_unused_blobs(cids text[]) returns void
-language sql
-begin atomic
+-- What was never brought to this corpus is not its to drop.
+create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gone text[];
+begin
+  with gone as (
+    delete from ragdb.corpus_blobs b
+      where b.corpus_id = drop_unused_blobs.corpus_id and b.cid = any (cids)
+      returning b.cid
+  )
+  select array_agg(g.cid) into v_gone from gone g;
   delete from ragdb.blobs b
-  where b.cid = any (drop_unused_blobs.cids)
-    and not exists (
-      select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-      where d.doc_cid = b.cid);
-end;
-comment on function ragdb_internal.drop_unused_blobs(text[]) is
-  'Removes those of the given blobs that no document has.';
+    where b.cid = any (v_gone)
+      and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid);
+end $$;
+comment on function ragdb_internal.drop_unused_blobs(integer, text[]) is
+  'Takes the given blobs from a corpus, and removes those that are left in none.';
 
 create or replace function ragdb_internal.check_numbers(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[],
@@ -38,6 +48,19 @@ end $$;
 comment on function ragdb_internal.check_numbers(ragdb.corpora, ragdb_internal.touched_document[],
   ragdb_internal.planned_chunk[]) is
   'Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.';
+
+create or replace function ragdb_internal.tell_progress(what text, done integer, total integer)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if total > 8192 then
+    raise notice '% of % chunks are %', least(done, total), total, what;
+  end if;
+end $$;
+comment on function ragdb_internal.tell_progress(text, integer, integer) is
+  'Says how far a large write is, in a notice that clients make a bar of.';
 
 create or replace function ragdb_internal.write_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[], force boolean,
@@ -66,6 +89,7 @@ declare
 begin
   perform ragdb_internal.check_numbers(corpus, touched, v_planned);
   perform ragdb_internal.check_chunk_ids(v_id, touched, v_planned);
+  perform ragdb_internal.tell_progress('planned', cardinality(v_planned), cardinality(v_planned));
   if cardinality(v_kept) > 0 then
     v_changed := ragdb_internal.changed_chunks(v_id, touched, v_planned, force);
   end if;
@@ -78,6 +102,7 @@ begin
     perform ragdb_internal.update_chunks(v_id, v_planned);
   end if;
   perform ragdb_internal.insert_chunks(corpus, v_planned);
+  perform ragdb_internal.tell_progress('stored', cardinality(v_planned), cardinality(v_planned));
   delete from ragdb.documents d using unnest(touched) t
     where d.corpus_id = v_id and d.doc_no = t.doc_no and t.state = 'gone';
   perform ragdb_internal.link_chunks(v_id, v_planned, v_links, v_kept, moved_uris || v_uris);
@@ -88,6 +113,25 @@ comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[], boolean, text[]) is
   'Makes the chunks of the touched documents, their edges and their links what they shall be, '
   'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
+
+create or replace function ragdb_internal.index_in_turns(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count constant integer := cardinality(chunk_nos);
+  v_turn constant integer := 4096;
+  v_done integer := 0;
+begin
+  while v_done < v_count loop
+    perform ragdb_internal.index_chunks(corpus_id, chunk_nos[v_done + 1 : v_done + v_turn]);
+    v_done := v_done + v_turn;
+    perform ragdb_internal.tell_progress('indexed', v_done, v_count);
+  end loop;
+end $$;
+comment on function ragdb_internal.index_in_turns(integer, integer[]) is
+  'Indexes chunks, 4096 at a time, and says after each turn how far it is where they are many.';
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
@@ -116,11 +160,9 @@ begin
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force, v_moved);
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
-  if cardinality(v_to_index) > 0 then
-    perform ragdb_internal.index_chunks(v_id, v_to_index);
-    perform ragdb_internal.embed_written(corpus, v_to_index);
-  end if;
-  perform ragdb_internal.drop_unused_blobs(array(
+  perform ragdb_internal.index_in_turns(v_id, v_to_index);
+  perform ragdb_internal.embed_written(corpus, v_to_index);
+  perform ragdb_internal.drop_unused_blobs(v_id, array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
@@ -131,7 +173,8 @@ begin
   end if;
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
-      t.state = 'same' or t.position is distinct from i.n - 1
+      (t.state = 'same' or t.position is distinct from i.n - 1)
+        and ragdb_internal.says_the_same(i.v, v_id, d.doc_no)
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
       join unnest(v_touched) t on t.doc_no = d.doc_no

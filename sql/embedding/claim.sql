@@ -23,17 +23,29 @@ end $$;
 comment on function ragdb_internal.check_worker(text, interval) is
   'Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.';
 
+create or replace function ragdb_internal.check_claim_count(
+  count integer, most integer, what text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if count is null or count not between 1 and most then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = format('a claim takes that many %s', what),
+        hint = format('pass count from 1 to %s', most);
+  end if;
+end $$;
+comment on function ragdb_internal.check_claim_count(integer, integer, text) is
+  'Refuses a number of things to claim outside 1 to most. Raises RG400.';
+
 create or replace function ragdb_internal.check_claim(count integer, except_embedders text[])
 returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many inputs',
-            hint = 'pass count from 1 to 10000';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 10000, 'inputs');
   if except_embedders is null or not ragdb_internal.is_list(except_embedders) then
     raise exception 'except_embedders is null, has a null, or more than one dimension'
       using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone',
@@ -58,7 +70,7 @@ begin atomic
     and s.corpus_id = coalesce(claimable_spaces.only_corpus_id, s.corpus_id)
     and e.name = coalesce(claimable_spaces.only_embedder, e.name)
     and e.name <> all (claimable_spaces.except_embedders)
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+    and ragdb_internal.privilege(c) >= 2
   order by s.state desc, s.space_id;
 end;
 comment on function ragdb_internal.claimable_spaces(integer, text, text[]) is
@@ -190,7 +202,7 @@ begin
     select j.corpus_id, j.space_id, j.input_hash
     from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
     where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+      and ragdb_internal.privilege(c) >= 2
     for update of j skip locked
   )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease

@@ -10,7 +10,7 @@ begin
   select s.* into v_space from ragdb.embedding_spaces s where s.space_id = space_of.space_id;
   select c.* into v_corpus from ragdb.corpora c where c.corpus_id = v_space.corpus_id;
   if v_corpus.corpus_id is null
-    or ragdb_internal.privilege(v_corpus.corpus_id, v_corpus.personal_of, v_corpus.name) < 2
+    or ragdb_internal.privilege(v_corpus) < 2
   then
     raise exception 'space % does not exist', coalesce(space_id::text, 'null')
       using errcode = 'RG404', detail = 'it was dropped, or the caller may not write to its corpus',

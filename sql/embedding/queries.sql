@@ -16,7 +16,7 @@ begin
       clock_timestamp())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set due_at = least(q.due_at, excluded.due_at), last_error = null;
-  perform pg_notify('ragdb_embeddings', 'query');
+  perform pg_notify('ragdb_embeddings', '');
   return false;
 end $$;
 comment on function ragdb.request_query_embedding(text, text) is
@@ -25,7 +25,7 @@ comment on function ragdb.request_query_embedding(text, text) is
 
 create or replace function ragdb.query_embedding_state(corpus text, query text)
 returns table (is_ready boolean, last_error text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -54,11 +54,7 @@ as $$
 #variable_conflict use_column
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  if count is null or count not between 1 and 1000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many queries',
-            hint = 'pass count from 1 to 1000';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 1000, 'queries');
   return query
     with due as materialized (
       select q.corpus_id, q.embedder_id, q.query_hash, c.name as corpus, e.name as embedder,
@@ -68,7 +64,7 @@ begin
         join ragdb.embedders e on e.embedder_id = q.embedder_id
       where q.embedding_hash is null and q.due_at <= clock_timestamp()
         and e.name = coalesce(only_embedder, e.name)
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and ragdb_internal.privilege(c) >= 2
       order by q.due_at limit claim_queries.count
       for update of q skip locked
     )

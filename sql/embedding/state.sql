@@ -15,7 +15,7 @@ begin
         due_at = clock_timestamp()
     from ragdb.corpora c
     where c.corpus_id = j.corpus_id and j.corpus_id = coalesce(v_only, j.corpus_id)
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+      and ragdb_internal.privilege(c) >= 2
       and j.worker is null and j.failures > 0;
   get diagnostics v_revived = row_count;
   perform pg_notify('ragdb_embeddings', '');
@@ -42,7 +42,7 @@ begin
     from ragdb.corpora c
     where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id)
       and s.queued_to > 0 and s.state <> 'retired'
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2;
+      and ragdb_internal.privilege(c) >= 2;
   get diagnostics v_queued = row_count;
   return v_queued;
 end $$;
@@ -56,7 +56,7 @@ returns table (
   metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
   in_work bigint, failing bigint, dead bigint, oldest interval, last_error text,
   is_indexed boolean)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
@@ -87,7 +87,7 @@ begin
         from ragdb.embedding_jobs b
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
     where s.corpus_id = coalesce(v_only, s.corpus_id)
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 1
+      and ragdb_internal.privilege(c) >= 1
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
 comment on function ragdb.embedding_status(text) is
@@ -122,7 +122,7 @@ comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
   due_at timestamptz)
-language sql stable parallel safe security definer
+language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at

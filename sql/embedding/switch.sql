@@ -204,6 +204,7 @@ begin
   if not found or v_space.is_indexed or v_corpus.chunks < 20000 then
     return false;
   end if;
+  perform ragdb_internal.check_may_index();
   select e.* into strict v_embedder from ragdb.embedders e
     where e.embedder_id = v_space.embedder_id;
   v_table := ragdb_internal.space_table(v_space.space_id);
@@ -227,4 +228,4 @@ begin
 end $$;
 comment on function ragdb.index_space(text, text) is
   'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
-  'it has 20,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404.';
+  'it has 20,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404, RG424.';

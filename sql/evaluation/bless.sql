@@ -37,7 +37,7 @@ language sql stable parallel safe security definer
 begin atomic
   select b.run_id from ragdb.eval_baselines b join ragdb.corpora c on c.corpus_id = b.corpus_id
   where b.rag = baseline_run.rag and b.eval = baseline_run.eval and b.name = baseline_run.name
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0;
+    and ragdb_internal.privilege(c) > 0;
 end;
 comment on function ragdb.baseline_run(text, text, text) is
   'Returns the run that is the baseline of that name of an eval; null when there is none that the '

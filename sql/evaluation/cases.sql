@@ -80,19 +80,15 @@ comment on function ragdb_internal.eval_cases(ragdb.contract_nodes, integer, tex
 create or replace function ragdb_internal.lock_eval(corpus_id integer, eval ragdb.contract_nodes,
   is_writer boolean) returns void
 language sql
-begin atomic
-  select case when is_writer then pg_catalog.pg_advisory_xact_lock(l.key)
-    else pg_catalog.pg_advisory_xact_lock_shared(l.key) end
-  from (select pg_catalog.hashtextextended(pg_catalog.format('ragdb.eval %s %L %L', corpus_id,
-    (eval).rag, (eval).name), 0) as key) l;
-end;
+return ragdb_internal.hold(
+  pg_catalog.format('eval %s %L %L', corpus_id, (eval).rag, (eval).name), not is_writer);
 comment on function ragdb_internal.lock_eval(integer, ragdb.contract_nodes, boolean) is
   'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until '
   'the transaction ends.';
 
 create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

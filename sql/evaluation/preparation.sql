@@ -4,7 +4,7 @@
 create or replace function ragdb.eval_queries(rag text, eval text default null,
   tags text[] default null)
 returns table (corpus text, query text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -9,7 +9,7 @@ declare
 begin
   select r.* into v_run from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
     where r.run_id = get_eval_run.run_id
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0;
+      and ragdb_internal.privilege(c) > 0;
   if not found then
     raise exception 'run % does not exist', ragdb_internal.quote(run_id::text)
       using errcode = 'RG443', detail = 'no run of that id is visible to role '
@@ -35,7 +35,7 @@ begin
   end if;
   return query
     select r.* from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
-    where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+    where ragdb_internal.privilege(c) > 0
       and (list_eval_runs.rag is null or r.rag = list_eval_runs.rag)
       and (list_eval_runs.eval is null or r.eval = list_eval_runs.eval)
     order by r.run_id desc limit list_eval_runs.count;
@@ -43,6 +43,30 @@ end $$;
 comment on function ragdb.list_eval_runs(text, text, integer) is
   'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see; '
   'count is 1 to 10000. Raises RG400.';
+
+create or replace function ragdb.find_run(prefix text) returns uuid
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_range constant ragdb_internal.id_range := ragdb_internal.id_range(prefix);
+  v_id uuid;
+begin
+  v_id := ragdb_internal.only_id(array(
+    select r.run_id from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
+      where r.run_id between v_range.low and v_range.high and ragdb_internal.privilege(c) > 0
+      order by r.run_id limit 2), 'run', prefix);
+  if v_id is null then
+    raise exception 'no run begins with %', ragdb_internal.quote(prefix)
+      using errcode = 'RG443', detail = 'no run of such an id is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_eval_runs() lists the latest';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_run(text) is
+  'Returns the id of the one run that the caller may see and whose id begins so: 8 to 32 '
+  'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG443.';
 
 create or replace function ragdb.eval_case_results(run_id uuid)
   returns setof ragdb.eval_case_results

@@ -36,7 +36,7 @@ begin
       c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb_internal.eval_hit
     from ragdb_internal.retrieve_traced((setting.settings).corpus, query, k,
         (setting.settings).mode, min_score,
-        context => ragdb_internal.call_context('ragdb eval',
+        asker => ragdb_internal.call_context('ragdb eval',
           retriever => (setting.retriever).name, rag => (setting.rag).name)) h
       left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
         and c.chunk_id = h.chunk_id

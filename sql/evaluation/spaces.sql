@@ -40,11 +40,12 @@ comment on function ragdb_internal.judged_items(integer, integer[], ragdb_intern
 -- for them.
 create or replace function ragdb.space_questions(corpus text, count integer default 200)
 returns table (origin text, query text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(space_questions.corpus, 'admin');
+  v_is_auditor constant boolean := ragdb_internal.is_auditor();
 begin
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %', coalesce(count::text, 'null')
@@ -59,6 +60,7 @@ begin
     return query
       select 'trace', t.query_text from ragdb.retrieval_traces t
       where t.corpus_id = v_corpus.corpus_id and t.query_text is not null and t.error_code is null
+        and (v_is_auditor or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
       group by t.query_text order by max(t.id::text) desc limit space_questions.count;
   end if;
   if not found then
@@ -79,7 +81,8 @@ begin
 end $$;
 comment on function ragdb.space_questions(text, integer) is
   'Returns up to count (1 to 10000) questions to compare two embedders of a corpus by: those of '
-  'its evals, else recorded ones (their text must have been kept), else headings and titles. '
+  'its evals, else recorded ones of the caller, or of all for an auditor (their text must have '
+  'been kept), else headings and titles. '
   'Raises RG400, RG401, RG404.';
 
 create or replace function ragdb_internal.best_in_space(
@@ -99,7 +102,7 @@ begin
       select h.*
       from ragdb_internal.rank_hybrid(corpus, corpus, query, space,
         ragdb_internal.pgvector(embedding), k, null, null, 'convex',
-        ragdb_internal.lexical_weight(space.embedder_id)) h
+        ragdb_internal.lexical_weight(space.embedder_id), true) h
       where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);

@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.has_valid_token(trace ragdb.retrieval_traces)
   returns boolean
-language sql stable parallel safe
+language sql stable
 return (trace).admissibility_token is not null and (
   select v.valid
   from ragdb.verify_token((trace).corpus, (trace).admissibility_token, (trace).slice_id,

@@ -180,7 +180,7 @@ create or replace function ragdb.build_evidence_pack(
   trace_id uuid default null, chunk_ids text[] default null, corpus text default null,
   max_context integer default null, unit text default 'token')
 returns jsonb
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

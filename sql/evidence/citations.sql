@@ -83,7 +83,7 @@ begin
       v_seen := ragdb_internal.cited_hit(v_trace, v_cited.chunk_id, v_cited.text);
       if v_seen.is_admissible and v_is_verified is null then
         v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v
-          where not v.is_intact);
+          where v.subject = 'record' and v.is_intact is not true);
       end if;
       v_seen.is_admissible := v_seen.is_admissible and v_is_verified;
     end if;

@@ -65,12 +65,13 @@ language sql stable parallel safe
 begin atomic
   select w.n, c.source, w.chunk_id,
     case when c.chunk_id is null then 'gone'
-      when c.content_hash <> w.content_hash then 'changed' end,
+      when ragdb_internal.content_hash(c.text) <> w.content_hash then 'changed' end,
     pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text, 'score', w.score,
       'doc_cid', d.doc_cid, 'title', d.title, 'page', c.page,
       'start_offset', c.start_offset, 'end_offset', c.end_offset,
-      'content_hash', pg_catalog.encode(c.content_hash, 'hex'), 'citation', c.citation))
+      'content_hash', pg_catalog.encode(ragdb_internal.content_hash(c.text), 'hex'),
+      'citation', c.citation))
       || pg_catalog.jsonb_build_object('heading', c.heading)
   from (
     select coalesce(r.rank, h.rank) as n, h.chunk_id, h.content_hash, h.score

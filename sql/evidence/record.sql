@@ -20,7 +20,7 @@ comment on function ragdb_internal.check_client(text, text) is
 -- packed by their ids.
 create or replace function ragdb_internal.evidence_corpus(
   evidence jsonb, trace_id uuid, out corpus ragdb.corpora, out trace uuid)
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -61,21 +61,12 @@ comment on function ragdb_internal.evidence_corpus(jsonb, uuid) is
   'Returns the corpus that evidence is of, and its trace, for what is recorded of it. Raises '
   'RG404, RG407, RG460.';
 
-create or replace function ragdb_internal.check_writable(what text) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if current_setting('transaction_read_only')::boolean then
-    raise exception '% writes, and this transaction is read-only', what
-      using errcode = 'read_only_sql_transaction',
-        detail = 'the server is a standby, or the transaction or role is set to read-only',
-        hint = 'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and '
-          'record nothing';
-  end if;
-end $$;
-comment on function ragdb_internal.check_writable(text) is
-  'Refuses to record in a read-only transaction. Raises 25006.';
+create or replace function ragdb_internal.check_evidence_recordable(what text) returns void
+language sql stable parallel safe
+return ragdb_internal.check_recordable(what,
+  'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and record nothing');
+comment on function ragdb_internal.check_evidence_recordable(text) is
+  'Refuses to record evidence in a read-only transaction. Raises 25006.';
 
 -- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked
 -- by ragdb_internal.evidence_corpus.
@@ -93,7 +84,7 @@ declare
   v_of record;
   v_row ragdb.evidence_gates;
 begin
-  perform ragdb_internal.check_writable('record_gate');
+  perform ragdb_internal.check_evidence_recordable('record_gate writes');
   perform ragdb_internal.check_client(client, 'client');
   select e.* into strict v_of from ragdb_internal.evidence_corpus(v_evidence, trace_id) e;
   v_row.corpus_id := (v_of.corpus).corpus_id;
@@ -119,6 +110,7 @@ begin
   v_row.client := client;
   v_row.caller := ragdb_internal.caller();
   insert into ragdb.evidence_gates values (v_row.*);
+  perform ragdb_internal.note('gate', v_row.corpus_id || '/' || v_row.id);
   return v_verdict || jsonb_build_object('gate_id', v_row.id);
 end $$;
 comment on function ragdb.record_gate(text, jsonb, integer, float8, float8, uuid, text) is
@@ -193,6 +185,7 @@ begin
       select u.*, coalesce(u.code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED'), true) as is_ours
       from unnest(checks) with ordinality u (citation, code, is_advisory, message, source_id,
         chunk_id, method, start_offset, end_offset, similarity, said, row_no)) c;
+  perform ragdb_internal.note('answer', answer.corpus_id || '/' || answer.id);
 end $$;
 comment on function ragdb_internal.insert_answer(ragdb.evidence_answers,
   ragdb_internal.citation_check[], text) is
@@ -215,7 +208,7 @@ declare
   v_answer ragdb.evidence_answers;
   v_checks ragdb_internal.citation_check[];
 begin
-  perform ragdb_internal.check_writable('record_answer');
+  perform ragdb_internal.check_evidence_recordable('record_answer writes');
   perform ragdb_internal.check_output(output, v_evidence);
   perform ragdb_internal.check_answer_names(task, model, client, attempt);
   v_answer := ragdb_internal.new_answer(output, v_evidence, trace_id);

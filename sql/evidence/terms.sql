@@ -77,7 +77,8 @@ create or replace function ragdb_internal.cited_hit(
   trace ragdb.retrieval_traces, chunk_id text, said text) returns ragdb_internal.seen_chunk
 language sql stable parallel safe
 begin atomic
-  select h.chunk_id is not null, h.content_hash is distinct from c.content_hash,
+  select h.chunk_id is not null,
+    h.content_hash is distinct from ragdb_internal.content_hash(c.text),
     coalesce(ragdb_internal.begins(cited_hit.said, c.text), false),
     (cited_hit.trace).is_admissible and exists (select from ragdb.slices s
       where s.corpus_id = (cited_hit.trace).corpus_id and s.slice_id = (cited_hit.trace).slice_id

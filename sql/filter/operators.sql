@@ -3,6 +3,17 @@
 --
 -- Every field that is not built in is a key of the metadata, whose values are of any JSON type.
 
+create or replace function ragdb_internal.written_out(template text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(written_out.template, '{eq}',
+  'd.metadata @> pg_catalog.jsonb_build_object({key}, {json}) and d.metadata -> {key} = {json}'
+  ' or d.metadata @> pg_catalog.jsonb_build_object({key}, pg_catalog.jsonb_build_array({json}))'
+  ' and pg_catalog.jsonb_typeof({json}) not in (''array'', ''object'')'),
+  '{values}', 'array(select e from pg_catalog.jsonb_array_elements({json}) e)');
+comment on function ragdb_internal.written_out(text) is
+  'Returns a template of a filter operator with its short forms written out: {eq}, that the '
+  'metadata has the given value or an array with it, which an index answers, and {values}.';
+
 -- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
 -- or the metadata's value where it is of the type of the given value; {value} is the given value of
 -- that type, {items} an array of the given items of that type, {json} and {text} are the given
@@ -13,12 +24,13 @@ returns table (
   of_metadata text)
 language sql immutable parallel safe
 begin atomic
-  select * from (values
+  select o.operator, o.takes, o.types, o.compares, o.uses_index, o.of_column,
+    ragdb_internal.written_out(o.metadata_sql)
+  from (values
     ('eq', 'any value', null::text[], 'value', true, '{field} = {value}',
-      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json})'
-      ' and d.metadata -> {key} = {json}'),
+      '{eq}'),
     ('ne', 'any value', null, 'value', false, '{field} is distinct from {value}',
-      'd.metadata -> {key} is distinct from {json}'),
+      '({eq}) is not true'),
     ('gt', 'a number or a string', '{number,string}', 'value', false, '{field} > {value}',
       '{field} > {value}'),
     ('gte', 'a number or a string', '{number,string}', 'value', false, '{field} >= {value}',
@@ -28,13 +40,15 @@ begin atomic
     ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
       '{field} <= {value}'),
     ('in', 'an array', '{array}', 'items', false, '{field} = any ({items})',
-      'd.metadata -> {key} = any (array(select e from pg_catalog.jsonb_array_elements({json}) e))'),
+      'd.metadata -> {key} = any ({values})'
+      ' or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
+      ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
+      ' where m = any ({values})) end'),
     ('any', 'an array', '{array}', 'items', false, '{field} = any ({items})',
       'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
       ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
-      ' where m = any (array(select e from pg_catalog.jsonb_array_elements({json}) e)))'
-      ' else d.metadata -> {key}'
-      ' = any (array(select e from pg_catalog.jsonb_array_elements({json}) e)) end'),
+      ' where m = any ({values}))'
+      ' else d.metadata -> {key} = any ({values}) end'),
     ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
       'd.metadata @> pg_catalog.jsonb_build_object({key}, {json})'),
     ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',
@@ -42,7 +56,7 @@ begin atomic
     ('glob', 'a string', '{string}', 'value', false,
       '{field} like ragdb_internal.glob_pattern({text})',
       '{field} like ragdb_internal.glob_pattern({text})')
-  ) o (operator, takes, types, compares, uses_index, of_column, of_metadata);
+  ) o (operator, takes, types, compares, uses_index, of_column, metadata_sql);
 end;
 comment on function ragdb_internal.filter_operators() is
   'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
@@ -51,24 +65,28 @@ comment on function ragdb_internal.filter_operators() is
   'metadata.';
 
 create or replace function ragdb_internal.filter_fields()
-returns table (field text, type text, of_chunks boolean, column_sql text, condition_sql text)
+returns table (
+  field text, type text, of_chunks boolean, column_sql text, condition_sql text, facet_sql text)
 language sql immutable parallel safe
 begin atomic
   select * from (values
-    ('source', 'string', false, 'd.source', '{condition}'),
-    ('language', 'string', false, 'd.language collate "C"', '{condition}'),
-    ('title', 'string', false, 'd.title collate "C"', '{condition}'),
-    ('page', 'number', true, 'c.page::numeric', '{condition}'),
-    ('doc_cid', 'string', false, 'd.doc_cid', '{condition}'),
-    ('media_type', 'string', false, 'd.media_type collate "C"', '{condition}'),
+    ('source', 'string', false, 'd.source', '{condition}', 'd.source'),
+    ('language', 'string', false, 'd.language collate "C"', '{condition}', 'd.language'),
+    ('title', 'string', false, 'd.title collate "C"', '{condition}', 'd.title'),
+    ('page', 'number', true, 'c.page::numeric', '{condition}', 'm.page'),
+    ('doc_cid', 'string', false, 'd.doc_cid', '{condition}', 'd.doc_cid'),
+    ('media_type', 'string', false, 'd.media_type collate "C"', '{condition}', 'd.media_type'),
     ('uri', 'string', false, 's.uri',
       'exists (select from ragdb.document_sources s'
-      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})')
-  ) f (field, type, of_chunks, column_sql, condition_sql);
+      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})',
+      'array(select s.uri from ragdb.document_sources s'
+      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no)')
+  ) f (field, type, of_chunks, column_sql, condition_sql, facet_sql);
 end;
 comment on function ragdb_internal.filter_fields() is
   'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
-  'documents, what is compared, and the condition around the comparison.';
+  'documents, what is compared, the condition around the comparison, and what facets count, of '
+  'documents d and pages m.';
 
 create or replace function ragdb_internal.operator_names() returns text
 language sql immutable parallel safe

@@ -1,7 +1,7 @@
 -- Anchors: the chunk that a slice begins at, found by its id, its session or its time.
 
 create or replace function ragdb.resolve_explicit(corpus text, chunk_id text) returns text
-language sql stable parallel safe security definer -- chunks is granted to nobody
+language sql stable security definer -- chunks is granted to nobody
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.chunk_id from ragdb_internal.open_corpus(resolve_explicit.corpus, 'read') o
@@ -12,7 +12,7 @@ comment on function ragdb.resolve_explicit(text, text) is
   'Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404.';
 
 create or replace function ragdb.resolve_from_session(corpus text, session text) returns text
-language sql stable parallel safe security definer -- turns is granted to nobody
+language sql stable security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.chunk_id from ragdb_internal.open_corpus(resolve_from_session.corpus, 'read') o
@@ -27,7 +27,7 @@ comment on function ragdb.resolve_from_session(text, text) is
 create or replace function ragdb.resolve_temporal(
   corpus text, count integer default 1, project text default null)
 returns table (chunk_id text, session_id text, created_at timestamptz)
-language plpgsql stable parallel safe security definer -- turns is granted to nobody
+language plpgsql stable security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

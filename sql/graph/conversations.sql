@@ -180,7 +180,7 @@ returns table (
   sibling_order integer, homogeneity real, temporal real, complexity real,
   created_at timestamptz, content_hash text, text text)
 -- turns and chunks are granted to nobody
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -190,7 +190,8 @@ begin
   v_corpus := ragdb_internal.open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-        t.homogeneity, t.temporal, t.complexity, t.created_at, encode(c.content_hash, 'hex'), c.text
+        t.homogeneity, t.temporal, t.complexity, t.created_at,
+        encode(ragdb_internal.content_hash(c.text), 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
   if not found then

@@ -1,5 +1,6 @@
--- The syntax of a query: "quoted phrase", +word and -word, as web search engines have them.
--- Everything else only ranks.
+-- The syntax web of a query: "quoted phrase", +word and -word, as web search engines have them.
+-- Everything else only ranks. A question in plain syntax is made one without clauses here, and the
+-- rest of the ranking knows nothing of it.
 --
 -- A sign counts before a letter or a quote: "+1 nucleosome" and "-5 degrees" are plain words.
 create or replace function ragdb_internal.check_query(query text) returns void
@@ -40,6 +41,15 @@ language sql immutable parallel safe
 return has_clauses.query ~ '"|(^|\s)[+-][^\u0001-\u0040[-\u0060{-\u007f]';
 comment on function ragdb_internal.has_clauses(text) is
   'Whether a query has more than words that rank.';
+
+create or replace function ragdb_internal.without_clauses(query text) returns text
+language sql immutable parallel safe
+return case when ragdb_internal.has_clauses(without_clauses.query)
+  then pg_catalog.regexp_replace(pg_catalog.replace(without_clauses.query, '"', ' '),
+    '(^|\s)[+-](?=[^\u0001-\u0040[-\u0060{-\u007f])', '\1', 'g')
+  else without_clauses.query end;
+comment on function ragdb_internal.without_clauses(text) is
+  'Returns a query whose quotes and signs are gone, so that all its words only rank.';
 
 create or replace function ragdb_internal.ranking_text(query text) returns text
 language plpgsql immutable parallel safe

@@ -2,8 +2,8 @@
 --
 -- Weights may come from the statistics of another corpus, so that corpora that are searched apart
 -- share one scale.
-create or replace function ragdb_internal.query_terms(
-  corpus ragdb.corpora, statistics ragdb.corpora, text text)
+create or replace function ragdb_internal.term_facts(
+  corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, block_weight float8,
   frequency integer, common_df integer, idf float8)
@@ -11,22 +11,46 @@ language sql stable parallel safe
 begin atomic
   select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.block_weight,
     pg_catalog.cardinality(w.positions), n.df,
-    ragdb_internal.idf((query_terms.statistics).chunks, n.df)
-  from pg_catalog.unnest(
-      ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) w
+    ragdb_internal.idf((term_facts.statistics).chunks, n.df)
+  from pg_catalog.unnest(term_facts.words) w
     left join lateral (select d.term_id, d.df, d.max_impact, d.block_weight from ragdb.lexemes d
-      where d.corpus_id = (query_terms.corpus).corpus_id and d.lexeme = w.lexeme offset 0) l on true
+      where d.corpus_id = (term_facts.corpus).corpus_id and d.lexeme = w.lexeme offset 0) l on true
     cross join lateral (
       select coalesce(
-        case when (query_terms.statistics).corpus_id = (query_terms.corpus).corpus_id then l.df
+        case when (term_facts.statistics).corpus_id = (term_facts.corpus).corpus_id then l.df
           else (select d.df from ragdb.lexemes d
-            where d.corpus_id = (query_terms.statistics).corpus_id and d.lexeme = w.lexeme)
+            where d.corpus_id = (term_facts.statistics).corpus_id and d.lexeme = w.lexeme)
         end, 0) as df
       offset 0) n;
 end;
-comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, text) is
-  'Returns the terms of a text: what a corpus knows of each (no term_id and df 0 where it knows '
-  'none), its frequency in the text, and its df and idf by the statistics of a corpus.';
+comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsvector) is
+  'Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), '
+  'how often it stands among them, and its df and idf by the statistics of a corpus.';
+
+-- What stands for another word weighs less than if it had been asked for: 0.7 of it, or its share
+-- where several words stand for one. The most that a query can reach stays: a word that
+-- the corpus lacks weighs the most there is. A synonym adds its weight to it.
+create or replace function ragdb_internal.query_terms(
+  corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean default false)
+returns table (
+  lexeme text, term_id integer, df integer, max_impact real, block_weight float8,
+  frequency integer, common_df integer, idf float8, weight float8, most float8, stands_for text)
+language sql stable parallel safe
+begin atomic
+  select t.*, t.frequency * t.idf, t.frequency * t.idf, null::text
+  from ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
+    ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) t
+  union all
+  select t.lexeme, t.term_id, t.df, t.max_impact, t.block_weight, s.frequency, t.common_df, t.idf,
+    s.share * s.frequency * t.idf, case when s.adds then s.share * s.frequency * t.idf else 0 end,
+    s.stands_for
+  from ragdb_internal.stand_ins(query_terms.corpus, query_terms.text, query_terms.typos) s
+    cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
+      pg_catalog.array_to_tsvector(array[s.lexeme])) t;
+end;
+comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, text, boolean) is
+  'Returns the terms of a text as ragdb_internal.term_facts does, and what stands for some of '
+  'them, with the weight of each and what it adds to the weight of all.';
 
 create type ragdb_internal.question_term as (
   term_id integer, weight float8, max_score float8, block_weight float8);
@@ -43,8 +67,9 @@ comment on type ragdb_internal.question is
   'entries of a sparse vector; the weight of all terms, also of those that it lacks; the most that '
   'a chunk can score; and how many postings the terms have.';
 
-create or replace function ragdb_internal.question(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, out question ragdb_internal.question)
+create or replace function ragdb_internal.widened_question(
+  corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean,
+  out question ragdb_internal.question)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -52,16 +77,50 @@ begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
-    sum(t.weight order by t.lexeme),
+    sum(t.most order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     sum(t.df)
-  into question
+  into question.terms, question.weights, question.weight, question.max_score, question.postings
+  from (
+    select q.lexeme, min(q.term_id) as term_id, min(q.df) as df, min(q.max_impact) as max_impact,
+      min(q.block_weight) as block_weight, sum(q.weight order by q.weight) as weight,
+      sum(q.most order by q.most) as most
+    from ragdb_internal.query_terms(corpus, statistics, text, typos) q
+    group by q.lexeme) t;
+end $$;
+comment on function ragdb_internal.widened_question(ragdb.corpora, ragdb.corpora, text, boolean) is
+  'Returns a text as a question, with what stands for some of its words; a lexeme that is asked '
+  'for and stands for another one too has both weights.';
+
+-- The terms of the query itself are what most queries have; what stands for others is looked for
+-- where a corpus lacks one of them or has synonyms.
+create or replace function ragdb_internal.question(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, typos boolean default false,
+  out question ragdb_internal.question)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := ragdb_internal.ranking_text(query);
+  v_lacks boolean;
+begin
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
+      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+    string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
+    sum(t.weight order by t.lexeme),
+    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    sum(t.df), bool_or(t.df = 0)
+  into question.terms, question.weights, question.weight, question.max_score, question.postings,
+    v_lacks
   from (
     select q.*, q.frequency * q.idf as weight
-    from ragdb_internal.query_terms(
-      corpus, statistics, ragdb_internal.ranking_text(query)) q
+    from ragdb_internal.term_facts(
+      corpus, statistics, ragdb_internal.lexemes(v_text, corpus.text_config)) q
     offset 0) t;
+  if v_lacks and typos or corpus.has_synonyms then
+    question := ragdb_internal.widened_question(corpus, statistics, v_text, typos);
+  end if;
 end $$;
-comment on function ragdb_internal.question(ragdb.corpora, ragdb.corpora, text) is
+comment on function ragdb_internal.question(ragdb.corpora, ragdb.corpora, text, boolean) is
   'Returns a query, without its clauses, as a corpus sees it, weighed by the statistics of a '
-  'corpus.';
+  'corpus, with what was probably meant by words that it lacks (typos) and with its synonyms.';

@@ -128,7 +128,8 @@ comment on function ragdb_internal.find_candidates(
 -- The settings hold for the strategies too, which nothing else calls.
 create or replace function ragdb_internal.rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb,
-  chunk_ids text[], among integer[] default null, also integer[] default null)
+  chunk_ids text[], among integer[] default null, also integer[] default null,
+  typos boolean default false)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
 language plpgsql stable parallel safe rows 20
 set search_path = pg_catalog, pg_temp
@@ -138,7 +139,7 @@ set jit = off
 as $$
 declare
   v_question constant ragdb_internal.question :=
-    ragdb_internal.question(corpus, statistics, query);
+    ragdb_internal.question(corpus, statistics, query, typos);
   v_scope ragdb_internal.scope;
   v_found ragdb_internal.candidate[];
   v_least float8;
@@ -162,7 +163,7 @@ begin
     from ragdb_internal.exact_bm25(corpus, v_chunk_nos, v_question.terms) b;
 end $$;
 comment on function ragdb_internal.rank_lexical(
-  ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[]) is
+  ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[], boolean) is
   'Returns at least the k best chunks of a corpus (under a filter and chunk ids, or among the '
   'given) by BM25 over the most the query could reach, and those of also, in no order, with the '
   'raw BM25 and the share of the query''s idf that the chunk has. Raises RG400, RG410.';

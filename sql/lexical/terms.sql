@@ -16,6 +16,13 @@ return -(inner_product.a <#> inner_product.b);
 comment on function ragdb_internal.inner_product(sparsevec, sparsevec) is
   'Returns the inner product of two sparse vectors, computed in float4.';
 
+create or replace function ragdb_internal.cosine(a sparsevec, b sparsevec) returns float8
+language sql immutable parallel safe
+return pg_catalog.round(10000::float8 * (1 - (cosine.a <=> cosine.b))) / 10000::float8;
+comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
+  'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
+  'one is empty.';
+
 create or replace function ragdb_internal.token(corpus_id integer, term_id integer) returns text
 language sql immutable parallel safe
 return pg_catalog.to_hex(token.corpus_id) || '.' || pg_catalog.to_hex(token.term_id);

@@ -109,6 +109,9 @@ begin
     values (policy.policy_id, policy.params_hash, policy.canonical, policy.sha256, policy.policy,
       ragdb_internal.now(), ragdb_internal.caller())
     on conflict do nothing;
+  if found then
+    perform ragdb_internal.note('policy', policy.policy_id || '@' || policy.params_hash);
+  end if;
   if not exists (select from ragdb.slice_policies p
     where p.policy_id = policy.policy_id and p.params_hash = policy.params_hash
       and p.canonical = policy.canonical)
@@ -146,9 +149,17 @@ language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select p.policy_id, p.params_hash, p.policy, p.created_at, p.created_by
-    from ragdb.slice_policies p order by p.policy_id, p.params_hash;
+    from ragdb.slice_policies p
+  union all
+  select d.policy_id, d.params_hash, d.policy, null, null
+    from ragdb_internal.hashed_policy('{}') d
+    where not exists (select from ragdb.slice_policies p
+      where p.policy_id = d.policy_id and p.params_hash = d.params_hash)
+  order by 1, 2;
 end;
-comment on function ragdb.list_policies() is 'Lists the registered slice policies by reference.';
+comment on function ragdb.list_policies() is
+  'Lists the slice policies that may be named, by reference: the registered ones, and the default, '
+  'which has no created_at and no created_by until a slice is stored under it.';
 
 create or replace function ragdb.registry_fingerprint() returns text
 language sql stable parallel safe security definer

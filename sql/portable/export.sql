@@ -154,8 +154,7 @@ begin
     'format', 'ragdb-corpus/1',
     'corpus', v_settings || jsonb_build_object(
       'name', corpus.name,
-      'is_restricted', corpus.personal_of is not null
-        or exists (select from ragdb.corpus_grants g where g.corpus_id = v_id)),
+      'is_restricted', corpus.personal_of is not null or corpus.is_restricted),
     'embedder', v_embedder || ragdb_internal.exported_provider(v_space),
     'counts', jsonb_build_object(
       'documents', (select count(*) from ragdb.documents d where d.corpus_id = v_id),
@@ -176,9 +175,9 @@ comment on function ragdb_internal.export_header(ragdb.corpora) is
 -- Definers, because tables are granted to nobody. The right to read is enough: what goes out are
 -- things that can be read one by one.
 create or replace function ragdb.export_corpus(corpus text) returns jsonb
-language sql stable parallel safe security definer
+language sql security definer
 set search_path = pg_catalog, pg_temp
-return ragdb_internal.export_header(ragdb_internal.open_corpus(export_corpus.corpus, 'read'));
+return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.corpus, 'header'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '
   'digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal '
@@ -188,18 +187,19 @@ comment on function ragdb.export_corpus(text) is
 create or replace function ragdb.export_documents(
   corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_id constant integer := (ragdb_internal.open_corpus(export_documents.corpus, 'read')).corpus_id;
+  v_id constant integer :=
+    (ragdb_internal.open_export(export_documents.corpus, 'documents')).corpus_id;
 begin
   perform ragdb_internal.check_page(after, count);
   return query
     select d.doc_no, d.doc_cid, d.chunks, ragdb_internal.exported_document(v_id, d.doc_no)::text,
-      exists (select from ragdb.blobs b where b.cid = d.doc_cid)
+      exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = d.doc_cid)
     from (
       select p.doc_no, p.doc_cid, p.chunks,
         sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
@@ -218,13 +218,14 @@ comment on function ragdb.export_documents(text, integer, integer) is
 create or replace function ragdb.export_embeddings(
   corpus text, after integer default 0, count integer default 1000)
 returns table ("position" integer, doc_cids text[], ordinals integer[], embeddings bytea)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_id constant integer := (ragdb_internal.open_corpus(export_embeddings.corpus, 'read')).corpus_id;
+  v_id constant integer :=
+    (ragdb_internal.open_export(export_embeddings.corpus, 'embeddings')).corpus_id;
   v_space constant ragdb.embedding_spaces := ragdb_internal.space(v_id, 'current');
 begin
   perform ragdb_internal.check_page(after, count);

@@ -13,17 +13,29 @@ begin atomic
     ('corpus', 'pivot', 'number'), ('corpus', 'record_query_text', 'string'),
     ('corpus', 'is_restricted', 'boolean'),
     ('embedder', 'name', 'string'), ('embedder', 'model', 'string'),
-    ('embedder', 'revision', 'string?'), ('embedder', 'dims', 'number'),
-    ('embedder', 'metric', 'string'), ('embedder', 'max_tokens', 'number'),
+    ('embedder', 'revision', 'string?'), ('embedder', 'dims', 'whole'),
+    ('embedder', 'metric', 'string'), ('embedder', 'max_tokens', 'whole'),
     ('embedder', 'query_prefix', 'string'), ('embedder', 'passage_prefix', 'string'),
-    ('embedder', 'weights_sha256', 'string?'), ('embedder', 'm', 'number'),
-    ('embedder', 'ef_construction', 'number'), ('embedder', 'provider', 'string?'),
+    ('embedder', 'weights_sha256', 'string?'), ('embedder', 'm', 'whole'),
+    ('embedder', 'ef_construction', 'whole'), ('embedder', 'provider', 'string?'),
     ('embedder', 'provider_model', 'string?')
   ) f (object, name, type);
 end;
 comment on function ragdb_internal.header_fields() is
   'Lists the fields of an export''s header, of its corpus and of its embedder, with their JSON '
-  'types; an optional one may be null.';
+  'types (whole is a number); an optional one may be null.';
+
+-- jsonb holds numbers that no column does: a cast would raise an error of its own.
+create or replace function ragdb_internal.is_of_type(value jsonb, type text) returns boolean
+language sql immutable parallel safe
+return case when is_of_type.type not in ('number', 'whole')
+    then pg_catalog.jsonb_typeof(is_of_type.value) = is_of_type.type
+  when pg_catalog.jsonb_typeof(is_of_type.value) = 'number'
+    then pg_catalog.abs(is_of_type.value::numeric) <= 1e9 and (is_of_type.type = 'number'
+      or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
+  else false end;
+comment on function ragdb_internal.is_of_type(jsonb, text) is
+  'Whether a field of a header has its JSON type, and a number is within a thousand million.';
 
 create or replace function ragdb_internal.check_header(header jsonb) returns void
 language plpgsql immutable parallel safe
@@ -42,7 +54,7 @@ begin
       select case f.object when 'header' then header
         else nullif(header -> f.object, 'null') end) o (object)
   where o.object is not null
-    and coalesce(jsonb_typeof(o.object -> f.name), 'null') <> f.type
+    and not coalesce(ragdb_internal.is_of_type(o.object -> f.name, f.type), false)
     and not (f.is_optional and coalesce(o.object -> f.name, 'null') = 'null')
   limit 1;
   if v_wrong is not null then

@@ -24,13 +24,11 @@ begin
   end if;
   update ragdb.corpora c
     set pivot = (v_settings ->> 'pivot')::float8, import_xid = pg_current_xact_id()
-    where c.name = v_name
-      and c.personal_of is not distinct from case when v_name = 'personal' then v_caller end
+    where c.corpus_id = ragdb_internal.corpus_number(v_name)
     returning c.corpus_id into strict v_id;
   -- what few could read there is not for all to read here
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
-    insert into ragdb.corpus_grants (corpus_id, role, privilege)
-      values (v_id, v_caller, 'admin');
+    perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
   perform ragdb_internal.drop_spaces(v_id);
   if v_embedder is not null then
@@ -45,6 +43,21 @@ comment on function ragdb.import_corpus(jsonb, text) is
   'restricted only the caller and admins may read it; rights are not part of an export. Raises '
   'RG400, RG401, RG409, RG411, RG417, RG455.';
 
+create or replace function ragdb_internal.check_imported(documents jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(jsonb_typeof(documents), '') <> 'array' or exists (
+      select from jsonb_array_elements(documents) d
+      where jsonb_typeof(d) <> 'object' or coalesce(jsonb_typeof(d -> 'sources'), '') <> 'array'
+        or d -> 'sources' = '[]') then
+    perform ragdb_internal.refuse_import('documents is not an array of documents with sources');
+  end if;
+end $$;
+comment on function ragdb_internal.check_imported(jsonb) is
+  'Refuses what is not an array of documents with sources. Raises RG455.';
+
 create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -54,14 +67,10 @@ declare
   v_documents jsonb;
   v_conversations jsonb;
   v_copies jsonb;
+  v_copied_conversations jsonb;
   v_chunks integer;
 begin
-  if coalesce(jsonb_typeof(documents), '') <> 'array' or exists (
-      select from jsonb_array_elements(documents) d
-      where jsonb_typeof(d) <> 'object' or coalesce(jsonb_typeof(d -> 'sources'), '') <> 'array'
-        or d -> 'sources' = '[]') then
-    perform ragdb_internal.refuse_import('documents is not an array of documents with sources');
-  end if;
+  perform ragdb_internal.check_imported(documents);
   -- the first source decides; at the others, the same bytes are found too
   with source as materialized (
     select d.n, d.v - 'sources' as document,
@@ -71,14 +80,15 @@ begin
     from jsonb_array_elements(documents) with ordinality d (v, n),
       jsonb_array_elements(d.v -> 'sources') s (v)
   )
-  select
-      jsonb_agg(s.document || s.source order by s.n)
+  select jsonb_agg(s.document || s.source order by s.n)
         filter (where s.nth = 1 and not s.document ? 'messages'),
       jsonb_agg(s.document || s.source order by s.n)
         filter (where s.nth = 1 and s.document ? 'messages'),
-      jsonb_agg((s.document - 'session' - 'messages') || s.source || '{"chunks": [], "links": []}'
-        order by s.n, s.nth) filter (where s.nth > 1)
-    into v_documents, v_conversations, v_copies
+      jsonb_agg(s.document || s.source order by s.n, s.nth)
+        filter (where s.nth > 1 and not s.document ? 'messages'),
+      jsonb_agg(s.document || s.source order by s.n, s.nth)
+        filter (where s.nth > 1 and s.document ? 'messages')
+    into v_documents, v_conversations, v_copies, v_copied_conversations
     from source s;
   select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
     select d.chunks_indexed from ragdb.put_documents(v_corpus.name, coalesce(v_documents, '[]')) d
@@ -86,6 +96,7 @@ begin
     select c.chunks_indexed
     from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
   perform ragdb.put_documents(v_corpus.name, coalesce(v_copies, '[]'));
+  perform ragdb.put_conversations(v_corpus.name, coalesce(v_copied_conversations, '[]'));
   return v_chunks;
 end $$;
 comment on function ragdb.import_documents(text, jsonb) is

@@ -57,3 +57,19 @@ begin
 end $$;
 comment on function ragdb_internal.importing(text) is
   'Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.';
+
+create or replace function ragdb_internal.open_export(corpus text, part text)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+begin
+  if v_corpus.personal_of is null then
+    perform ragdb_internal.record_access('export', v_corpus.corpus_id, v_corpus.name, part);
+  end if;
+  return v_corpus;
+end $$;
+comment on function ragdb_internal.open_export(text, text) is
+  'Returns the row of a corpus of which a part is exported, and records that. Raises RG400, RG404.';

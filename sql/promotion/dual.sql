@@ -10,7 +10,7 @@ begin atomic
     select w.lexeme, pg_catalog.cardinality(w.positions)
         * ragdb_internal.idf((corpus).chunks, coalesce(l.df, 0)) as weight
       from pg_catalog.unnest(ragdb_internal.lexemes(
-        ragdb_internal.ranking_text(rank_statements.query), (corpus).text_config)) w
+        ragdb_internal.without_clauses(rank_statements.query), (corpus).text_config)) w
       left join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.lexeme = w.lexeme
   ), statements as (
     select 'atom' as plane, a.atom_id as id, a.text, a.lexemes, a.source_chunk_ids as source_ids,
@@ -19,7 +19,10 @@ begin atomic
     union all
     select 'proposal', p.proposal_id, p.text, p.lexemes, p.source_atoms::text[], p.source_slice_id
       from ragdb.semantic_proposals p
-      where p.corpus_id = (corpus).corpus_id and p.status <> 'rejected'
+      where p.corpus_id = (corpus).corpus_id and not exists (
+        select from ragdb.proposal_decisions d
+        where d.corpus_id = p.corpus_id and d.proposal_id = p.proposal_id
+          and d.decision = 'rejected')
   )
   select s.plane, s.id, s.text, r.score, s.source_ids, s.slice_id
     from statements s
@@ -40,13 +43,28 @@ comment on function ragdb_internal.rank_statements(ragdb.corpora, text) is
   'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the '
   'query could reach, by the statistics of the corpus.';
 
+create or replace function ragdb_internal.statement_state(
+  corpus_id integer, plane text, id text)
+returns text
+language sql stable parallel safe
+return case plane
+  when 'atom' then (
+    select ragdb_internal.atom_state(a) from ragdb.semantic_atoms a
+    where a.corpus_id = statement_state.corpus_id and a.atom_id = statement_state.id::uuid)
+  when 'proposal' then (
+    select ragdb_internal.proposal_state(p) from ragdb.semantic_proposals p
+    where p.corpus_id = statement_state.corpus_id
+      and p.proposal_id = statement_state.id::uuid) end;
+comment on function ragdb_internal.statement_state(integer, text, text) is
+  'Returns the state of an atom or a proposal; null for a chunk.';
+
 create or replace function ragdb.search_dual(
   corpus text, query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default null)
 returns table (
   rank integer, plane text, id text, text text, score float8, source_ids text[],
-  source_slice_id text)
+  source_slice_id text, state text)
 language plpgsql stable parallel restricted security definer -- statements are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
@@ -73,7 +91,8 @@ begin
         from ragdb_internal.rank_statements(v_corpus, search_dual.query) s
         where s.score >= search_dual.min_score
     )
-    select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id
+    select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id,
+        ragdb_internal.statement_state(v_corpus.corpus_id, f.plane, f.id)
       from (select f.*, row_number() over (
         order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
       where f.rank <= search_dual.k order by f.rank;
@@ -81,5 +100,6 @@ end $$;
 comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text,
   float8) is
   'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted '
-  'from them (atoms and proposals, by their words), and returns the k best with their plane and '
-  'what they rest on. Raises what ragdb.search raises.';
+  'from them (atoms and proposals, by their words), and returns the k best with their plane, what '
+  'they rest on, and the state of what was promoted: current, stale (its evidence is gone or says '
+  'something else) or tampered. Raises what ragdb.search raises.';

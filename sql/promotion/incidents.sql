@@ -9,21 +9,34 @@ comment on type ragdb_internal.refusal is
 create or replace function ragdb_internal.refuse_promotion(
   corpus_id integer, trace_id uuid, refusal ragdb_internal.refusal)
 returns void
-language sql
-begin atomic
-  insert into ragdb.admissibility_incidents
-    select ragdb_internal.uuid7(n.now), n.now, refuse_promotion.corpus_id, (refusal).kind,
-        (refusal).severity, trace_id, ragdb_internal.caller(), (refusal).reason
-      from (select ragdb_internal.now() as now) n;
-end;
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_row ragdb.admissibility_incidents;
+begin
+  v_row.created_at := ragdb_internal.now();
+  v_row.incident_id := ragdb_internal.uuid7(v_row.created_at);
+  v_row.corpus_id := corpus_id;
+  v_row.kind := refusal.kind;
+  v_row.severity := refusal.severity;
+  v_row.trace_id := trace_id;
+  v_row.caller := ragdb_internal.caller();
+  v_row.reason := refusal.reason;
+  v_row.incident_hash := ragdb_internal.incident_hash(v_row);
+  v_row.incident_mac := ragdb_internal.trace_mac(
+    v_row.incident_hash, (ragdb_internal.signing_key()).secret);
+  insert into ragdb.admissibility_incidents values (v_row.*);
+  perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
+end $$;
 comment on function ragdb_internal.refuse_promotion(integer, uuid, ragdb_internal.refusal) is
   'Writes the incident of a refused promotion.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
 returns table (
   incident_id uuid, created_at timestamptz, kind text, severity text, trace_id uuid, caller text,
-  reason text)
-language plpgsql stable parallel safe security definer -- incidents are granted to nobody
+  reason text, is_intact boolean)
+language plpgsql stable security definer -- incidents are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -37,9 +50,12 @@ begin
         hint = 'ask for fewer';
   end if;
   return query
-    select i.incident_id, i.created_at, i.kind, i.severity, i.trace_id, i.caller, i.reason
+    select i.incident_id, i.created_at, i.kind, i.severity, i.trace_id, i.caller, i.reason,
+        ragdb_internal.is_sealed(i.incident_hash, ragdb_internal.incident_hash(i),
+          i.incident_mac, i.created_at)
       from ragdb.admissibility_incidents i where i.corpus_id = v_corpus.corpus_id
       order by i.created_at desc, i.incident_id limit list_incidents.count;
 end $$;
 comment on function ragdb.list_incidents(text, integer) is
-  'Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401, RG404.';
+  'Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether the record '
+  'is as it was written. Raises RG400, RG401, RG404.';

@@ -90,7 +90,7 @@ comment on function ragdb_internal.check_atom(text, text[], text) is
 create or replace function ragdb_internal.promotion_refusal(
   trace ragdb.retrieval_traces, chunk_ids text[], sufficiency text)
 returns ragdb_internal.refusal
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -102,7 +102,9 @@ begin
     return row('NOT_ADMISSIBLE',
       'the retrieval was not admissible (mode ' || trace.retrieval_mode || ')',
       'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
-  elsif exists (select from ragdb.verify_trace(trace.id) v where not v.is_intact) then
+  elsif exists (select from ragdb.verify_trace(trace.id) v
+    where v.subject = 'record' and not v.is_intact)
+  then
     return row('TRACE_TAMPERED', 'the rows of the trace are not what was recorded',
       'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
   end if;
@@ -134,6 +136,47 @@ comment on function ragdb_internal.promotion_refusal(ragdb.retrieval_traces, tex
   'Says why chunks of a retrieval do not become an atom: NOT_ADMISSIBLE, TRACE_TAMPERED, '
   'CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may.';
 
+-- From here on no document of the corpus changes until the transaction ends: an atom cannot rest on
+-- one that is being deleted.
+create or replace function ragdb_internal.hold_contents(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.hold_corpus(corpus_id);
+  perform from ragdb.corpora c where c.corpus_id = hold_contents.corpus_id for share;
+end $$;
+comment on function ragdb_internal.hold_contents(integer) is
+  'Keeps a corpus and its documents as they are until the transaction ends. Raises RG404.';
+
+create or replace function ragdb_internal.insert_atom(
+  corpus ragdb.corpora, trace ragdb.retrieval_traces, atom ragdb.semantic_atoms)
+returns uuid
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  atom.corpus_id := corpus.corpus_id;
+  atom.created_at := ragdb_internal.now();
+  atom.atom_id := ragdb_internal.uuid7(atom.created_at);
+  atom.text_hash := sha256(ragdb_internal.utf8(atom.text));
+  atom.content_hashes :=
+    ragdb_internal.evidence_now(corpus.corpus_id, atom.source_chunk_ids);
+  atom.source_slice_id := trace.slice_id;
+  atom.trace_id := trace.id;
+  atom.created_by := ragdb_internal.caller();
+  atom.lexemes := ragdb_internal.lexemes(atom.text, corpus.text_config);
+  atom.atom_hash := ragdb_internal.atom_hash(atom);
+  atom.atom_mac := ragdb_internal.trace_mac(
+    atom.atom_hash, (ragdb_internal.signing_key()).secret);
+  insert into ragdb.semantic_atoms values (atom.*);
+  perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
+  return atom.atom_id;
+end $$;
+comment on function ragdb_internal.insert_atom(
+  ragdb.corpora, ragdb.retrieval_traces, ragdb.semantic_atoms) is
+  'Writes an atom (text, chunks, checks) of a retrieval, hashed and signed, and returns its id.';
+
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')
 returns table (atom_id uuid, code text, reason text)
@@ -145,28 +188,32 @@ declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(promote_to_atom.trace_id);
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'write');
   v_refusal ragdb_internal.refusal;
+  v_atom ragdb.semantic_atoms;
 begin
   perform ragdb_internal.check_atom(promote_to_atom.text, promote_to_atom.chunk_ids,
     promote_to_atom.sufficiency);
+  perform ragdb_internal.hold_contents(v_corpus.corpus_id);
   v_refusal := ragdb_internal.promotion_refusal(
     v_trace, promote_to_atom.chunk_ids, promote_to_atom.sufficiency);
+  if v_refusal.code is null then
+    v_atom.checks := ragdb_internal.claim_checks(
+      v_trace, promote_to_atom.chunk_ids, promote_to_atom.text);
+    v_refusal := ragdb_internal.unsupported_claim(v_atom.checks);
+  end if;
   if v_refusal.code is not null then
     perform ragdb_internal.refuse_promotion(v_corpus.corpus_id, v_trace.id, v_refusal);
     return query select null::uuid, v_refusal.code, v_refusal.reason;
     return;
   end if;
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
-  atom_id := ragdb_internal.uuid7(ragdb_internal.now());
+  v_atom.text := promote_to_atom.text;
+  v_atom.source_chunk_ids := array(
+    select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id) order by 1);
+  atom_id := ragdb_internal.insert_atom(v_corpus, v_trace, v_atom);
   code := 'PROMOTED';
-  insert into ragdb.semantic_atoms values (
-    v_corpus.corpus_id, atom_id, promote_to_atom.text,
-    array(select distinct p.id collate "C" from unnest(promote_to_atom.chunk_ids) p (id)
-      order by 1),
-    v_trace.slice_id, v_trace.id, ragdb_internal.now(), ragdb_internal.caller(),
-    ragdb_internal.lexemes(promote_to_atom.text, v_corpus.text_config));
   return next;
 end $$;
 comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
   'Makes a statement out of hits of an admissible retrieval, and returns its id with code '
-  'PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID or '
-  'INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
+  'PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID, '
+  'INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the chunks has, case, white '
+  'space and typography aside), the reason, and an incident. Raises RG400, RG401, RG404, RG407.';

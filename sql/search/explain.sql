@@ -1,9 +1,10 @@
 -- Why a chunk has its score, and which of its words a query matches.
 create or replace function ragdb.explain_search(
-  corpus text, query text, chunk_id text, statistics text default null)
+  corpus text, query text, chunk_id text, statistics text default null,
+  syntax text default 'plain', typos boolean default true)
 returns table (lexeme text, df integer, query_frequency integer, idf float8, tf integer,
-  impact float8, contribution float8, share float8)
-language plpgsql stable parallel safe security definer
+  impact float8, contribution float8, share float8, stands_for text)
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -11,41 +12,71 @@ declare
   v_statistics ragdb.corpora := v_corpus;
   v_chunk_no integer;
 begin
-  perform ragdb_internal.check_query(query);
+  perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
   v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
   return query
     with weighed as (
-      select t.lexeme, t.common_df, t.frequency, t.idf, coalesce(p.tf, 0) as tf,
+      select t.lexeme, t.common_df, t.frequency, t.idf, t.weight, t.stands_for,
+        coalesce(p.tf, 0) as tf,
         coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
           x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1), 0) as impact
       from ragdb_internal.query_terms(
-          v_corpus, v_statistics, ragdb_internal.ranking_text(query)) t
+          v_corpus, v_statistics,
+          ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), typos) t
         join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
         left join lateral (
           select cardinality(u.positions) as tf from unnest(x.lexemes) u
           where u.lexeme = ragdb_internal.token(v_corpus.corpus_id, t.term_id)) p on true
     ), contributing as (
-      select w.*, w.frequency * w.idf * w.impact as contribution from weighed w
+      select w.*, w.weight * w.impact as contribution from weighed w
     )
     select c.lexeme, c.common_df, c.frequency, c.idf, c.tf, c.impact, c.contribution,
       c.contribution / nullif(sum(c.contribution) over (order by c.lexeme
-        rows between unbounded preceding and unbounded following), 0)
+        rows between unbounded preceding and unbounded following), 0), c.stands_for
     from contributing c order by 7 desc, 1;
 end $$;
-comment on function ragdb.explain_search(text, text, text, text) is
+comment on function ragdb.explain_search(text, text, text, text, text, boolean) is
   'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its '
-  'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). Raises RG400, RG401, '
-  'RG404, RG406.';
+  'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). stands_for is the '
+  'lexeme of the query that it stands for, as a synonym or as what was probably meant, at a '
+  'discount. Raises RG400, RG401, RG404, RG406.';
+
+create or replace function ragdb.did_you_mean(
+  corpus text, query text, syntax text default 'plain')
+returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_edge constant text := '[a-z0-9' || ragdb_internal.wordly() || ']';
+  v_meant record;
+  v_query text := query;
+begin
+  perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
+  for v_meant in
+    select distinct m.word, m.meant from ragdb_internal.meant_words(v_corpus,
+      ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) m
+  loop
+    v_query := regexp_replace(v_query,
+      '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
+  end loop;
+  return nullif(v_query, query);
+end $$;
+comment on function ragdb.did_you_mean(text, text, text) is
+  'Returns a query with the words that a corpus lacks replaced by those one edit away that were '
+  'probably meant; null where there are none. Raises RG400, RG404.';
 
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives.
 create or replace function ragdb.highlight(
-  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**')
+  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**',
+  syntax text default 'plain')
 returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -67,9 +98,11 @@ begin
   elsif query ~ '\S' then
     perform ragdb_internal.check_query(query);
   end if;
+  perform ragdb_internal.check_syntax(syntax);
   v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(
-    coalesce(ragdb_internal.ranking_text(query), ''), v_corpus.text_config));
+    coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
+    v_corpus.text_config));
   for v_run in
     select r.part[1] as gap, r.part[2] as word,
       tsvector_to_array(ragdb_internal.lexemes(r.part[2], v_corpus.text_config)) && v_asked
@@ -82,6 +115,6 @@ begin
   end loop;
   return v_marked;
 end $$;
-comment on function ragdb.highlight(text, text, text, text, text) is
+comment on function ragdb.highlight(text, text, text, text, text, text) is
   'Returns the text of a chunk with the words that a query matches between two marks. Raises '
   'RG400, RG401, RG404, RG406.';

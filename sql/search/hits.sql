@@ -11,31 +11,63 @@ create type ragdb.hit as (
   heading text[], page integer, start_offset integer, end_offset integer, text text,
   citation jsonb, score float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, content_hash text,
-  metadata jsonb, mode text, is_exact boolean);
+  metadata jsonb, mode text, is_exact boolean, context text);
 comment on type ragdb.hit is
   'One result of a search: the chunk, where it stands in its source, and its scores in [0, 1] with '
-  'the raw BM25 beside them.';
+  'the raw BM25 beside them; context is its text with what stands around it, null where that was '
+  'not asked for.';
+
+-- A section of a document without headings is all of it, hence the bound.
+create or replace function ragdb_internal.surroundings(
+  corpus_id integer, doc_no integer, ordinal integer, heading text[], context integer,
+  section boolean)
+returns text
+language sql stable parallel safe
+return (
+  select ragdb_internal.joined_text(surroundings.corpus_id, surroundings.doc_no,
+    coalesce(max(c.ordinal) filter (where c.ordinal < surroundings.ordinal) + 1, n.first),
+    coalesce(min(c.ordinal) filter (where c.ordinal > surroundings.ordinal) - 1, n.last))
+  from (
+      select surroundings.ordinal - w.width as first, surroundings.ordinal + w.width as last
+      from (select coalesce(nullif(surroundings.context, 0), 20) as width) w) n
+    left join ragdb.chunks c on c.corpus_id = surroundings.corpus_id
+      and c.doc_no = surroundings.doc_no and c.ordinal between n.first and n.last
+      and surroundings.section and c.heading[:pg_catalog.cardinality(surroundings.heading)]
+        is distinct from surroundings.heading
+  group by n.first, n.last);
+comment on function ragdb_internal.surroundings(
+  integer, integer, integer, text[], integer, boolean) is
+  'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
+  'section only where that is asked for.';
 
 -- Rows are joined by key (lateral, offset 0): the planner, which cannot know how few rows rank, is
 -- left no other way. What cannot be among the k best is dropped before its chunk is read.
 create or replace function ragdb_internal.hits(
-  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer, mode text)
+  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer, mode text,
+  options ragdb_internal.search_options default null)
 returns setof ragdb.hit
 language sql stable parallel safe
 begin atomic
   with ranked as materialized (
     select c.name as corpus, r.*
-    from pg_catalog.unnest(hits.ranked) r
+    from rows from (pg_catalog.unnest(hits.ranked)) with ordinality r (corpus_id, chunk_no, score,
+        lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage, is_exact, n)
       join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
   )
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
     t.start_offset, t.end_offset, t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
     case when hits.mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25,
-    t.coverage, pg_catalog.encode(t.content_hash, 'hex'), d.metadata, hits.mode, t.is_exact
+    t.coverage, pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,
+    hits.mode, t.is_exact,
+    case when (hits.options).context > 0 or (hits.options).section then
+      ragdb_internal.surroundings(t.corpus_id, t.doc_no, t.ordinal, t.heading,
+        (hits.options).context, (hits.options).section) end
   from (
-    select r.*, h.doc_no, h.chunk_id, h.source, h.heading, h.page, h.start_offset, h.end_offset,
-      h.text, h.citation, h.content_hash,
-      pg_catalog.row_number() over (order by r.score desc, h.chunk_id, r.corpus)::integer as rank
+    select r.*, h.doc_no, h.ordinal, h.chunk_id, h.source, h.heading, h.page,
+      h.start_offset, h.end_offset, h.text, h.citation,
+      pg_catalog.row_number() over (order by
+        case when (hits.options).diversity > 0 then r.n end, r.score desc, h.chunk_id, r.corpus)
+        ::integer as rank
     from ranked r
       cross join lateral (select c.* from ragdb.chunks c
         where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
@@ -46,5 +78,7 @@ begin atomic
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
   order by t.rank;
 end;
-comment on function ragdb_internal.hits(ragdb.corpora[], ragdb_internal.ranked[], integer, text) is
-  'Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id.';
+comment on function ragdb_internal.hits(
+  ragdb.corpora[], ragdb_internal.ranked[], integer, text, ragdb_internal.search_options) is
+  'Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id; in the '
+  'order that they come in where a search asked for diverse ones.';

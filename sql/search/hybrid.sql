@@ -7,7 +7,7 @@
 -- Chunk ids order what ties, as in the semantic leg.
 create or replace function ragdb_internal.rank_words(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, among integer[],
-  demanded integer[], also integer[])
+  demanded integer[], also integer[], typos boolean)
 returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
@@ -23,10 +23,10 @@ begin atomic
             where c.corpus_id = (rank_words.corpus).corpus_id and c.chunk_no = r.chunk_no)
         end as chunk_id
       from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
-        rank_words.k, null, null, rank_words.among, rank_words.also) r) s) t;
+        rank_words.k, null, null, rank_words.among, rank_words.also, rank_words.typos) r) s) t;
 end;
 comment on function ragdb_internal.rank_words(
-  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], integer[]) is
+  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], integer[], boolean) is
   'Returns the k best chunks of a corpus for the words of a query with their rank, among the given '
   'ones when not null, and without a rank what follows them, what is not demanded (null: all is) '
   'and the chunks of also. Raises RG410.';
@@ -51,7 +51,7 @@ comment on function ragdb_internal.fused(text, float8, float8, float8, integer, 
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
   embedding vector, k integer, among integer[], chunk_nos integer[], fusion text,
-  lexical_weight float8)
+  lexical_weight float8, typos boolean)
 returns setof ragdb_internal.ranked
 language plpgsql stable parallel restricted rows 100
 set search_path = pg_catalog, pg_temp
@@ -59,7 +59,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-  v_depth constant integer := least(1000, greatest(25, 5 * k / 2));
+  v_depth constant integer := greatest(k, least(1000, greatest(25, 5 * k / 2)));
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric text;
   v_near ragdb_internal.ranked[];
@@ -73,7 +73,7 @@ begin
   v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(
-      corpus, statistics, query, v_depth, among, v_demanded, v_near_nos) w);
+      corpus, statistics, query, v_depth, among, v_demanded, v_near_nos, typos) w);
   return query
     with candidates as materialized (
       select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
@@ -94,7 +94,7 @@ begin
 end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
-  text, float8) is
-  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)), by words among '
-  'some chunks and by meaning among others (null: all of the corpus), with their fused score. '
-  'Raises RG410.';
+  text, float8, boolean) is
+  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)) or k, by words '
+  'among some chunks and by meaning among others (null: all of the corpus), with their fused '
+  'score. Raises RG410.';

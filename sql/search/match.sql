@@ -37,7 +37,7 @@ comment on function ragdb.similar(text, text, integer, float8, jsonb) is
   'that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.';
 
 create or replace function ragdb_internal.only_embedded_corpus() returns text
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

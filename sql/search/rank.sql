@@ -1,4 +1,4 @@
--- The ranking of one corpus in any mode.
+-- The ranking of one corpus in any mode, and of several.
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked
@@ -21,15 +21,17 @@ begin
   -- a word or phrase with a sign, + or -, binds the semantic leg too; a mere phrase does not:
   -- questions quote what no text says in these words
   v_chunk_nos := ragdb_internal.demanded_chunks(
-    corpus, regexp_replace(request.query, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
+    corpus, regexp_replace(ragdb_internal.asked_words(request), '(^|[^+-])"[^"]*"', '\1 ', 'g'),
+    v_among);
   if request.mode = 'semantic' then
     return query select r.* from ragdb_internal.rank_semantic(
       corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
   else
     return query select r.* from ragdb_internal.rank_hybrid(
-      corpus, statistics, request.query, v_space, v_embedding, request.k, v_among, v_chunk_nos,
-      request.fusion,
-      coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id))) r;
+      corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
+      v_among, v_chunk_nos, request.fusion,
+      coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id)),
+      (request.options).typos) r;
   end if;
 end $$;
 comment on function ragdb_internal.rank_near(
@@ -49,7 +51,8 @@ begin
       select corpus.corpus_id, l.chunk_no, l.score, l.score, null::float8, null::integer,
         null::integer, l.bm25, l.coverage, true
       from ragdb_internal.rank_lexical(
-        corpus, statistics, request.query, request.k, request.filter, request.chunk_ids) l;
+        corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
+        request.chunk_ids, typos => (request.options).typos) l;
   elsif request.mode = 'reference' then
     return query
       select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,
@@ -64,3 +67,24 @@ comment on function ragdb_internal.rank(
   ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
+
+create or replace function ragdb_internal.rank_corpora(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return array(
+    select r from unnest(corpora) c
+      cross join lateral ragdb_internal.rank(
+        c, case when statistics is null then c else statistics end, request) r
+    where r.score >= request.min_score
+      and coalesce(r.lexical_score, 0) >= request.min_lexical
+      and coalesce(r.semantic_score, 0) >= request.min_semantic);
+end $$;
+comment on function ragdb_internal.rank_corpora(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
+  'weighed by the statistics of a corpus (null: each by its own), in no order.';

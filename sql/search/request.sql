@@ -3,9 +3,16 @@
 create type ragdb_internal.search_request as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   query_embedding real[], fusion text, lexical_weight float8, min_lexical float8,
-  min_semantic float8);
+  min_semantic float8, options ragdb_internal.search_options);
 comment on type ragdb_internal.search_request is
   'What a search asks of each of its corpora, in the order of the arguments of ragdb.search.';
+
+create or replace function ragdb_internal.asked_words(request ragdb_internal.search_request)
+returns text
+language sql immutable parallel safe
+return ragdb_internal.read_query((request).query, ((request).options).syntax);
+comment on function ragdb_internal.asked_words(ragdb_internal.search_request) is
+  'Returns the query of a search as the lexical index reads it.';
 
 create or replace function ragdb_internal.check_k(k integer) returns void
 language plpgsql immutable parallel safe
@@ -63,13 +70,26 @@ begin
       using errcode = 'RG400', detail = 'a list of chunks names each of them',
             hint = 'pass a plain list without nulls';
   end if;
+  perform ragdb_internal.check_options(request.options);
 end $$;
 comment on function ragdb_internal.check_request(ragdb_internal.search_request) is
   'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
   'filter are checked where they are used. Raises RG400.';
 
+create or replace function ragdb_internal.readable_corpora() returns text[]
+language sql stable parallel safe
+return (
+  select coalesce(
+    pg_catalog.array_agg(c.name order by c.name) filter (where c.name <> 'system'),
+    pg_catalog.array_agg(c.name), '{}')
+  from ragdb.corpora c
+  where ragdb_internal.privilege(c) > 0);
+comment on function ragdb_internal.readable_corpora() is
+  'Returns the names of all corpora that the caller may read; the manual only where there is '
+  'nothing else.';
+
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -78,10 +98,13 @@ declare
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
 begin
-  if corpora is null or cardinality(corpora) = 0 then
-    raise exception 'corpora is %', case when corpora is null then 'null' else 'empty' end
-      using errcode = 'RG400', detail = 'a search needs at least one corpus',
-            hint = 'ragdb.list_corpora() lists the names';
+  if corpora is null then
+    corpora := ragdb_internal.readable_corpora();
+  end if;
+  if cardinality(corpora) = 0 then
+    raise exception 'there is no corpus to search'
+      using errcode = 'RG400', detail = 'corpora is empty, or null and none can be read',
+            hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
     v_corpus := ragdb_internal.open_corpus(v_name, 'read');
@@ -93,7 +116,8 @@ begin
   return v_corpora;
 end $$;
 comment on function ragdb_internal.open_corpora(text[]) is
-  'Returns the rows of some corpora that the caller may read, each once. Raises RG400, RG404.';
+  'Returns the rows of some corpora that the caller may read, each once; null stands for all of '
+  'them. Raises RG400, RG404.';
 
 create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
 returns ragdb.chunks

@@ -1,13 +1,39 @@
 -- ragdb.search, over several corpora and over one.
 --
--- It is a definer: the tables of a corpus are granted to nobody. The caller's right is checked
--- here, once for each corpus.
+-- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
+-- checked there, once for each corpus.
+create or replace function ragdb_internal.say_what_was_demanded(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+returns void
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  request.options.syntax := 'plain';
+  if not ragdb_internal.has_clauses(request.query)
+    or ragdb_internal.rank_corpora(corpora, statistics, request) = '{}'
+  then
+    return;
+  end if;
+  raise notice 'nothing meets the phrases and signs of %', ragdb_internal.quote(request.query)
+    using detail = 'a chunk must have every "phrase" and +word, and no -word; as plain words the '
+                   'query finds some',
+          hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
+end $$;
+comment on function ragdb_internal.say_what_was_demanded(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
+
 create or replace function ragdb.search(
-  corpora text[], query text, k integer default 10, mode text default null,
+  corpora text[] default null, query text default null, k integer default 10,
+  mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
-  min_semantic float8 default 0)
+  min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -17,7 +43,9 @@ set jit = off
 as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, min_score, filter, chunk_ids,
-    ragdb_internal.single(query_embedding), fusion, lexical_weight, min_lexical, min_semantic);
+    ragdb_internal.single(query_embedding), fusion, lexical_weight, min_lexical, min_semantic,
+    row(syntax, per_document, collapse, diversity, context, section, typos)
+      ::ragdb_internal.search_options);
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_ranked ragdb_internal.ranked[];
@@ -35,43 +63,53 @@ begin
     ragdb_internal.embedding_in_sql(v_corpora, v_request.mode, v_request.query));
   v_request.mode := ragdb_internal.search_mode(
     v_corpora, v_request.mode, v_request.query, v_request.query_embedding);
-  v_ranked := array(
-    select r from unnest(v_corpora) c
-      cross join lateral ragdb_internal.rank(
-        c, case when v_statistics is null then c else v_statistics end, v_request) r
-    where r.score >= v_request.min_score
-      and coalesce(r.lexical_score, 0) >= v_request.min_lexical
-      and coalesce(r.semantic_score, 0) >= v_request.min_semantic);
+  v_ranked := case when ragdb_internal.picks(v_request.options)
+    then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
+    else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;
+  if v_ranked = '{}' and syntax = 'web' then
+    perform ragdb_internal.say_what_was_demanded(v_corpora, v_statistics, v_request);
+  end if;
   return query
-    select h.* from ragdb_internal.hits(v_corpora, v_ranked, v_request.k, v_request.mode) h
+    select h.* from ragdb_internal.hits(
+      v_corpora, v_ranked, v_request.k, v_request.mode, v_request.options) h
     order by h.rank;
 end $$;
 comment on function ragdb.search(
-  text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8)
+  text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
+  text, integer, boolean, float8, integer, boolean, boolean)
   is
-  'Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of scores in '
-  '[0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404, RG410, RG415, '
-  'RG418.';
+  'Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller may read) '
+  'for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises '
+  'RG400, RG401, RG404, RG410, RG415, RG418.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
-  min_semantic float8 default 0)
+  min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
   select * from ragdb.search(
-    array[search.corpus], search.query, search.k, search.mode, search.min_score, search.filter,
-    search.chunk_ids, search.statistics, search.query_embedding, search.fusion,
-    search.lexical_weight, search.min_lexical, search.min_semantic);
+    case when search.corpus is not null then array[search.corpus] end, search.query, search.k,
+    search.mode, search.min_score, search.filter, search.chunk_ids,
+    search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
+    search.min_lexical, search.min_semantic, search.syntax, search.per_document, search.collapse,
+    search.diversity, search.context, search.section, search.typos);
 end;
 comment on function ragdb.search(
-  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8) is
-  'Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none below '
+  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
+  text, integer, boolean, float8, integer, boolean, boolean) is
+  'Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read) for a '
+  'query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '
-  'lexical. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, '
-  'null: what suits the embedder); min_lexical and min_semantic are floors for the legs, one that '
-  'did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
+  'lexical. In syntax plain every word of the query only ranks; in web a "phrase" and a +word are '
+  'demanded and a -word is excluded, and a notice says so where that leaves nothing. A hybrid '
+  'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null: what suits '
+  'the embedder); min_lexical and min_semantic are floors for the legs, one that did not run '
+  'counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';

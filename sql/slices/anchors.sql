@@ -27,7 +27,7 @@ begin
   end if;
   if anchor is null and query ~ '\S' then
     anchor := ragdb.resolve_from_query(corpus, query, query_embedding => query_embedding);
-    resolved_by := 'semantic';
+    resolved_by := 'query';
   end if;
   if anchor is null then
     anchor := (select t.chunk_id from ragdb.resolve_temporal(corpus, 1, project) t);
@@ -39,5 +39,5 @@ begin
 end $$;
 comment on function ragdb.resolve_anchor(text, text, text, text, float8[], text) is
   'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the '
-  'session, the best hit of the query (semantic), the most recent turn (temporal); no row when '
+  'session, the best hit of the query (query), the most recent turn (temporal); no row when '
   'none does. Raises RG400, RG404, RG418.';

@@ -54,6 +54,9 @@ begin
   perform ragdb_internal.hold_corpus(slice.corpus_id);
   slice.created_at := ragdb_internal.now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
+  if found then
+    perform ragdb_internal.note('slice', slice.corpus_id || '/' || slice.slice_id);
+  end if;
 end $$;
 comment on function ragdb_internal.store_slice(ragdb.slices, ragdb.slice_policies) is
   'Stores a slice that was just built; the same graph state is stored once. A policy that is not '
@@ -80,7 +83,7 @@ comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
 create or replace function ragdb.build_slice(
   corpus text, anchor text, policy jsonb default null, sign boolean default true)
 returns setof ragdb.built_slice
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -103,7 +106,7 @@ returns table (
   anchor_chunk_id text, slice_id text, chunk_ids text[], selection_order text[],
   distances integer[], edge_count integer, policy_id text, params_hash text, schema_version text,
   graph_snapshot_hash text, admissibility_token text, error_code text, error text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

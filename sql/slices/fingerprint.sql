@@ -1,5 +1,7 @@
 -- The fingerprints of a slice, recomputed from the rows each time, for building and for verifying.
 
+-- The texts are hashed here: a hash that is stored beside a text proves nothing of it.
+--
 -- One plan whatever the statistics say: members are found by their ids, edges by their parent, and
 -- the plan expects as many as there are. Of a hub, a member with more than 256 edges, the edges are
 -- not read: those to other members are looked up one by one.
@@ -14,11 +16,11 @@ set jit = off
 as $$
 begin
   with members as materialized (
-    select ids[i] collate "C" as chunk_id, c.chunk_no, c.content_hash,
-        ragdb_internal.packed(ids[i]) as packed
+    select ids[i] collate "C" as chunk_id, c.*, ragdb_internal.packed(ids[i]) as packed
       from generate_subscripts(ids, 1) i
-      left join lateral (select c.chunk_no, c.content_hash from ragdb.chunks c
-        where c.corpus_id = corpus and c.chunk_id = ids[i] limit 1) c on true
+      left join lateral (select c.chunk_no, ragdb_internal.content_hash(c.text) from ragdb.chunks c
+        where c.corpus_id = corpus and c.chunk_id = ids[i] limit 1)
+          c (chunk_no, content_hash) on true
   ), outward as materialized (
     select p.chunk_no as parent_no, e.child_no, e.edge_type,
         count(*) over (partition by p.chunk_no) > 256 as is_cut
@@ -53,8 +55,8 @@ begin
         join members k on k.chunk_no = e.child_no) e;
 end $$;
 comment on function ragdb_internal.slice_rows(integer, text[]) is
-  'Reads what the fingerprints of a slice cover: its members (sorted ids) with their content '
-  'hashes, and the edges between them.';
+  'Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their '
+  'texts, and the edges between them.';
 
 create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices

@@ -24,7 +24,7 @@ comment on function ragdb_internal.stored_slice(integer, text) is
 
 create or replace function ragdb.slice_members(corpus text, slice_id text)
 returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
-language plpgsql stable parallel safe security definer -- slices are granted to nobody
+language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -34,7 +34,7 @@ declare
 begin
   return query
     select o.place, o.chunk_id, c.source, encode(m.content_hash, 'hex'),
-        c.content_hash is not distinct from m.content_hash
+        ragdb_internal.content_hash(c.text) is not distinct from m.content_hash
       from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
       join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
         on m.chunk_id = o.chunk_id
@@ -48,7 +48,7 @@ comment on function ragdb.slice_members(text, text) is
 
 create or replace function ragdb.filter_admissible(corpus text, slice_id text, chunk_ids text[])
 returns text[]
-language plpgsql stable parallel safe security definer -- slices are granted to nobody
+language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -71,7 +71,7 @@ comment on function ragdb.filter_admissible(text, text, text[]) is
 
 create or replace function ragdb.is_admissible(corpus text, slice_id text, chunk_id text)
 returns boolean
-language sql stable parallel safe
+language sql stable
 return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
   array[is_admissible.chunk_id]) <> '{}';
 comment on function ragdb.is_admissible(text, text, text) is

@@ -61,7 +61,8 @@ return row(
   coalesce((trace).ranking ->> 'fusion', 'convex'),
   coalesce(((trace).ranking ->> 'lexical_weight')::float8, 0.5::float8),
   coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
-  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0))::ragdb_internal.search_arguments;
+  coalesce(((trace).ranking ->> 'min_semantic')::float8, 0),
+  ragdb_internal.recorded_options((trace).ranking))::ragdb_internal.search_arguments;
 comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
   'Returns what a trace recorded of what was asked.';
 
@@ -129,7 +130,7 @@ as $$
 begin
   if ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash then
     cause := 'config_changed';
-    detail := 'how the corpus ranks (text configuration, k1, b, pivot) is not as it was';
+    detail := 'how the corpus ranks (text configuration, k1, b, pivot, synonyms) is not as it was';
   elsif not trace.is_exact and corpus.version = trace.corpus_version
     and changed_chunk_ids = '{}'
   then
@@ -173,7 +174,7 @@ begin
     known.changed_chunk_ids := array(
       select h.chunk_id from unnest(recorded) h
         left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = h.chunk_id
-        where c.content_hash is distinct from h.content_hash
+        where ragdb_internal.content_hash(c.text) is distinct from h.content_hash
       union
       select r from unnest(known.replayed_chunk_ids) r where r <> all (known.recorded_chunk_ids)
       order by 1);
@@ -208,7 +209,7 @@ begin
   v_found.recorded_chunk_ids := array(
     select h.chunk_id from unnest(v_recorded) h order by h.rank);
   select string_agg(v.field, ', ') into v_found.detail
-    from ragdb.verify_trace(v_trace.id) v where not v.is_intact;
+    from ragdb.verify_trace(v_trace.id) v where v.subject = 'record' and not v.is_intact;
   if v_found.detail is not null then
     v_found.verdict := 'drifted';
     v_found.cause := 'trace_tampered';

@@ -18,7 +18,7 @@ return (
         where not exists (select from ragdb.chunk_embeddings v
           where v.space_id = s.space_id and v.corpus_id = (slice).corpus_id
             and v.chunk_no = c.chunk_no)) m
-    where shortfall.mode in ('semantic', 'hybrid') and m.count > 0);
+    where ragdb_internal.uses_embeddings(shortfall.mode) and m.count > 0);
 comment on function ragdb_internal.shortfall(ragdb.slices, text) is
   'Says which members of a slice a search in some mode cannot look at by meaning; null when it can '
   'look at all.';
@@ -60,7 +60,7 @@ begin
   v_found.token := ragdb_internal.issue_token(v_corpus, v_found.slice, v_found.policy);
   v_found.mode := ragdb_internal.search_mode(
     array[v_corpus], asked.mode, asked.query, v_embedding);
-  if v_found.mode in ('semantic', 'hybrid') then
+  if ragdb_internal.uses_embeddings(v_found.mode) then
     v_space := ragdb_internal.current_space(v_corpus);
     v_found.query_embedding :=
       ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
@@ -122,6 +122,9 @@ create or replace function ragdb.retrieve_slice(
   min_score float8 default 0, filter jsonb default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.turn_hit
 language plpgsql security definer
@@ -131,7 +134,9 @@ declare
   v_started constant timestamptz := clock_timestamp();
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, null, statistics, query_embedding, fusion,
-    lexical_weight, min_lexical, min_semantic);
+    lexical_weight, min_lexical, min_semantic,
+    row(syntax, per_document, collapse, diversity, context, section, typos)
+      ::ragdb_internal.search_options);
   v_found constant ragdb_internal.slice_finding :=
     ragdb_internal.find_in_slice(corpus, slice_id, anchor, policy, v_asked);
   v_trace ragdb.retrieval_traces;
@@ -148,7 +153,7 @@ begin
 end $$;
 comment on function ragdb.retrieve_slice(
   text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
-  float8, float8, text, text, text) is
+  float8, float8, text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
   'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that '
   'proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; '
   'not admissible where members had no embedding for a search by meaning. Raises what '

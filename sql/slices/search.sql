@@ -7,7 +7,7 @@ create type ragdb.turn_hit as (
   semantic_score float8, lexical_rank integer, semantic_rank integer, bm25 float8,
   coverage float8, content_hash text, metadata jsonb, mode text, is_exact boolean,
   session_id text, role text, phase text, salience real, depth integer, sibling_order integer,
-  homogeneity real, temporal real, complexity real);
+  homogeneity real, temporal real, complexity real, context text);
 comment on type ragdb.turn_hit is
   'One result of a search that knows turns: the chunk and its scores, and its session, role and '
   'trajectory where it is a turn; trace_id where it was recorded.';
@@ -21,7 +21,7 @@ begin atomic
       h.text, h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank,
       h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode, h.is_exact,
       t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order, t.homogeneity,
-      t.temporal, t.complexity
+      t.temporal, t.complexity, h.context
     from pg_catalog.unnest(with_turns.hits) h
     join ragdb.chunks c on c.corpus_id = with_turns.corpus_id and c.chunk_id = h.chunk_id
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
@@ -103,7 +103,9 @@ return array(
     cross join lateral ragdb.search(
       (corpus).name, (asked).query, (asked).k, (asked).mode, (asked).min_score, f.rest, f.members,
       (asked).statistics, (asked).query_embedding, (asked).fusion, (asked).lexical_weight,
-      (asked).min_lexical, (asked).min_semantic) h
+      (asked).min_lexical, (asked).min_semantic, ((asked).options).syntax,
+      ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
+      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h
     order by h.rank);
 comment on function ragdb_internal.search_turns(ragdb.corpora, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
@@ -143,7 +145,10 @@ create or replace function ragdb.search_slice(
   policy jsonb default null, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
-  lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0)
+  lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -153,14 +158,16 @@ declare
   v_named constant record := ragdb_internal.named_slice(v_corpus, slice_id, anchor, policy);
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, (v_named.slice).chunk_ids, statistics, query_embedding,
-    fusion, lexical_weight, min_lexical, min_semantic);
+    fusion, lexical_weight, min_lexical, min_semantic,
+    row(syntax, per_document, collapse, diversity, context, section, typos)
+      ::ragdb_internal.search_options);
 begin
   return query select w.* from ragdb_internal.with_turns(
     v_corpus.corpus_id, null, ragdb_internal.search_turns(v_corpus, v_asked)) w;
 end $$;
 comment on function ragdb.search_slice(
   text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
-  float8, float8) is
+  float8, float8, text, integer, boolean, float8, integer, boolean, boolean) is
   'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for '
   'a query, with the other arguments of ragdb.search, exactly and without recording; filter also '
   'takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, '
@@ -171,7 +178,10 @@ create or replace function ragdb.search_global(
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
   fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
-  min_semantic float8 default 0)
+  min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true)
 returns setof ragdb.turn_hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -180,14 +190,16 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(search_global.corpus, 'read');
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
-    lexical_weight, min_lexical, min_semantic);
+    lexical_weight, min_lexical, min_semantic,
+    row(syntax, per_document, collapse, diversity, context, section, typos)
+      ::ragdb_internal.search_options);
 begin
   return query select w.* from ragdb_internal.with_turns(
     v_corpus.corpus_id, null, ragdb_internal.search_turns(v_corpus, v_asked)) w;
 end $$;
 comment on function ragdb.search_global(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
-  float8) is
+  float8, text, integer, boolean, float8, integer, boolean, boolean) is
   'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; '
   'they are never admissible. filter also takes role, phase, session and min_salience. Raises what '
   'ragdb.search raises.';

@@ -7,7 +7,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key ragdb.signing_keys := ragdb_internal.signing_key();
+  v_key ragdb_internal.signer := ragdb_internal.signing_key();
   v_issued constant bigint := floor(extract(epoch from ragdb_internal.now()));
   v_expires constant bigint := v_issued + 30 * 86400;
 begin
@@ -25,4 +25,5 @@ begin
       'hex'));
 end $$;
 comment on function ragdb_internal.issue_token(ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
-  'Signs a slice with the active key, for 30 days. Raises RG433.';
+  'Signs a slice with the active key, for 30 days. Raises RG433 when there is none, or its secret '
+  'is not at hand.';

@@ -6,7 +6,7 @@ return array(
   select o.chunk_id
     from unnest((slice).chunk_ids, (slice).content_hashes) o (chunk_id, content_hash)
     left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
-    where c.content_hash is distinct from o.content_hash
+    where ragdb_internal.content_hash(c.text) is distinct from o.content_hash
     order by o.chunk_id collate "C");
 comment on function ragdb_internal.changed_members(ragdb.slices) is
   'Returns the members of a stored slice that are gone or say something else now.';
@@ -19,6 +19,22 @@ return coalesce(
   'edges between the members changed since');
 comment on function ragdb_internal.slice_changes(ragdb.slices) is
   'Says what has changed about a stored slice whose fingerprint is no longer the same.';
+
+create or replace function ragdb_internal.key_reason(key ragdb.signing_keys, key_id text)
+returns text
+language sql stable parallel safe
+return case
+  when (key).key_id is null then pg_catalog.format(
+    'key_unknown: this database has no key %s', ragdb_internal.quote(key_id))
+  when (key).compromised_since is not null then pg_catalog.format(
+    'key_revoked: key %s is reported compromised', ragdb_internal.quote(key_id))
+  when (key).state = 'revoked' or (key).not_after <= ragdb_internal.now() then pg_catalog.format(
+    'key_revoked: key %s verifies nothing any more', ragdb_internal.quote(key_id))
+  else pg_catalog.format('key_absent: the secret of key %s is not at hand; import it, or give it '
+    'to this session', ragdb_internal.quote(key_id))
+  end;
+comment on function ragdb_internal.key_reason(ragdb.signing_keys, text) is
+  'Says why a token of a key (null: there is none of that id) cannot be verified by it.';
 
 -- What is wrong with a token is the first of these that holds; null when nothing is.
 create or replace function ragdb_internal.token_problem(
@@ -33,6 +49,7 @@ declare
   v_expires bigint;
   v_now constant bigint := floor(extract(epoch from ragdb_internal.now()));
   v_key ragdb.signing_keys;
+  v_secret bytea;
 begin
   if token is null or token
     !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
@@ -42,23 +59,20 @@ begin
   v_issued := v_parts[3];
   v_expires := v_parts[4];
   select k.* into v_key from ragdb.signing_keys k where k.key_id = v_parts[2];
-  if not found then
-    return format('key_unknown: this database has no key %s; import it if the token comes '
-      'from the original of this copy', ragdb_internal.quote(v_parts[2]));
-  elsif v_key.state = 'revoked' or v_key.not_after <= ragdb_internal.now() then
-    return format('key_revoked: key %s verifies nothing any more',
-      ragdb_internal.quote(v_key.key_id));
+  v_secret := ragdb_internal.secret_at_hand(v_key);
+  if v_secret is null or v_key.state = 'revoked' or v_key.not_after <= ragdb_internal.now() then
+    return ragdb_internal.key_reason(v_key, v_parts[2]);
   elsif policy.policy_id is null then
     return format('policy_unknown: policy %s with params_hash %s is not registered, or its row '
       'was changed since',
       ragdb_internal.quote(slice.policy_id), ragdb_internal.quote(slice.params_hash));
   -- both sides are hashed again, so that the time of the comparison tells nothing of the signature
-  elsif sha256(ragdb_internal.hmac_sha256(v_key.secret, ragdb_internal.token_message(
+  elsif sha256(ragdb_internal.hmac_sha256(v_secret, ragdb_internal.token_message(
       v_key.key_id, corpus.name, slice.slice_id, slice.anchor_chunk_id, slice.policy_id,
       policy.sha256, slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)))
     is distinct from sha256(decode(v_parts[5], 'hex'))
   then
-    return 'signature: the token was not issued for these fields';
+    return 'signature: this database did not issue the token for these fields';
   elsif v_expires <= v_now then
     return format('expired: the token ended %s seconds ago', v_now - v_expires);
   end if;
@@ -115,7 +129,7 @@ create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
   graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
 returns table (valid boolean, reason text)
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -8,11 +8,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_hit ragdb.retrieval_hits;
+  v_now ragdb.retrieval_hits;
   v_rank integer;
   v_reranked ragdb.retrieval_reranks;
 begin
-  select h.rank into v_rank from ragdb.trace_hits(trace.id) h
+  select h.* into v_hit from ragdb.trace_hits(trace.id) h
     where h.chunk_id = why_returned.chunk_id;
+  v_now := (ragdb_internal.hits_now(array[v_hit]))[1];
+  v_rank := v_hit.rank;
   select r.* into v_reranked from ragdb.trace_reranks(trace.id) r
     where r.chunk_id = why_returned.chunk_id;
   if v_reranked.is_returned is false then
@@ -26,10 +30,13 @@ begin
       when v_reranked.rank is null then v_rank::text
       else format('%s, where %s put it from %s', v_reranked.rank, v_reranked.model, v_rank) end;
   end if;
+  reason := reason || case when v_hit.content_hash is distinct from v_now.content_hash
+    then '; it has changed or gone since' else '' end;
 end $$;
 comment on function ragdb_internal.why_returned(ragdb.retrieval_traces, text) is
   'Says at which rank a chunk was found: step hit, or rerank where a reranker put it behind what '
-  'was returned; nulls for a chunk that is not among the hits.';
+  'was returned, and whether its text is still the same; nulls for a chunk that is not among the '
+  'hits.';
 
 create or replace function ragdb_internal.why_not_searched(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, chunk_id text,

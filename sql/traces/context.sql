@@ -9,7 +9,7 @@ comment on type ragdb_internal.call_context is
 create type ragdb_internal.search_arguments as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   statistics text, query_embedding float8[], fusion text, lexical_weight float8,
-  min_lexical float8, min_semantic float8);
+  min_lexical float8, min_semantic float8, options ragdb_internal.search_options);
 comment on type ragdb_internal.search_arguments is
   'What was asked: the arguments of ragdb.search but the corpus, in their order.';
 
@@ -53,7 +53,10 @@ begin atomic
   select h.* from ragdb.search(
     search_as.corpus, (asked).query, (asked).k, (asked).mode, (asked).min_score, (asked).filter,
     (asked).chunk_ids, (asked).statistics, (asked).query_embedding, (asked).fusion,
-    (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic) h;
+    (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic,
+    ((asked).options).syntax,
+      ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
+      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h;
 end;
 comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
@@ -70,6 +73,8 @@ begin
   trace.filters := asked.filter;
   trace.chunk_ids := asked.chunk_ids;
   trace.statistics := asked.statistics;
+  trace.ranking := nullif(
+    coalesce(trace.ranking, '{}') || ragdb_internal.noted_options(asked.options), '{}');
   return trace;
 end $$;
 comment on function ragdb_internal.note_arguments(

@@ -45,6 +45,7 @@ declare
   v_trace ragdb.retrieval_traces;
 begin
   perform ragdb_internal.check_failure(error_code, elapsed_ms, slice_id, anchor);
+  perform ragdb_internal.check_failure_quota();
   v_trace.retrieval_mode :=
     case when coalesce(slice_id, anchor) is null then 'global' else 'slice' end;
   v_trace.slice_id := slice_id;
@@ -58,8 +59,7 @@ begin
     end;
   end if;
   -- what is not a mode cannot be recorded as one
-  v_trace.rank_mode :=
-    case when mode in ('lexical', 'semantic', 'hybrid', 'reference') then mode end;
+  v_trace.rank_mode := case when mode = any (ragdb_internal.search_modes()) then mode end;
   v_trace.limit_requested := k;
   v_trace.min_score := min_score;
   v_trace.filters := filter;
@@ -79,4 +79,4 @@ comment on function ragdb.record_failure(
   'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms '
   'milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), '
   'and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, '
-  'RG413.';
+  'RG413, RG470.';

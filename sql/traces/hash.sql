@@ -46,7 +46,8 @@ return array[
   ragdb_internal.utf8((trace).result_hash), pg_catalog.int8send((trace).corpus_version),
   pg_catalog.boolsend((trace).is_exact), pg_catalog.float8send((trace).elapsed_ms),
   ragdb_internal.utf8((trace).error_code), ragdb_internal.utf8((trace).client),
-  ragdb_internal.utf8((trace).caller), ragdb_internal.utf8((trace).otel_trace_id),
+  ragdb_internal.utf8((trace).caller), pg_catalog.oidsend((trace).caller_oid),
+  ragdb_internal.utf8((trace).otel_trace_id),
   ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text)];
 comment on function ragdb_internal.trace_fields(ragdb.retrieval_traces) is
   'Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac.';
@@ -73,7 +74,11 @@ language sql stable parallel safe
 return pg_catalog.encode(ragdb_internal.fields_hash(
   'ragdb.ranking/1'::bytea, ragdb_internal.utf8((corpus).text_config),
   pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b),
-  pg_catalog.float8send((corpus).pivot)), 'hex');
+  pg_catalog.float8send((corpus).pivot), (
+    select ragdb_internal.utf8(pg_catalog.string_agg(
+      pg_catalog.concat_ws(E'\n', s.word, s.means, s.lexeme), E'\n' order by s.word, s.means))
+    from ragdb.synonyms s
+    where (corpus).has_synonyms and s.corpus_id = (corpus).corpus_id)), 'hex');
 comment on function ragdb_internal.ranking_hash(ragdb.corpora) is
   'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text '
-  'configuration, k1, b and pivot.';
+  'configuration, k1, b, pivot and synonyms.';

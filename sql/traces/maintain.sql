@@ -150,7 +150,7 @@ begin
   if not ragdb_internal.is_maintenance_due() then
     return;
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  perform ragdb_internal.hold('maintain');
   v_default_months := ragdb_internal.months_in_defaults();
   v_months := array(select distinct m
     from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
@@ -201,7 +201,7 @@ begin
         hint = 'give a date up to today, such as current_date - 90';
   end if;
   perform ragdb.maintain();
-  perform pg_advisory_xact_lock(hashtextextended('ragdb.maintain', 0));
+  perform ragdb_internal.hold('maintain');
   -- counts outlive what is counted
   perform ragdb_internal.recount_rollups(true);
   for month in
@@ -219,6 +219,7 @@ begin
       end if;
       execute format('drop table ragdb.%I', ragdb_internal.partition_name(v_parent, month));
     end loop;
+    perform ragdb_internal.record_retention(month, format('%s traces, %s hits', traces, hits));
     insert into ragdb.settings as s (key, value)
       values ('traces_kept_from',
         to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))

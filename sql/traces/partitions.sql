@@ -19,8 +19,8 @@ declare
 begin
   if new.is_admissible then
     v_parts := string_to_array(new.admissibility_token, '.');
-    select k.secret into v_secret from ragdb.signing_keys k where k.key_id = v_parts[2]
-      and k.state <> 'revoked';
+    select ragdb_internal.secret_at_hand(k) into v_secret from ragdb.signing_keys k
+      where k.key_id = v_parts[2] and k.state <> 'revoked';
     if v_secret is null or cardinality(v_parts) <> 5 or not exists (
         select from ragdb.slices s join ragdb.slice_policies p using (policy_id, params_hash)
           where s.corpus_id = new.corpus_id and s.slice_id = new.slice_id
@@ -78,9 +78,9 @@ comment on function ragdb_internal.protect_partition(text) is
   'Puts the triggers on a partition that make it append-only for everyone, and have an admissible '
   'trace prove itself.';
 
--- By time, for whoever asks about an hour or about the latest; what went wrong is a small part of
--- all. Hits and citations lie in the order of time and are many: for them the range of each block
--- is enough.
+-- By time, for whoever asks about an hour or about the latest; by who asked, for each reads their
+-- own; what went wrong is a small part of all. Hits and citations lie in the order of time and are
+-- many: for them the range of each block is enough.
 create or replace function ragdb_internal.index_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -89,6 +89,8 @@ begin
   if partition like 'retrieval\_traces\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);
+    execute format('create index if not exists %I on ragdb.%I (corpus_id, caller, id)',
+      partition || '_by_caller', partition);
     execute format('create index if not exists %I on ragdb.%I (created_at)'
       ' where error_code is not null or limit_returned = 0 or admissibility_shortfall',
       partition || '_by_trouble', partition);

@@ -1,14 +1,68 @@
--- Reading traces: who may read a corpus may read its traces.
+-- Reading traces: everybody reads their own, an auditor reads all. Whoever asks a question tells
+-- something of themselves, and other readers of the corpus have no need to know it.
 
+-- Behind a pooler the next transaction may be another client's, whose setting this would be; hence
+-- the setting names its transaction, too.
 create or replace function ragdb.last_trace_id() returns uuid
-language sql stable parallel safe
-return nullif(pg_catalog.current_setting('ragdb.last_trace_id', true), '')::uuid;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_recorded text := current_setting('ragdb.last_trace_id', true);
+begin
+  if (split_part(v_recorded, ' ', 1) = pg_current_xact_id_if_assigned()::text) is not true then
+    raise exception 'this transaction recorded no trace'
+      using errcode = 'RG407',
+        detail = 'outside a transaction block each statement is a transaction of its own',
+        hint = 'each hit has its trace_id; or begin, retrieve, and ask before you commit';
+  end if;
+  return split_part(v_recorded, ' ', 2)::uuid;
+end $$;
 comment on function ragdb.last_trace_id() is
-  'Returns the id of the trace that this session recorded last, also when the retrieval had no '
-  'hits; null when it recorded none.';
+  'Returns the id of the trace that this transaction recorded last, also when the retrieval had no '
+  'hits. Raises RG407 where it recorded none, hence outside a transaction block: there each hit '
+  'has its trace_id.';
 
--- The gate to a trace: who may read its corpus may read it.
-create or replace function ragdb_internal.open_trace(trace_id uuid) returns ragdb.retrieval_traces
+-- The owner can read the table itself, so to refuse it here would only pretend.
+create or replace function ragdb_internal.is_auditor() returns boolean
+language sql stable parallel safe
+return coalesce(pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_auditor', 'usage')
+  or pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_owner', 'usage'), false);
+comment on function ragdb_internal.is_auditor() is
+  'Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner.';
+
+-- Where a role that is gone was bound to the caller, its traces are theirs.
+create or replace function ragdb_internal.is_own_trace(
+  caller text, caller_oid oid, created_at timestamptz)
+returns boolean
+language sql stable parallel safe
+return ragdb_internal.is_caller(is_own_trace.caller, is_own_trace.caller_oid) or exists (
+  select from ragdb.role_bindings b
+  where b.role = is_own_trace.caller and b.bound_at >= is_own_trace.created_at
+    and ragdb_internal.is_caller(b.bound_to, b.bound_oid)
+    and not ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid));
+comment on function ragdb_internal.is_own_trace(text, oid, timestamptz) is
+  'Whether the caller recorded the trace of a role.';
+
+-- The gate to a trace. Who audits need not be able to read the corpus: a trace has no text of it.
+-- The personal corpora of others are closed to auditors too.
+create or replace function ragdb_internal.may_open_trace(
+  trace ragdb.retrieval_traces, is_audit boolean)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.corpora c
+  where c.corpus_id = (trace).corpus_id
+    and (ragdb_internal.privilege(c) > 0
+        and (ragdb_internal.is_auditor() or ragdb_internal.is_own_trace(
+          (trace).caller, (trace).caller_oid, (trace).created_at))
+      or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
+comment on function ragdb_internal.may_open_trace(ragdb.retrieval_traces, boolean) is
+  'Whether the caller may read a trace: their own in a corpus that they may read, or as an auditor '
+  'all in such corpora, and with is_audit in every corpus that is not somebody''s personal.';
+
+create or replace function ragdb_internal.open_trace(trace_id uuid, is_audit boolean default false)
+returns ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -26,19 +80,19 @@ begin
   select t.* into v_trace
     from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
     where t.id = open_trace.trace_id and t.created_at = v_created_at;
-  if not found or not exists (select from ragdb.corpora c where c.corpus_id = v_trace.corpus_id
-    and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0)
-  then
+  if not found or not ragdb_internal.may_open_trace(v_trace, is_audit) then
     raise exception 'trace % does not exist', ragdb_internal.quote(trace_id::text)
       using errcode = 'RG407',
         detail = 'no trace of that id is visible to role '
           || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = 'ragdb.list_traces() lists the latest';
+        hint = 'ragdb.list_traces() lists the latest; a trace is read by the role that asked and '
+          'by members of ragdb_auditor';
   end if;
   return v_trace;
 end $$;
-comment on function ragdb_internal.open_trace(uuid) is
-  'Returns a trace of a corpus that the caller may read. Raises RG400, RG407.';
+comment on function ragdb_internal.open_trace(uuid, boolean) is
+  'Returns a trace that the caller may read; is_audit where the answer has no text of the corpus. '
+  'Raises RG400, RG407.';
 
 -- Definer, like those below: the tables are granted to nobody.
 create or replace function ragdb.get_trace(trace_id uuid) returns ragdb.retrieval_traces
@@ -46,17 +100,18 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return ragdb_internal.open_trace(trace_id);
+  return ragdb_internal.open_trace(trace_id, is_audit => true);
 end $$;
 comment on function ragdb.get_trace(uuid) is
-  'Returns one trace of a corpus that the caller may read. Raises RG400, RG407.';
+  'Returns one trace: the caller''s own of a corpus that they may read, or for an auditor any. '
+  'Raises RG400, RG407.';
 
 create or replace function ragdb.trace_hits(trace_id uuid) returns setof ragdb.retrieval_hits
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);
 begin
   return query select h.* from ragdb.retrieval_hits h
     where h.corpus_id = v_trace.corpus_id and h.trace_id = v_trace.id
@@ -66,14 +121,41 @@ end $$;
 comment on function ragdb.trace_hits(uuid) is
   'Returns the hits of one trace, best first, without the text of the chunks. Raises RG400, RG407.';
 
+-- The names under which the caller's own traces were recorded; null stands for every name.
+create or replace function ragdb_internal.traced_names() returns text[]
+language sql stable parallel safe
+return case when ragdb_internal.is_auditor() then array[null::text]
+  else array[ragdb_internal.caller()] || array(select distinct b.role from ragdb.role_bindings b
+    where ragdb_internal.is_caller(b.bound_to, b.bound_oid) and b.role <> ragdb_internal.caller())
+  end;
+comment on function ragdb_internal.traced_names() is
+  'Returns the names of the roles whose traces the caller may read, or one null for all.';
+
+create or replace function ragdb_internal.traced_corpora(corpus text) returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_is_auditor constant boolean := ragdb_internal.is_auditor();
+begin
+  if corpus is null then
+    return array(select c.corpus_id from ragdb.corpora c
+      where ragdb_internal.privilege(c) > 0 or v_is_auditor and c.personal_of is null);
+  elsif v_is_auditor and exists (select from ragdb.corpora c
+      where c.name = traced_corpora.corpus and c.personal_of is null) then
+    return array[ragdb_internal.corpus_number(corpus)];
+  end if;
+  return array[(ragdb_internal.open_corpus(corpus, 'read')).corpus_id];
+end $$;
+comment on function ragdb_internal.traced_corpora(text) is
+  'Returns the corpus whose traces are asked for, or all where the caller has any. Raises RG404.';
+
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50)
 returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_corpora integer[];
 begin
   if count is null or count not between 1 and 10000 then
     raise exception 'count is %', coalesce(count::text, 'null')
@@ -81,22 +163,52 @@ begin
         detail = 'count is the number of traces returned at most',
         hint = 'give 1 to 10000';
   end if;
-  if corpus is not null then
-    v_corpora := array[(ragdb_internal.open_corpus(corpus, 'read')).corpus_id];
-  else
-    v_corpora := array(select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0);
-  end if;
-  -- ids are in the order of time, so each corpus is one range of each partition's key, read
-  -- backwards
+  -- ids are in the order of time, so each corpus is one range of each partition's key, and each
+  -- role in it one of another index, read backwards
   return query
-    select t.* from unnest(v_corpora) c
+    select t.* from unnest(ragdb_internal.traced_corpora(corpus)) c
+      cross join unnest(ragdb_internal.traced_names()) n
       cross join lateral (
-        select r.* from ragdb.retrieval_traces r
-          where r.corpus_id = c and r.created_at >= coalesce(list_traces.since, '-infinity')
-          order by r.id desc limit list_traces.count) t
+        select a.* from (select r.* from ragdb.retrieval_traces r
+          where n is null and r.corpus_id = c
+            and r.created_at >= coalesce(list_traces.since, '-infinity')
+          order by r.id desc limit list_traces.count) a
+        union all
+        select o.* from (select r.* from ragdb.retrieval_traces r
+          where n is not null and r.corpus_id = c and r.caller = n
+            and r.created_at >= coalesce(list_traces.since, '-infinity')
+            and ragdb_internal.is_own_trace(r.caller, r.caller_oid, r.created_at)
+          order by r.id desc limit list_traces.count) o) t
       order by t.id desc limit list_traces.count;
 end $$;
 comment on function ragdb.list_traces(text, timestamptz, integer) is
-  'Returns the latest traces, newest first, of one corpus or of all that the caller may read, '
-  'recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.';
+  'Returns the caller''s latest traces, newest first, of one corpus or of all that the caller may '
+  'read, recorded at or after since; for an auditor those of every role. count is 1 to 10000. '
+  'Raises RG400, RG404.';
+
+create or replace function ragdb.find_trace(prefix text) returns uuid
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_range constant ragdb_internal.id_range := ragdb_internal.id_range(prefix);
+  v_id uuid;
+begin
+  v_id := ragdb_internal.only_id(array(
+    select t.id from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
+      where t.id between v_range.low and v_range.high
+        and t.created_at between ragdb_internal.uuid_time(v_range.low)
+          and ragdb_internal.uuid_time(v_range.high)
+        and ragdb_internal.may_open_trace(t, true)
+      order by t.id limit 2), 'trace', prefix);
+  if v_id is null then
+    raise exception 'no trace begins with %', ragdb_internal.quote(prefix)
+      using errcode = 'RG407', detail = 'no trace of such an id is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'ragdb.list_traces() lists the latest';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_trace(text) is
+  'Returns the id of the one trace that the caller may read and whose id begins so: 8 to 32 '
+  'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG407.';

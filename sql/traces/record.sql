@@ -7,7 +7,7 @@ create type ragdb.traced_hit as (
   heading text[], page integer, start_offset integer, end_offset integer, text text,
   citation jsonb, score float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, content_hash text,
-  metadata jsonb, mode text, is_exact boolean);
+  metadata jsonb, mode text, is_exact boolean, context text);
 comment on type ragdb.traced_hit is
   'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
 
@@ -25,6 +25,7 @@ begin
   trace.corpus := corpus.name;
   trace.corpus_version := corpus.version;
   trace.caller := ragdb_internal.caller();
+  trace.caller_oid := ragdb_internal.caller_oid();
   trace.client := context.client;
   trace.otel_trace_id := context.otel_trace_id;
   trace.otel_span_id := context.otel_span_id;
@@ -69,11 +70,10 @@ begin
     trace.trace_hash, (ragdb_internal.signing_key()).secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
+  perform ragdb_internal.note('trace', trace.corpus_id || '/' || trace.id, trace.trace_hash);
   insert into ragdb.trace_marks
     values (trace.corpus_id, date_trunc('hour', trace.created_at, 'UTC'));
-  -- of the session, not the transaction: `select … from retrieve(…); select last_trace_id()` has
-  -- two transactions
-  perform set_config('ragdb.last_trace_id', trace.id::text, false);
+  perform set_config('ragdb.last_trace_id', pg_current_xact_id() || ' ' || trace.id, true);
   return trace.id;
 end $$;
 comment on function ragdb_internal.record_trace(

@@ -135,6 +135,8 @@ begin
         detail = 'a retrieval is reranked once, and ragdb.trace_reranks() has it',
         hint = 'retrieve again to rerank by another model';
   end if;
+  perform ragdb_internal.note(
+    'rerank', trace.corpus_id || '/' || trace.id, v_reranks[1].rerank_hash);
   return v_reranks;
 end $$;
 comment on function ragdb_internal.insert_rerank(
@@ -160,7 +162,7 @@ begin
         detail = 'k is the number of hits that the caller keeps',
         hint = 'give 1 to 1000, or null for all';
   end if;
-  if v_trace.caller <> ragdb_internal.caller() then
+  if not ragdb_internal.is_caller(v_trace.caller, v_trace.caller_oid) then
     raise exception 'trace % is of another caller', trace_id
       using errcode = 'RG401',
         detail = format('role %s retrieved, and %s reranks',
@@ -181,7 +183,8 @@ language plpgsql stable parallel safe security definer -- reranks are granted to
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace ragdb.retrieval_traces :=
+    ragdb_internal.open_trace(trace_id, is_audit => true);
 begin
   return query select r.* from ragdb.retrieval_reranks r
     where r.corpus_id = v_trace.corpus_id and r.trace_id = v_trace.id

@@ -24,7 +24,10 @@ create or replace function ragdb_internal.retrieve_traced(
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0,
-  context ragdb_internal.call_context default null)
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true,
+  asker ragdb_internal.call_context default null)
 returns setof ragdb.traced_hit
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -33,7 +36,9 @@ declare
   v_started constant timestamptz := clock_timestamp();
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
-    lexical_weight, min_lexical, min_semantic);
+    lexical_weight, min_lexical, min_semantic,
+    row(syntax, per_document, collapse, diversity, context, section, typos)
+      ::ragdb_internal.search_options);
   v_embedding constant real[] := ragdb_internal.single(query_embedding);
   v_found record;
   v_trace ragdb.retrieval_traces;
@@ -47,7 +52,7 @@ begin
     from ragdb_internal.open_corpus(retrieve_traced.corpus, 'read') c;
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
-  if v_found.mode in ('semantic', 'hybrid') then
+  if ragdb_internal.uses_embeddings(v_found.mode) then
     v_trace := ragdb_internal.note_meaning(
       v_trace, v_found.corpus, (v_found.space).embedder_id,
       ragdb_internal.query_vector(v_found.corpus, v_found.space, query, v_embedding), v_asked);
@@ -59,12 +64,12 @@ begin
     (select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb_internal.record_trace(
-    v_found.corpus, query, v_trace, v_found.hits, context);
+    v_found.corpus, query, v_trace, v_found.hits, asker);
   return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
 end $$;
 comment on function ragdb_internal.retrieve_traced(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  ragdb_internal.call_context) is
+  text, integer, boolean, float8, integer, boolean, boolean, ragdb_internal.call_context) is
   'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
@@ -73,6 +78,9 @@ create or replace function ragdb.retrieve(
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
   lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0,
+  syntax text default 'plain', per_document integer default null, collapse boolean default false,
+  diversity float8 default 0, context integer default 0, section boolean default false,
+  typos boolean default true,
   client text default null, otel_trace_id text default null, otel_span_id text default null)
 returns setof ragdb.traced_hit
 language plpgsql security definer
@@ -81,13 +89,35 @@ as $$
 begin
   return query select h.* from ragdb_internal.retrieve_traced(
     corpus, query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
-    lexical_weight, min_lexical, min_semantic,
+    lexical_weight, min_lexical, min_semantic, syntax, per_document, collapse,
+    diversity, context, section, typos,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) h;
 end $$;
 comment on function ragdb.retrieve(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, text, text) is
+  text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the '
   'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '
   'raises, RG400, RG413, and 25006 where nothing can be written.';
+
+create or replace function ragdb_internal.plain_hit(hit ragdb.traced_hit) returns ragdb.hit
+language sql immutable parallel safe
+return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source, (hit).title,
+  (hit).heading, (hit).page, (hit).start_offset, (hit).end_offset, (hit).text, (hit).citation,
+  (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
+  (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
+  (hit).is_exact, (hit).context)::ragdb.hit;
+comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
+  'Returns a hit of a recorded retrieval without its trace.';
+
+create or replace function ragdb_internal.hit_rows(corpus_id integer, hits ragdb.hit[])
+  returns ragdb.retrieval_hits[]
+language sql immutable parallel safe
+return array(
+  select row(hit_rows.corpus_id, null, null, h.rank, h.chunk_id,
+    pg_catalog.decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
+    h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
+  from pg_catalog.unnest(hits) h);
+comment on function ragdb_internal.hit_rows(integer, ragdb.hit[]) is
+  'Returns hits as a trace stores them.';

@@ -178,8 +178,8 @@ begin
     return 0;
   end if;
   if wait then
-    perform pg_advisory_xact_lock(hashtextextended('ragdb.rollups', 0));
-  elsif not pg_try_advisory_xact_lock(hashtextextended('ragdb.rollups', 0)) then
+    perform ragdb_internal.hold('rollups');
+  elsif not ragdb_internal.try_hold('rollups') then
     return 0;
   end if;
   with taken as (delete from ragdb.trace_marks m returning m.corpus_id, m.hour_at)
@@ -212,7 +212,7 @@ begin
         hint = 'leave it out to count what is new';
   end if;
   if recount then
-    perform pg_advisory_xact_lock(hashtextextended('ragdb.rollups', 0));
+    perform ragdb_internal.hold('rollups');
     delete from ragdb.retrieval_rollups r where r.bucket_at >= v_kept_from;
     delete from ragdb.histogram_rollups r where r.bucket_at >= v_kept_from;
     insert into ragdb.trace_marks

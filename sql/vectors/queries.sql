@@ -85,7 +85,7 @@ comment on function ragdb.put_query_embedding(text, text, float8[]) is
   'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
 create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
-language sql stable parallel safe security definer rows 1
+language sql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 begin atomic
   select e.*

@@ -10,11 +10,7 @@ as $$
 #variable_conflict use_column
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  if count is null or count not between 1 and 100 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many requests',
-        hint = 'pass count from 1 to 100';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 100, 'requests');
   -- what a worker answers is believed by everyone who asks
   if ragdb_internal.trust() not in ('trusted', 'anchor') then
     return;

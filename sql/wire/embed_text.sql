@@ -49,17 +49,18 @@ declare
 begin
   perform ragdb_internal.check_waiting_jobs();
   insert into ragdb.embed_jobs as j (embedder_id, request_hash, job_id, texts, requested_by,
-      due_at, created_at)
+      requested_by_oid, due_at, created_at)
     values (queue_texts.embedder_id, queue_texts.request_hash,
       ragdb_internal.uuid7(ragdb_internal.now()), queue_texts.texts, ragdb_internal.caller(),
-      clock_timestamp(), ragdb_internal.now())
+      ragdb_internal.caller_oid(), clock_timestamp(), ragdb_internal.now())
     on conflict on constraint embed_jobs_request_is_unique_per_embedder do update
       set texts = excluded.texts, failed_at = null, message = null, failures = 0, worker = null,
-        attempt = j.attempt + 1, due_at = excluded.due_at, requested_by = excluded.requested_by
+        attempt = j.attempt + 1, due_at = excluded.due_at, requested_by = excluded.requested_by,
+        requested_by_oid = excluded.requested_by_oid
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.embed_jobs j
     where j.embedder_id = queue_texts.embedder_id and j.request_hash = queue_texts.request_hash;
-  perform pg_notify('ragdb_embeddings', 'texts');
+  perform pg_notify('ragdb_embeddings', '');
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_texts(integer, bytea, text[]) is

@@ -72,20 +72,14 @@ comment on function ragdb_internal.check_fields(text, jsonb, text[], text[]) is
   'Refuses a part of a request that is not an object with the fields it needs and no others. '
   'Raises RG400.';
 
--- A slot is an advisory lock of the transaction, of the caller's own: no caller can take the slots
--- of others, and none outlives its transaction.
 create or replace function ragdb_internal.take_slot(capability text, slots integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  for v_slot in 1 .. slots loop
-    if pg_try_advisory_xact_lock(hashtextextended(
-      format('ragdb %s %s %s', capability, v_slot, ragdb_internal.caller()), 0))
-    then
-      return;
-    end if;
-  end loop;
+  if ragdb_internal.take_slot_of(capability, slots) then
+    return;
+  end if;
   raise exception 'all % slots of % are in use', slots, capability
     using errcode = 'RG450',
       detail = format('role %s has that many calls in transactions that are open',
@@ -187,7 +181,7 @@ comment on function ragdb_internal.wire_text(jsonb, text) is
 -- `personal` is nobody's to route to, not even its owner's.
 create or replace function ragdb_internal.routable_corpus(corpus text, privilege text)
 returns ragdb.corpora
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin

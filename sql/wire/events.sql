@@ -15,7 +15,7 @@ begin
     with routable as materialized (
       select c.corpus_id from ragdb.corpora c
       where c.personal_of is null
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+        and ragdb_internal.privilege(c) > 0
     )
     select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
       'wall_clock', ragdb_internal.wire_time(e.created_at), 'community_id', current_database(),

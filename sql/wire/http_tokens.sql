@@ -61,9 +61,11 @@ declare
     || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
 begin
   perform ragdb_internal.check_token(create_http_token.name, expires_in);
-  insert into ragdb.http_tokens (name, token_hash, role, created_by, created_at, expires_at)
+  insert into ragdb.http_tokens (name, token_hash, role, role_oid, created_by, created_at,
+      expires_at)
     values (create_http_token.name, sha256(convert_to(v_token, 'UTF8')),
-      ragdb_internal.role_of_token(create_http_token.role), ragdb_internal.caller(),
+      ragdb_internal.role_of_token(create_http_token.role),
+      ragdb_internal.role_oid(create_http_token.role), ragdb_internal.caller(),
       ragdb_internal.now(), ragdb_internal.now() + expires_in)
     on conflict on constraint http_tokens_name_is_unique do nothing;
   if not found then
@@ -71,6 +73,8 @@ begin
       using errcode = 'RG409', detail = 'a token is never shown again',
         hint = 'revoke it, or choose another name';
   end if;
+  perform ragdb_internal.record_access('create_token', null, null,
+    format('%s for %s', ragdb_internal.quote(name), ragdb_internal.quote(role)));
   return v_token;
 end $$;
 comment on function ragdb.create_http_token(text, text, interval) is
@@ -88,6 +92,7 @@ begin
       using errcode = 'RG454', detail = 'nothing was revoked',
         hint = 'ragdb.list_http_tokens() lists the names';
   end if;
+  perform ragdb_internal.record_access('revoke_token', null, null, ragdb_internal.quote(name));
 end $$;
 comment on function ragdb.revoke_http_token(text) is
   'Revokes a bearer token: the next request with it is refused. Raises RG454.';
@@ -108,7 +113,8 @@ create or replace function ragdb.http_token_role(token_hash bytea) returns text
 language sql stable parallel safe security definer
 return (select t.role from ragdb.http_tokens t
   where t.token_hash = http_token_role.token_hash
+    and t.role_oid = ragdb_internal.role_oid(t.role)
     and (t.expires_at is null or t.expires_at > ragdb_internal.now()));
 comment on function ragdb.http_token_role(bytea) is
   'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is '
-  'unknown or has expired.';
+  'unknown, has expired, or stands for a role that is gone.';

@@ -40,11 +40,7 @@ declare
   v_only integer;
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  if count is null or count not between 1 and 100 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'a claim takes that many blobs',
-        hint = 'pass count from 1 to 100';
-  end if;
+  perform ragdb_internal.check_claim_count(count, 100, 'blobs');
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
@@ -55,7 +51,7 @@ begin
       from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
       where j.failed_at is null and j.due_at <= clock_timestamp()
         and j.corpus_id = coalesce(v_only, j.corpus_id)
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+        and ragdb_internal.privilege(c) >= 2
         and (ragdb_internal.unbound_embedder(j.corpus_id)).name is null
       order by j.due_at limit claim_ingest_jobs.count
       for update of j skip locked
@@ -90,6 +86,11 @@ begin
         detail = 'its doc_cid is ' || ragdb_internal.quote(document ->> 'doc_cid'),
         hint = 'the doc_cid of a document is that of its bytes';
   end if;
+  -- who asked had brought the bytes, or could read them
+  insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)
+    select v_job.corpus_id, b.cid, v_job.requested_by, ragdb_internal.now()
+      from ragdb.blobs b where b.cid = v_job.doc_cid
+    on conflict do nothing;
   select p.* into strict v_result from ragdb.corpora c,
       ragdb.put_documents(c.name, jsonb_build_array(document)) p
     where c.corpus_id = v_job.corpus_id;

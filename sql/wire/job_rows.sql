@@ -10,7 +10,7 @@ declare
 begin
   select j.* into v_job from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
     where j.job_id = ingest_job.job_id and j.attempt = ingest_job.attempt and j.failed_at is null
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) >= 2
+      and ragdb_internal.privilege(c) >= 2
     for update of j;
   if not found then
     raise exception 'job % is not this worker''s', coalesce(ingest_job.job_id::text, 'null')
@@ -60,7 +60,7 @@ begin
       j.error, j.message, j.hint, j.created_at
     from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
     where j.job_id = job_state.job_id
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and ragdb_internal.privilege(c) > 0
     union all
     select 'embed.text@1.0', null, case when j.failed_at is not null then 'failed'
         when j.embeddings is not null then 'done'
@@ -69,7 +69,7 @@ begin
       case when j.failed_at is not null then 'bad_request' end, j.message, null, j.created_at
     from ragdb.embed_jobs j
     where j.job_id = job_state.job_id
-      and (j.requested_by = ragdb_internal.caller()
+      and (ragdb_internal.is_caller(j.requested_by, j.requested_by_oid)
         or ragdb_internal.trust() in ('trusted', 'anchor'))
     union all
     select 'rag.query@1.0', c.name,
@@ -77,7 +77,7 @@ begin
       null, q.last_error, null, null::timestamptz
     from ragdb.embedded_queries q join ragdb.corpora c on c.corpus_id = q.corpus_id
     where q.embedding_hash is null
-      and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+      and ragdb_internal.privilege(c) > 0
       and ragdb_internal.query_job(q.corpus_id, q.embedder_id, q.query_hash) = job_state.job_id
     limit 1;
   if not found then

@@ -2,9 +2,16 @@
 
 create or replace function ragdb_internal.readable_types() returns text[]
 language sql immutable parallel safe
-return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/x-rst', 'text/html',
-  'application/xhtml+xml', 'application/pdf', 'application/octet-stream',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document'];
+return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text/x-rst',
+  'text/asciidoc', 'text/html', 'application/xhtml+xml', 'text/csv', 'text/tab-separated-values',
+  'application/json', 'text/json', 'application/yaml', 'application/x-yaml', 'text/yaml',
+  'text/x-yaml', 'application/x-ipynb+json', 'application/xml', 'text/xml', 'application/rtf',
+  'text/rtf', 'message/rfc822', 'application/pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'application/vnd.ms-excel',
+  'application/vnd.oasis.opendocument.spreadsheet', 'application/vnd.oasis.opendocument.text',
+  'application/epub+zip', 'application/octet-stream'];
 comment on function ragdb_internal.readable_types() is
   'Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes '
   'say.';
@@ -29,10 +36,10 @@ declare
 begin
   select count(*) into v_waiting from (
     select from ragdb.ingest_jobs j
-    where j.requested_by = ragdb_internal.caller() and j.failed_at is null
+    where ragdb_internal.is_caller(j.requested_by, j.requested_by_oid) and j.failed_at is null
     union all
     select from ragdb.embed_jobs j
-    where j.requested_by = ragdb_internal.caller() and j.texts is not null) w;
+    where ragdb_internal.is_caller(j.requested_by, j.requested_by_oid) and j.texts is not null) w;
   if v_waiting >= 1000 then
     raise exception 'role % has % jobs waiting', ragdb_internal.quote(ragdb_internal.caller()),
       v_waiting
@@ -83,23 +90,17 @@ declare
   v_blob record;
 begin
   select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
-    where b.cid = check_blob.cid and (
-      exists (
-        select from ragdb.blob_uploads u where u.cid = b.cid and u.role = ragdb_internal.caller())
-      or exists (
-        select from ragdb.corpora c join ragdb.documents d on d.corpus_id = c.corpus_id
-        where d.doc_cid = b.cid
-          and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0));
+    where b.cid = check_blob.cid and ragdb_internal.may_see_blob(b.cid);
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(check_blob.cid)
       using errcode = 'RG408',
-        detail = 'a blob is ingested by who has put it, or may read a document of it',
+        detail = 'a blob is ingested by who has put it, or may read a corpus that it came to',
         hint = 'put the bytes first: ragdb.put_blob()';
   end if;
   if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
     raise exception 'blobs of type % are not read', ragdb_internal.quote(v_blob.media_type)
       using errcode = 'RG452', detail = 'one document is one blob',
-        hint = 'text, Markdown, RST, HTML, PDF and DOCX are read; ragdb ingest reads JSONL';
+        hint = 'docs/ingest.md lists what is read; ragdb ingest reads JSONL and mbox';
   end if;
 end $$;
 comment on function ragdb_internal.check_blob(text) is
@@ -116,20 +117,20 @@ declare
 begin
   perform ragdb_internal.check_waiting_jobs();
   insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
-      requested_by, due_at, created_at)
+      requested_by, requested_by_oid, due_at, created_at)
     values (queue_ingest.corpus_id, queue_ingest.doc_cid,
       ragdb_internal.uuid7(ragdb_internal.now()), queue_ingest.title, queue_ingest.language,
       coalesce(nullif(queue_ingest.metadata, 'null'), '{}'), ragdb_internal.caller(),
-      clock_timestamp(), ragdb_internal.now())
+      ragdb_internal.caller_oid(), clock_timestamp(), ragdb_internal.now())
     on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
       set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
-        requested_by = excluded.requested_by, failures = 0, attempt = j.attempt + 1,
-        worker = null, due_at = excluded.due_at, error = null, message = null, hint = null,
-        failed_at = null
+        requested_by = excluded.requested_by, requested_by_oid = excluded.requested_by_oid,
+        failures = 0, attempt = j.attempt + 1, worker = null, due_at = excluded.due_at,
+        error = null, message = null, hint = null, failed_at = null
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.ingest_jobs j
     where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
-  perform pg_notify('ragdb_embeddings', 'ingest');
+  perform pg_notify('ragdb_embeddings', '');
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is
@@ -150,7 +151,11 @@ begin
   perform ragdb_internal.check_ingest(doc_cid, v_title, v_language, input -> 'metadata');
   select d.* into v_document from ragdb.documents d
     where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid;
-  if found then
+  -- a document whose bytes nobody brought may say what it likes: a worker reads those that came
+  if found and (not ragdb_internal.may_see_blob(doc_cid) or exists (
+    select from ragdb.corpus_blobs b
+    where b.corpus_id = corpus.corpus_id and b.cid = answer_ingest.doc_cid))
+  then
     return jsonb_build_object(
       'output', jsonb_build_object('doc_cid', v_document.doc_cid,
         'chunks_indexed', v_document.chunks, 'tokens_indexed', v_document.tokens),

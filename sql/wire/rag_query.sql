@@ -125,10 +125,14 @@ begin
     ragdb_internal.wire_flag(v_input, 'include_text'), v_began);
 exception when sqlstate 'RG000' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
-  if v_corpus.corpus_id is not null and v_query is not null and sqlstate <> 'RG450' then
+  if v_corpus.corpus_id is not null and v_query is not null
+    and sqlstate not in ('RG450', 'RG470') and ragdb_internal.may_record_failure()
+  then
     perform ragdb.record_failure(v_corpus.name, v_query, sqlstate,
       ragdb_internal.ms_since(v_began)::float8, k => v_k, filter => v_input -> 'filter',
       client => 'rag.query@1.0');
+  elsif sqlstate in ('RG401', 'RG404') then
+    perform ragdb_internal.note_refusal(request #>> '{params,corpus}', sqlstate);
   end if;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;

@@ -156,7 +156,7 @@ begin atomic
         left join lateral ragdb_internal.space(c.corpus_id, 'current') w on true
         left join ragdb.embedders e on e.embedder_id = w.embedder_id
       where l.name = 'rag.query' and c.personal_of is null
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 0
+        and ragdb_internal.privilege(c) > 0
       union all
       select jsonb_build_object('model', e.name, 'dim', e.dims)
       from ragdb.embedders e
@@ -166,7 +166,7 @@ begin atomic
         coalesce(jsonb_agg(c.name order by c.name), '[]'))
       from ragdb.corpora c
       where l.name = 'rag.ingest' and c.personal_of is null
-        and ragdb_internal.privilege(c.corpus_id, c.personal_of, c.name) > 1
+        and ragdb_internal.privilege(c) > 1
       having l.name = 'rag.ingest'
       union all
       select '{}'::jsonb where l.name = 'rag.list_corpora') p

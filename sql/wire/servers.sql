@@ -5,7 +5,7 @@ create or replace function ragdb.corpora_with_chunks(chunk_ids text[]) returns s
 language sql stable parallel safe security definer
 begin atomic
   select k.name collate "default" from ragdb.corpora k
-  where k.personal_of is null and ragdb_internal.privilege(k.corpus_id, k.personal_of, k.name) > 0
+  where k.personal_of is null and ragdb_internal.privilege(k) > 0
     and exists (select from pg_catalog.unnest(corpora_with_chunks.chunk_ids) i (chunk_id)
       join ragdb.chunks c on c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id)
   order by k.name;
@@ -45,15 +45,11 @@ begin
     corpus => retrieve_global.corpus, query => retrieve_global.query, k => retrieve_global.k,
     mode => retrieve_global.mode, min_score => retrieve_global.min_score,
     filter => retrieve_global.filter, query_embedding => retrieve_global.query_embedding,
-    context => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
+    asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) r
     order by r.rank);
   return query select w.*
     from ragdb_internal.with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(
-    select row(h.rank, h.corpus, h.chunk_id, h.doc_cid, h.source, h.title, h.heading, h.page,
-      h.start_offset, h.end_offset, h.text, h.citation, h.score, h.lexical_score, h.semantic_score,
-      h.lexical_rank, h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode,
-      h.is_exact)::ragdb.hit
-    from unnest(v_hits) h order by h.rank)) w;
+    select ragdb_internal.plain_hit(h) from unnest(v_hits) h order by h.rank)) w;
 end $$;
 comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text,
   text, text) is
@@ -66,7 +62,7 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
+  v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);
 begin
   return jsonb_build_object(
     'query_id', v_trace.id, 'retrieval_mode', v_trace.retrieval_mode,

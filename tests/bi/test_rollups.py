@@ -205,8 +205,9 @@ def test_the_percentiles_of_the_dashboard_are_near_the_true_ones(clone: str) -> 
         db.execute("select ragdb.create_corpus('demo')")
         db.execute(
             "insert into ragdb.retrieval_traces (corpus_id, id, created_at, corpus, retrieval_mode, rank_mode,"
-            " limit_requested, limit_returned, corpus_version, is_exact, elapsed_ms, caller, trace_hash)"
-            " select 1, gen_random_uuid(), date_trunc('hour', now()), 'demo', 'global', 'lexical', 1, 0, 1, true, t, 'x', ''"
+            " limit_requested, limit_returned, corpus_version, is_exact, elapsed_ms, caller,"
+            " caller_oid, trace_hash)"
+            " select 1, gen_random_uuid(), date_trunc('hour', now()), 'demo', 'global', 'lexical', 1, 0, 1, true, t, 'x', 10, ''"
             " from unnest(%s::float8[]) t",
             (times,),
         )

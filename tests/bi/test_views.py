@@ -294,7 +294,12 @@ def test_the_text_of_queries_is_shown_only_where_the_corpus_keeps_it(three: Conn
     three.execute("reset role")
     three.execute("update ragdb.corpora set record_query_text = 'full' where name = 'open'")
     three.execute("set role bi_reader")
-    assert three.execute("select query_text from bi.fact_retrieval").fetchall() == [("fox",)]
+    assert three.execute("select query_text from bi.fact_retrieval").fetchall() == [(None,)]
+    three.execute("reset role")
+    three.execute("grant ragdb_auditor to bi_reader")
+    three.execute("set role bi_reader")
+    shown = "select query_text from bi.fact_retrieval where corpus = 'open'"
+    assert three.execute(shown).fetchall() == [("fox",)]
 
 
 def test_bi_reader_logs_in_to_read_and_has_half_a_minute(

@@ -271,13 +271,14 @@ def test_changed_evidence_fails_and_is_named(chat: Run, tmp_path: Path) -> None:
 def test_a_search_without_an_anchor_finds_one_and_says_which(chat: Run) -> None:
     result = chat("slice", "search", "vouchers", "-c", "chat")
     assert result.exit_code == 0
-    assert f"anchor {uuid(4)} (semantic)" in result.stderr
+    assert f"anchor {uuid(4)} (query)" in result.stderr
     assert "Gifts become vouchers." in result.stdout
 
 
 def test_a_policy_is_registered_listed_and_used_by_reference(chat: Run) -> None:
     added = done(chat, "policy", "add", '{"max_nodes": 2, "version": "small"}')
-    (listed,) = done(chat, "policy", "ls")
+    default, listed = done(chat, "policy", "ls")
+    assert (default["policy_id"], default["created_at"]) == ("slice_policy_v1", None)
     assert (listed["policy_id"], listed["params_hash"]) == ("small", added["params_hash"])
     reference = f"small@{added['params_hash']}"
     made = done(chat, "slice", "build", uuid(1), "-c", "chat", "--policy", reference)
@@ -295,10 +296,10 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
     }
     exported = chat("keys", "export").stdout
     with psycopg.connect(clone) as db:
-        db.execute("delete from ragdb.signing_keys")
+        db.execute("delete from ragdb.signing_secrets")
     refused = chat("slice", "verify", trace)
     assert refused.exit_code == 1
-    assert "key_unknown" in refused.stdout
+    assert "key_absent" in refused.stdout
     assert chat("keys", "import", "-", input=exported).exit_code == 0
     assert chat("keys", "export").stdout == exported
     assert chat("slice", "verify", trace).exit_code == 0
@@ -318,9 +319,9 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
         (["slice", "search", "x", "-c", "chat", "--slice", "0"], "RG435"),
         (["slice", "search", "x", "-c", "chat", "--slice", "0", "--anchor", "1"], "RG400"),
         (["slice", "search", "x", "-c", "nowhere"], "RG404"),
-        (["slice", "verify", "x"], "is not a trace id"),
+        (["slice", "verify", "x"], "does not begin an id"),
         (["trace", "replay", str(UUID(int=7 << 76))], "RG407"),
-        (["trace", "why-not", "x", "y"], "is not a trace id"),
+        (["trace", "why-not", "x", "y"], "does not begin an id"),
         (["policy", "add", "{"], "not JSON"),
         (["policy", "add", "[]"], "RG430"),
         (["keys", "create", "a b"], "RG400"),
@@ -392,9 +393,11 @@ def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
         assert trace.is_admissible
         assert db.replay(trace.id).verdict == "exact"
         assert db.filter_admissible("chat", made.slice_id, [uuid(1), uuid(4)]) == [uuid(1)]
-        atom = db.promote_to_atom(trace.id, [h.chunk_id for h in hits], "By card.", "lenient")
+        atom = db.promote_to_atom(
+            trace.id, [h.chunk_id for h in hits], "Refunds come by card.", "lenient"
+        )
         assert atom.code == "PROMOTED"
-        refused = db.promote_to_atom(trace.id, [uuid(4)], "By card.", "lenient")
+        refused = db.promote_to_atom(trace.id, [uuid(4)], "Refunds come by card.", "lenient")
         assert refused.code == "CHUNK_NOT_RETRIEVED"
         planes = {row.plane for row in db.search_dual("chat", "card refunds")}
         assert planes == {"raw", "atom"}

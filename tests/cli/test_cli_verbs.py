@@ -81,11 +81,10 @@ def test_ingest_makes_the_corpus_and_lists_the_files(run: Run) -> None:
 
 def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> None:
     (tmp_path / "good.md").write_text("Good.")
-    (tmp_path / "zero.md").write_bytes(b"")
+    (tmp_path / "bad.json").write_text("{")
     result = run("ingest", tmp_path, "--corpus", "docs")
     assert result.exit_code == 4
-    assert "it has no bytes" in result.stdout
-    assert "remove it" in result.stdout
+    assert "not JSON" in result.stdout
 
 
 def test_ingest_says_what_was_written_before_the_database_failed(
@@ -144,7 +143,7 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["search", "x", "-c", "demo", "--filter", '{"a": {"$no": 1}}'], "RG410"),
         (["search", "\udcff", "-c", "demo"], "UTF-8"),
         (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
-        (["trace", "show", "x"], "is not a trace id"),
+        (["trace", "show", "x"], "does not begin an id"),
         (["trace", "show", "00000000-0000-7000-8000-000000000000"], "RG407"),
         (["trace", "ls", "--since", "yesterday"], "is not a time"),
         (["corpus", "show", "nowhere"], "RG404"),
@@ -218,6 +217,46 @@ def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.Monk
     assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
 
 
+def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
+    typed = '"sparks of the angle" grinder'
+    web = demo("search", typed)
+    assert json.loads(demo("search", typed, "--json").stdout) == []
+    assert "nothing meets the phrases and signs" in web.stderr
+    assert "plain" in web.stderr
+    plain = demo("search", typed, "--syntax", "plain", "--json")
+    assert json.loads(plain.stdout) == json.loads(
+        demo("search", "sparks of the angle grinder", "--json").stdout
+    )
+    assert json.loads(plain.stdout)
+
+
+def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
+    of_each = json.loads(demo("search", "the safety", "--per-document", "1", "--json").stdout)
+    sources = [hit["source"] for hit in of_each]
+    assert len(sources) == len(set(sources)) > 1
+    (hit,) = json.loads(demo("search", "sparks", "-k", "1", "--context", "1", "--json").stdout)
+    assert hit["text"][:40] in hit["context"]
+    assert len(hit["context"]) > len(hit["text"])
+    shown = demo("search", "sparks", "-k", "1", "--context", "1").stdout
+    assert len(shown) > len(demo("search", "sparks", "-k", "1").stdout)
+
+
+def test_a_misspelt_word_is_found_and_named(demo: Run) -> None:
+    result = demo("search", "sparsk", "-c", "demo", "-k", "1")
+    assert "safety.pdf" in result.stdout
+    assert "did you mean: sparks" in result.stderr
+    assert demo("search", "sparsk", "-c", "demo", "--no-typos").stdout == ""
+
+
+def test_synonyms_are_added_listed_and_removed(own_demo: Run) -> None:
+    own_demo("corpus", "synonyms", "demo", "--add", "sparks,zorple")
+    assert "safety.pdf" in own_demo("search", "zorple", "-c", "demo", "-k", "1").stdout
+    listed = json.loads(own_demo("corpus", "synonyms", "demo", "--json").stdout)
+    assert [row["word"] for row in listed] == ["sparks", "zorple"]
+    own_demo("corpus", "synonyms", "demo", "--remove", "zorple")
+    assert json.loads(own_demo("corpus", "synonyms", "demo", "--json").stdout) == []
+
+
 def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:
     own_demo("ingest", EXAMPLES / "faq.html", "-c", "other")
     hits = json.loads(own_demo("search", "concrete", "--json").stdout)
@@ -249,11 +288,29 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
     assert trace["id"] in own_demo("trace", "show", trace["id"]).stdout
 
 
-def test_ids_in_a_narrow_table_are_whole(own_demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    own_demo("search", "when is a deposit for a power tool refunded", "-c", "demo", "--trace")
-    (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)
+def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
+    own_demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("when is a deposit for a power tool refunded", "deposit"):
+        own_demo("search", question, "-c", "demo", "--trace")
+    newest, oldest = json.loads(own_demo("trace", "ls", "--json").stdout)
     monkeypatch.setenv("COLUMNS", "80")
-    assert trace["id"] in own_demo("trace", "ls").stdout
+    lines = own_demo("trace", "ls").stdout.splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+    for trace, line in zip((newest, oldest), lines[1:], strict=True):
+        short = line.split()[0]
+        assert 13 <= len(short) < 36
+        assert json.loads(own_demo("trace", "show", short, "--json").stdout)["id"] == trace["id"]
+        assert own_demo("trace", "replay", short).exit_code == 0
+    monkeypatch.setenv("COLUMNS", "200")
+    assert newest["id"] in own_demo("trace", "ls", "-v").stdout
+    monkeypatch.setenv("COLUMNS", "80")
+    # both were recorded in the same half day
+    ambiguous = own_demo("trace", "show", newest["id"][:8])
+    assert (ambiguous.exit_code, "more than one trace" in ambiguous.stderr) == (2, True)
+    absent = own_demo("trace", "show", "00000000-00")
+    assert (absent.exit_code, "no trace begins with" in absent.stderr) == (2, True)
 
 
 def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
@@ -466,7 +523,7 @@ def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: 
     ):
         (asked, *_) = [line for line in commands if f"--mode {mode}" in line]
         assert answer in result.stdout.split(asked)[1].split("$ ragdb")[0]
-    assert "19 of 19 chunks by all-MiniLM-L6-v2" in result.stderr
+    assert "20 of 20 chunks by all-MiniLM-L6-v2" in result.stderr
     assert re.search(r"query_embedding_hash +[0-9a-f]{64}", result.stdout)
     assert re.search(r"valid +yes", result.stdout)
     assert re.search(r"verdict +exact", result.stdout)
@@ -540,3 +597,44 @@ def test_dropping_the_embeddings_in_use_says_so(run: Run, clone: str) -> None:
     assert (spare.exit_code, spare.stderr) == (0, "dropped the embeddings of docs by new\n")
     used = run("reembed", "docs", "--drop", "old", "--yes")
     assert used.stderr.endswith("by old: docs is searched by words alone now\n")
+
+
+def test_quotas_are_set_and_listed(run: Run, clone: str) -> None:
+    assert "nothing is limited" in run("quota", "ls").stderr
+    assert run("quota", "set", "writer", "--blob-bytes", 10, "--concurrent-calls", 2).exit_code == 0
+    assert run("quota", "set", "public", "--hourly-failures", 7).exit_code == 0
+    rows = json.loads(run("quota", "ls", "--json").stdout)
+    taken = {
+        r["role"]: (r["blob_bytes"], r["hourly_failures"], r["concurrent_calls"]) for r in rows
+    }
+    assert taken == {"public": (None, 7, None), "writer": (10, None, 2)}
+    with psycopg.connect(clone, user="writer", autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        with pytest.raises(psycopg.Error, match="blobs left"):
+            db.execute("select ragdb.put_blob('more than ten bytes', 'text/plain')")
+    assert "no quota of its own" in run("quota", "set", "writer").stderr
+    assert [r["role"] for r in json.loads(run("quota", "ls", "--json").stdout)] == ["public"]
+    assert run("quota", "set", "nobody", "--blob-bytes", 1).exit_code == 2
+    assert run("quota", "set", "writer", "--concurrent-calls", 0).exit_code == 2
+
+
+def test_auditors_list_events_of_access(own_demo: Run, clone: str) -> None:
+    own_demo("corpus", "reads", "demo", "on")
+    assert own_demo("corpus", "create", "other").exit_code == 0
+    own_demo("corpus", "grant", "other", "reader", "read")
+    own_demo("search", "hammer", "--corpus", "demo")
+    auditor = ("--dsn", f"{clone} user=auditor")
+    listed = own_demo("access", "ls", *auditor)
+    assert listed.exit_code == 0
+    rows = json.loads(own_demo("access", "ls", "--json", *auditor).stdout)
+    events = [(r["kind"], r["corpus"]) for r in rows]
+    assert events[-2:] == [("grant", "other"), ("record_reads", "demo")]
+    assert set(events[:-2]) == {("read", "demo")}  # newest first
+    assert "search" in listed.stdout
+    other = json.loads(own_demo("access", "ls", "--json", "-c", "other", *auditor).stdout)
+    assert [r["kind"] for r in other] == ["grant"]
+    assert json.loads(own_demo("access", "ls", "--json", "--limit", 1, *auditor).stdout) == rows[:1]
+    later = own_demo("access", "ls", "--json", "--since", "2999-01-01", *auditor)
+    assert json.loads(later.stdout) == []
+    assert own_demo("access", "ls", "--since", "soon", *auditor).exit_code == 2
+    assert own_demo("access", "ls", "--dsn", f"{clone} user=reader").exit_code == 3

@@ -48,6 +48,8 @@ def test_the_reference_is_what_the_catalogue_gives(db: Connection) -> None:
 
 def test_the_page_of_errors_is_what_the_catalogue_gives(db: Connection) -> None:
     assert (ROOT / "docs/errors.md").read_text() == generate_docs.errors(db), "make docs"
+    language = (ROOT / "docs/contract-language.md").read_text()
+    assert language == generate_docs.contract_language(db), "make docs"
 
 
 def test_the_page_of_the_command_line_is_what_the_verbs_say() -> None:

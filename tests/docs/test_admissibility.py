@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -54,7 +55,15 @@ def test_the_statement_by_hand_agrees_and_sees_every_edit(
     db, trace = retrieved
     assert by_hand(db, trace["slice_id"]) == [True, True, True]
     for edit, found in (
-        ("update ragdb.chunks set text = text || '.' where chunk_no = 2", [False, False, False]),
+        (
+            "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text;"
+            " update ragdb.chunks set text = text || '.' where chunk_no = 2",
+            [False, False, False],
+        ),
+        (
+            "update ragdb.chunks set text = 'x', content_hash = sha256('x') where chunk_no = 2",
+            [True, False, False],
+        ),
         ("update ragdb.edges set edge_type = 'branch' where child_no = 2", [True, False, True]),
         ("delete from ragdb.edges where child_no = 2", [True, False, False]),
     ):
@@ -71,10 +80,14 @@ def test_the_token_verifies_outside_of_the_database(
     page: dict[str, Any] = {}
     exec(block, page)
     key = db.execute("select * from ragdb.export_signing_keys()").fetchone()
+    origin = db.execute("select id from ragdb.origin()").fetchone()
     policy = db.execute("select canonical from ragdb.slice_policies").fetchone()
     assert policy is not None
-    assert page["verify"](trace, key, policy["canonical"])
-    assert not page["verify"](trace | {"anchor_chunk_id": uuid(2)}, key, policy["canonical"])
+    assert origin is not None
+    signed = key, policy["canonical"], origin["id"]
+    assert page["verify"](trace, *signed)
+    assert not page["verify"](trace | {"anchor_chunk_id": uuid(2)}, *signed)
+    assert not page["verify"](trace, *signed[:2], UUID(int=1))
 
 
 def test_every_reason_and_cause_is_on_the_page() -> None:
@@ -86,5 +99,6 @@ def test_every_reason_and_cause_is_on_the_page() -> None:
         re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "slices/replay.sql").read_text())
     )
     said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/promote.sql").read_text()))
+    said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/claims.sql").read_text()))
     assert len(said) >= 15
     assert {word for word in said if f"`{word}`" not in PAGE} == set()

@@ -212,7 +212,7 @@ def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -
 
 
 def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:
-    served = create_app(Config(api.dsn, stall=0.1))
+    served = create_app(Config(api.dsn, anonymous_role="reader", stall=0.1))
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -377,13 +377,13 @@ def test_a_database_that_takes_no_writes_is_unavailable_to_what_writes(start: St
     assert check(answer, 503, "SERVICE_UNAVAILABLE")["error"] == "partition"
 
 
-def test_a_role_that_the_server_may_not_be_is_unavailable(start: Start) -> None:
+def test_a_token_of_a_role_that_is_gone_is_refused(start: Start) -> None:
     api = start()
     with psycopg.connect(api.dsn, autocommit=True) as db:
         db.execute("create role short_lived")
         token = one(db, "select ragdb.create_http_token('short_lived', 'short')")
         db.execute("drop role short_lived")
-    check(api("GET", "/capabilities", role=token), 503, "SERVICE_UNAVAILABLE")
+    check(api("GET", "/capabilities", role=token), 401, "UNAUTHORIZED")
 
 
 def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:
@@ -424,3 +424,13 @@ def test_a_number_that_cannot_be_meant_is_a_wrong_use(arguments: list[str]) -> N
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2
     assert "Invalid value" in done.stderr
+
+
+def test_a_refused_corpus_leaves_a_refusal_that_auditors_see(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.restrict_corpus('chat')")
+    api("POST", "/api/rag/search/slice", {**SEARCH, "corpus": "chat"})
+    with psycopg.connect(api.dsn) as db:
+        found = db.execute("select kind, corpus, what from ragdb.list_access_events('chat')")
+        assert ("refused", "chat", "RG404") in found.fetchall()

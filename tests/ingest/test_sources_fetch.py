@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb.ingest.fetch import Fetched, fetch, is_public
+from ragdb.ingest.fetch import Fetched, fetch
+from ragdb.ingest.networks import is_public
 from ragdb.readers.document import ReadError
 
 
@@ -164,7 +165,9 @@ HOSTS = [
     *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "localhost"),
     *("10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "224.0.0.1"),
     *("[::1]", "[::]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[2002:7f00:1::]"),
-    *("[64:ff9b::7f00:1]", "[2001:0:0:0:0:0:80ff:fffe]"),
+    *("[64:ff9b::7f00:1]", "[2001:0:0:0:0:0:80ff:fffe]", "[fec0::1]", "[::7f00:1]", "[ff02::1]"),
+    *("192.0.0.192", "168.63.129.16", "192.88.99.1", "198.18.0.1", "203.0.113.9", "240.0.0.1"),
+    *("[64:ff9b:1::7f00:1]", "[2001:db8::1]", "[3fff::1]", "[5f00::1]", "[64:ff9b::a83f:8110]"),
 ]
 
 
@@ -224,7 +227,19 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(
     assert refused("http://mixed.example/").code == "forbidden_address"
 
 
-@pytest.mark.parametrize("address", ["93.184.215.14", "2606:4700::1111", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.215.14",
+        "2606:4700::1111",
+        "::ffff:8.8.8.8",
+        "2001:4860:4860::8888",
+        "64:ff9b::808:808",
+        "223.255.255.254",
+        "172.32.0.1",
+        "100.128.0.1",
+    ],
+)
 def test_a_public_address_is_public(address: str) -> None:
     assert is_public(address)
 
@@ -243,9 +258,27 @@ def test_another_scheme_is_read_by_fsspec() -> None:
 
     fsspec.filesystem("memory").pipe("/bucket/a.md", b"# remote")
 
-    assert fetch("memory://bucket/a.md").data == b"# remote"
-    assert refused("memory://bucket/a.md", max_bytes=3).code == "too_large"
-    assert refused("memory://bucket/missing.md").code == "unreachable"
+    def read(name: str, **more: Any) -> Fetched:
+        return fetch(f"memory://bucket/{name}", allow_private=True, **more)
+
+    assert read("a.md").data == b"# remote"
+    for name, more, code in (("a.md", {"max_bytes": 3}, "too_large"), ("b.md", {}, "unreachable")):
+        with pytest.raises(ReadError) as caught:
+            read(name, **more)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "webhdfs", "sftp", "smb", "git", "dask", "libarchive"])
+def test_a_scheme_that_may_lead_anywhere_is_refused_without_a_connection(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_: object) -> None:
+        raise AssertionError("connected")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr("socket.create_connection", connect)
+
+    assert refused(f"{scheme}://127.0.0.1:9/a.md").code == "forbidden_address"
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

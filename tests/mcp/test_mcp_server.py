@@ -171,10 +171,9 @@ def check(results: dict[str, Any], trace: str) -> None:
 
 
 @pytest.fixture
-def trace(dsn: str) -> str:
-    with ragdb.connect(dsn) as db:
-        db.retrieve("docs", "refunds", 2)
-        return str(db.last_trace_id())
+def trace(login_dsn: str) -> str:
+    with ragdb.connect(login_dsn) as db:
+        return str(db.retrieve("docs", "refunds", 2).trace_id)
 
 
 def state(dsn: str) -> list[Any]:

@@ -8,14 +8,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
 import pytest
 
 from ragdb import Database, errors
-from ragdb.models import embedders, encoders, worker
+from ragdb.models import embedders, encoders, indexer, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
@@ -48,6 +48,38 @@ def test_a_worker_empties_the_queue(clone: str) -> None:
         done = Worker(clone, batch=7).run(until="empty")
         assert (done.embedded, done.failed) == (50, 0)
         assert status(db, "coverage") == 1
+
+
+def test_a_worker_goes_on_where_pgvector_builds_no_index(
+    clone: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # as of a corpus of as many chunks as have an index
+    monkeypatch.setattr(indexer, "is_due", lambda _: True)
+    with corpus_of(clone, 3) as db:
+        db.execute("update ragdb.corpora set chunks = 20000 where name = 'docs'")
+        db.execute("update pg_extension set extversion = '0.8.1' where extname = 'vector'")
+        at_work = Worker(clone)
+        thread = threading.Thread(target=at_work.run, kwargs={"poll": 0.05})
+        thread.start()
+        try:
+            wait_until(lambda: at_work.indexer.refused is not None)
+            time.sleep(0.3)  # some more rounds
+            put(db, {"new": "something new"})
+            wait_until(lambda: at_work.done.embedded == 4)
+            assert thread.is_alive()
+        finally:
+            at_work.stop()
+            thread.join(30)
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "ragdb.worker"]
+    assert "pgvector 0.8.1 builds no HNSW index here" in said
+    assert "alter extension vector update" in said
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:

@@ -28,6 +28,14 @@ def refused(data: bytes, name: str, **options: int) -> ReadError:
     return raised.value
 
 
+def zipped(files: dict[str, str | bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
 def docx_with(document: bytes) -> bytes:
     packed = io.BytesIO()
     with (
@@ -58,13 +66,14 @@ def pdf_with(stream: bytes) -> bytes:
     ("data", "name", "code"),
     [
         (b"", "a.md", "empty"),
-        (b" \n\t\n", "a.md", "no_text"),
+        (b" \n\t\n", "a.md", "blank"),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, "a.txt", "binary"),
         (b"\0" * 1000, "a.md", "binary"),
         (b"x", "a.exe", "unknown_type"),
-        (b"{}", "a.json", "unknown_type"),
+        (b"{}", "a.json", "blank"),
+        (b"{", "a.json", "malformed"),
         (b"x", "a", "read"),
-        (gzip.compress(b"x", mtime=0), "a.md.gz", "unknown_type"),
+        (gzip.compress(b"x", mtime=0), "a.exe.gz", "unknown_type"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "a.docx", "encrypted"),
         (b"PK\x03\x04 and no more", "a.docx", "corrupt"),
         (b"no pdf", "a.pdf", "corrupt"),
@@ -72,7 +81,7 @@ def pdf_with(stream: bytes) -> bytes:
         (gzip.compress(b'{"text": "x"}\n' * 99, mtime=0)[:-9], "a.jsonl.gz", "corrupt"),
         (b"---\na: [1\n---\ntext", "a.md", "front_matter"),
         (b"---\na: !!python/object/apply:os.system [id]\n---\ntext", "a.md", "front_matter"),
-        (b"<script>only()</script>", "a.html", "no_text"),
+        (b"<script>only()</script>", "a.html", "blank"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_says_why_by_a_stable_code(data: bytes, name: str, code: str) -> None:
@@ -89,12 +98,9 @@ def test_files_that_need_a_password_or_ocr_are_told_apart() -> None:
     assert "OCR" in scanned.hint
 
 
-def test_an_archive_that_is_no_docx_is_named_so() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<x/>")
-
-    assert refused(packed.getvalue(), "a.xlsx").code == "unknown_type"
+@pytest.mark.parametrize("name", ["a.jar", "a.docx", "a.xlsx", "a.txt"])
+def test_an_archive_of_another_kind_is_named_so(name: str) -> None:
+    assert refused(zipped({"META-INF/MANIFEST.MF": "x"}), name).code == "unknown_type"
 
 
 @pytest.mark.parametrize("size", [9, 10, 11])
@@ -152,7 +158,7 @@ HARD = {
     "one long word": (lambda: b"x" * 5_000_000, "a.md", {"read"}),
     "many headings": (lambda: b"# x\n" * 20_000, "a.md", {"read"}),
     "deep HTML": (lambda: b"<div>" * 100_000 + b"x", "a.html", {"malformed"}),
-    "unclosed HTML": (lambda: b"<" * 1_000_000, "a.html", {"read", "no_text"}),
+    "unclosed HTML": (lambda: b"<" * 1_000_000, "a.html", {"read", "blank"}),
     "zip bomb": (lambda: docx_with(b" " * 70_000_000), "a.docx", {"limits"}),
     "XML entities": (
         lambda: docx_with(
@@ -163,10 +169,10 @@ HARD = {
             + b"]><x>&k;</x>"
         ),
         "a.docx",
-        {"corrupt", "limits", "no_text"},
+        {"corrupt", "limits", "blank"},
     ),
     "deep XML": (lambda: docx_with(b"<a>" * 200_000 + b"</a>" * 200_000), "a.docx",
-                 {"corrupt", "limits", "no_text"}),
+                 {"corrupt", "limits", "blank"}),
     "PDF bomb": (lambda: pdf_with(b"BT /F 1 Tf (a) Tj ET\n" * 5_000_000), "a.pdf",
                  {"limits", "corrupt", "read"}),
     "gzip bomb": (lambda: gzip.compress(b" " * 100_000_000), "a.jsonl.gz", {"limits", "too_large"}),
@@ -229,7 +235,7 @@ def test_many_threads_may_read_at_once() -> None:
 
 def test_the_child_sees_no_secret_and_can_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
-    child = sandbox._Child()
+    child = sandbox._Child("")
     try:
         child.ask({"reader": "markdown", "memory": 2**29, "seconds": 5}, b"x")
         proc = Path(f"/proc/{child.process.pid}")

@@ -74,9 +74,9 @@ def test_a_pdf_has_the_pages_and_text_of_the_manifest_or_is_refused(about: dict[
         # the manifest counts what is no white space; forms add or lose a few characters
         seen = sum(len(word) for word in document.text.split())
         assert seen == pytest.approx(about["text_chars"], rel=0.02, abs=8)
-        for (start, _), (end, _) in zip(document.pages, document.pages[1:], strict=False):
-            assert document.text[end - 1] == "\f"
-            assert "\f" not in document.text[start : end - 1]
+        assert "\f" not in document.text
+        for end, _ in document.pages[1:]:
+            assert document.text[end - 2 : end] == "\n\n"
     else:
         with pytest.raises(ReadError) as raised:
             read(data, about["file"])

@@ -66,7 +66,7 @@ def fill(db: Connection) -> None:
         )
         (made,) = ask(
             db,
-            "select * from ragdb.promote_to_atom(%s, %s, 'By card.')",
+            "select * from ragdb.promote_to_atom(%s, %s, 'Refunds are paid by card.')",
             hits[0]["trace_id"],
             [hit["chunk_id"] for hit in hits],
         )
@@ -108,8 +108,8 @@ def verified(db: Connection) -> set[str | None]:
 @pytest.mark.parametrize(
     ("source", "target", "way", "options"),
     [
-        (18, 18, "migrate", ["--exclude-table-data=ragdb.signing_keys"]),
-        (16, 18, "migrate", ["--exclude-table-data=ragdb.signing_keys"]),
+        (18, 18, "migrate", ["--exclude-table-data=ragdb.signing_secrets"]),
+        (16, 18, "migrate", ["--exclude-table-data=ragdb.signing_secrets"]),
         (18, 18, "extension", []),
     ],
     ids=["18 to 18", "16 to 18", "extension"],
@@ -141,9 +141,11 @@ def test_a_restored_copy_proves_what_the_original_did(
         program = postgres.binary("pg_restore", target)
         subprocess.run([program, "--exit-on-error", "-d", after, dump], check=True)
         with connect(after) as db:
-            assert ask(db, "select * from ragdb.list_signing_keys()") == []
+            assert ask(db, "select is_at_hand from ragdb.list_signing_keys()") == [
+                {"is_at_hand": False}
+            ]
             assert said(db) == original
-            assert verified(db) == {"key_unknown"}
+            assert verified(db) == {"key_absent"}
             for key in keys:
                 db.execute(
                     "select ragdb.import_signing_key(%(key_id)s, %(secret)s, %(state)s,"

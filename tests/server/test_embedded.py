@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -190,6 +191,38 @@ def test_a_folder_too_deep_for_a_socket_gets_a_short_one(home: Path) -> None:
     finally:
         assert embedded.stop(deep)
         found.socket.rmdir()
+
+
+@pytest.mark.parametrize("planted", ["link", "anothers", "open", "file"])
+def test_a_planted_socket_folder_is_neither_used_nor_given_away(
+    home: Path, tmp_path: Path, planted: str
+) -> None:
+    deep = home / ("p" * 100) / planted
+    digest = hashlib.sha256(os.fsencode(deep)).hexdigest()[:16]
+    short = Path("/tmp") / f"ragdb-{digest}"
+    target = tmp_path / "target"
+    target.mkdir(mode=0o700)
+    try:
+        if planted == "link":
+            short.symlink_to(target)
+        elif planted == "file":
+            short.touch(mode=0o600)
+        else:
+            short.mkdir(mode=0o700)
+            if planted == "open":
+                short.chmod(0o777)
+            elif os.geteuid() == 0:
+                os.chown(short, 12345, 12345)
+            else:
+                pytest.skip("only root can plant a folder of another user")
+        before = short.lstat()
+        with pytest.raises(postgres.EmbeddedError, match="is not a folder that only"):
+            postgres._socket_folder(deep)
+        after = short.lstat()
+        assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)
+        assert target.stat().st_uid == os.geteuid()
+    finally:
+        short.rmdir() if short.is_dir() and not short.is_symlink() else short.unlink()
 
 
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:

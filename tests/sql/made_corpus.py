@@ -357,7 +357,7 @@ class Made:
         named = "".join(f", {name} => %({name})s" for name in more)
         found = self.db.execute(
             "select chunk_id, score, bm25 from ragdb.search(%(corpus)s, %(query)s, %(k)s,"
-            f" mode => 'lexical'{named})".encode(),
+            f" mode => 'lexical', typos => false{named})".encode(),
             {"corpus": self.name, "query": " ".join(words), "k": k, **more},
         ).fetchall()
         expected = self.best(words, k, among)
@@ -392,7 +392,8 @@ class Made:
         for mode, scores in (("semantic", nearest), ("hybrid", both)):
             found = self.db.execute(
                 "select chunk_id, score from ragdb.search(%(corpus)s, %(query)s, %(k)s,"
-                f" mode => %(mode)s, query_embedding => %(vector)s{named})".encode(),
+                " mode => %(mode)s, query_embedding => %(vector)s, typos => false"
+                f"{named})".encode(),
                 {
                     "corpus": self.name,
                     "query": " ".join(words),

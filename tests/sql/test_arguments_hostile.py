@@ -113,7 +113,7 @@ def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection) -> N
                 except psycopg.Error as error:
                     internal.append((function, names[at], str(value)[:40], str(error)[:80]))
     assert calls > 3000
-    assert internal == []
+    assert internal == [], "\n".join(map(str, internal))
 
 
 def test_embed_query_refuses_a_time_that_is_none(clone: str) -> None:

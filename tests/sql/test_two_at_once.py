@@ -133,7 +133,8 @@ def dropped(made: str) -> str:
         conversations.chat(db, [conversations.message(1, text="when are refunds paid")], "docs")
         db.execute(f"select from ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})")
         db.execute(
-            f"select ragdb.promote_to_atom(ragdb.last_trace_id(), array[{CHUNK}], 'So', 'lenient')"
+            f"select ragdb.promote_to_atom(ragdb.last_trace_id(), array[{CHUNK}],"
+            " 'When are refunds paid?', 'lenient')"
         )
     return made
 
@@ -147,7 +148,7 @@ def dropped(made: str) -> str:
         "ragdb.record_reading('docs', 's', 1)",
         "ragdb.grant_corpus('docs', 'reader', 'read')",
         "ragdb.promote_to_atom((select t.id from ragdb.list_traces() t where t.is_admissible"
-        f" limit 1), array[{CHUNK}], 'Refunds take 14 days.', 'lenient')",
+        f" limit 1), array[{CHUNK}], 'When are refunds paid?', 'lenient')",
         "ragdb.propose('docs', array(select a.atom_id from ragdb.semantic_atoms a), 'so it is')",
     ],
 )

@@ -5,6 +5,11 @@ create table ragdb.corpora (
   name text collate "C" not null
     constraint corpora_name_is_a_slug check (name ~ '^[a-z0-9-]{1,64}$'),
   personal_of text collate "C",
+  personal_oid oid,
+  is_restricted boolean not null default false,
+  record_reads text not null default 'off'
+    constraint corpora_record_reads_is_known
+      check (record_reads in ('off', 'on', 'required')),
   title text,
   text_config text collate "C" not null,
   k1 float8 not null constraint corpora_k1_is_in_range check (k1 between 0 and 10),
@@ -26,10 +31,14 @@ create table ragdb.corpora (
   next_doc_no integer not null default 1,
   next_chunk_no integer not null default 1,
   next_term_id integer not null default 1,
+  has_synonyms boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  constraint corpora_name_is_unique unique nulls not distinct (name, personal_of),
-  constraint corpora_personal_has_a_role check ((name = 'personal') = (personal_of is not null))
+  constraint corpora_name_is_unique
+    unique nulls not distinct (name, personal_of, personal_oid),
+  constraint corpora_personal_has_a_role check (
+    (name = 'personal') = (personal_of is not null)
+    and (personal_of is null) = (personal_oid is null))
 );
 comment on table ragdb.corpora is
   'Named sets of documents, how each is searched, and their exact counters. Whoever writes to a '
@@ -39,6 +48,14 @@ comment on column ragdb.corpora.corpus_id is
 comment on column ragdb.corpora.name is 'Name: 1 to 64 of a-z, 0-9 and -.';
 comment on column ragdb.corpora.personal_of is
   'Role that the corpus "personal" belongs to; null for a corpus that roles may share.';
+comment on column ragdb.corpora.personal_oid is
+  'Oid of that role. Another role of the same name has another oid, and no right to it.';
+comment on column ragdb.corpora.is_restricted is
+  'Whether only admins and the roles of corpus_grants have a right to it. It stays true, also '
+  'without any grant, until ragdb.unrestrict_corpus.';
+comment on column ragdb.corpora.record_reads is
+  'Whether reads of it are events of access: off, on (where the transaction can write), or '
+  'required (a read that cannot be recorded is refused).';
 comment on column ragdb.corpora.title is 'Title for people.';
 comment on column ragdb.corpora.text_config is
   'Text configuration of pg_catalog that turns its texts and queries into lexemes.';
@@ -65,6 +82,7 @@ comment on column ragdb.corpora.languages is
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
+comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
 comment on column ragdb.corpora.created_at is 'When the corpus was created.';
 comment on column ragdb.corpora.updated_at is
   'Start of the transaction that wrote to the corpus last.';
@@ -73,14 +91,37 @@ create table ragdb.corpus_grants (
   corpus_id integer not null
     constraint corpus_grants_corpus_exists references ragdb.corpora on delete cascade,
   role text collate "C" not null,
+  role_oid oid not null,
   privilege text not null
     constraint corpus_grants_privilege_is_known check (privilege in ('read', 'write', 'admin')),
-  constraint corpus_grants_role_is_unique_per_corpus primary key (corpus_id, role)
+  constraint corpus_grants_role_is_unique_per_corpus
+    primary key (corpus_id, role, role_oid)
 );
 comment on table ragdb.corpus_grants is
-  'Rights of roles to a corpus. A corpus without a row here is open to ragdb_reader and '
-  'ragdb_writer. The caller reads its own right through ragdb.corpus_info.';
+  'Rights of roles to a restricted corpus. A corpus that is not restricted is open to '
+  'ragdb_reader and ragdb_writer and has no row here. Read it through ragdb.list_grants; the '
+  'caller reads its own right through ragdb.corpus_info.';
 comment on column ragdb.corpus_grants.corpus_id is 'The corpus.';
 comment on column ragdb.corpus_grants.role is 'Database role. Its members have the right too.';
+comment on column ragdb.corpus_grants.role_oid is
+  'Oid of that role. Another role of the same name has another oid, and not the right.';
 comment on column ragdb.corpus_grants.privilege is
   'The right: read, write (may read too) or admin (may write too).';
+
+create table ragdb.role_bindings (
+  role text collate "C" not null,
+  bound_to text collate "C" not null,
+  bound_oid oid not null,
+  bound_at timestamptz not null,
+  bound_by text not null,
+  constraint role_bindings_are_unique primary key (role, bound_to, bound_oid)
+);
+comment on table ragdb.role_bindings is
+  'Whom the owner of the database said a role that was gone to be. Traces cannot be rewritten, so '
+  'whoever is bound reads those of the earlier role through this. Written by ragdb.bind_role. '
+  'Read it through ragdb.dead_roles.';
+comment on column ragdb.role_bindings.role is 'Name of the role that was gone.';
+comment on column ragdb.role_bindings.bound_to is 'Role that has its rights since.';
+comment on column ragdb.role_bindings.bound_oid is 'Oid of that role.';
+comment on column ragdb.role_bindings.bound_at is 'When it was bound. Later traces are not meant.';
+comment on column ragdb.role_bindings.bound_by is 'Role that said so.';

@@ -15,6 +15,24 @@ comment on column ragdb.blobs.bytes is 'The bytes.';
 comment on column ragdb.blobs.media_type is 'Media type of the bytes.';
 comment on column ragdb.blobs.size is 'Number of bytes.';
 
+create table ragdb.corpus_blobs (
+  corpus_id integer not null
+    constraint corpus_blobs_corpus_exists references ragdb.corpora on delete cascade,
+  cid text collate "C" not null
+    constraint corpus_blobs_blob_exists references ragdb.blobs on delete cascade,
+  brought_by text not null,
+  brought_at timestamptz not null,
+  constraint corpus_blobs_are_unique primary key (corpus_id, cid)
+);
+create index corpus_blobs_by_blob on ragdb.corpus_blobs (cid);
+comment on table ragdb.corpus_blobs is
+  'Which bytes were brought to which corpus; its readers may read them. Read it through '
+  'ragdb.get_blob.';
+comment on column ragdb.corpus_blobs.corpus_id is 'The corpus.';
+comment on column ragdb.corpus_blobs.cid is 'The blob.';
+comment on column ragdb.corpus_blobs.brought_by is 'Role that brought the bytes.';
+comment on column ragdb.corpus_blobs.brought_at is 'When they came to the corpus.';
+
 create table ragdb.documents (
   corpus_id integer not null
     constraint documents_corpus_exists references ragdb.corpora on delete cascade,
@@ -81,6 +99,7 @@ create table ragdb.document_sources (
   uri text collate "C" not null,
   doc_no integer not null,
   source_name text collate "C" not null default '',
+  root text collate "C",
   etag text,
   seen_at timestamptz not null,
   constraint document_sources_uri_is_unique_per_corpus primary key (corpus_id, uri),
@@ -99,6 +118,9 @@ comment on column ragdb.document_sources.uri is
 comment on column ragdb.document_sources.doc_no is 'The document found there.';
 comment on column ragdb.document_sources.source_name is
   'Name of the contract''s source; empty without one.';
+comment on column ragdb.document_sources.root is
+  'Where it was brought from: the folder that was read, the folder of a file, or a contract''s '
+  'source. Null where nobody said. A source from another root does not replace it.';
 comment on column ragdb.document_sources.etag is 'Version that the store gave the object.';
 comment on column ragdb.document_sources.seen_at is 'When this document was first found there.';
 
@@ -125,7 +147,11 @@ create table ragdb.chunks (
     unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
   constraint chunks_document_exists foreign key (corpus_id, doc_no)
     references ragdb.documents on delete cascade,
-  constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset)
+  constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset),
+  -- as ragdb_internal.content_hash. A constraint and not a trigger: no setting switches it off
+  constraint chunks_content_hash_is_of_the_text check (content_hash = sha256(btrim(
+    convert_to(replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n'), 'UTF8'),
+    '\x20090a0d0c0b'::bytea)))
 );
 -- as for ragdb.documents
 alter table ragdb.chunks alter corpus_id set statistics 0;

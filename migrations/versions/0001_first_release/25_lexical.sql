@@ -87,3 +87,19 @@ comment on column ragdb.term_blocks.block_no is
 comment on column ragdb.term_blocks.scores is
   'Largest score in each group: block_weight times the largest impact, by the group''s place in '
   'the block, from 1.';
+
+create table ragdb.synonyms (
+  corpus_id integer not null
+    constraint synonyms_corpus_exists references ragdb.corpora on delete cascade,
+  word text collate "C" not null,
+  means text collate "C" not null,
+  lexeme text collate "C" not null,
+  constraint synonyms_are_unique_per_corpus primary key (corpus_id, word, means)
+);
+create index synonyms_by_lexeme on ragdb.synonyms (corpus_id, lexeme);
+comment on table ragdb.synonyms is
+  'Words of a corpus and what stands for them in a query. Read it through ragdb.list_synonyms.';
+comment on column ragdb.synonyms.corpus_id is 'The corpus.';
+comment on column ragdb.synonyms.word is 'The word, as it was given.';
+comment on column ragdb.synonyms.means is 'What stands for it: a word or several.';
+comment on column ragdb.synonyms.lexeme is 'Lexeme of the word, by which a query finds it.';

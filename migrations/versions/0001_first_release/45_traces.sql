@@ -43,7 +43,8 @@ create table ragdb.retrieval_traces (
   elapsed_ms float8 not null,
   error_code text,
   client text,
-  caller text not null,
+  caller text collate "C" not null,
+  caller_oid oid not null,
   otel_trace_id text,
   otel_span_id text,
   ranking jsonb,
@@ -132,13 +133,15 @@ comment on column ragdb.retrieval_traces.error_code is
   'SQLSTATE of a failed retrieval; null for one that returned.';
 comment on column ragdb.retrieval_traces.client is 'Name that the asking program gave itself.';
 comment on column ragdb.retrieval_traces.caller is 'Database role that asked.';
+comment on column ragdb.retrieval_traces.caller_oid is
+  'Oid of that role.';
 comment on column ragdb.retrieval_traces.otel_trace_id is
   'OpenTelemetry trace that the retrieval belongs to, 32 hex digits.';
 comment on column ragdb.retrieval_traces.otel_span_id is
   'OpenTelemetry span that the retrieval belongs to, 16 hex digits.';
 comment on column ragdb.retrieval_traces.ranking is
-  'How a hybrid or semantic ranking was made: fusion, lexical_weight, min_lexical, min_semantic; '
-  'null for other modes.';
+  'How the ranking was made: fusion, lexical_weight, min_lexical and min_semantic of a hybrid or '
+  'semantic one, and of any the options that were not the default, such as syntax; null for none.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'SHA-256 of every other column except trace_mac, and of the hits. ragdb.verify_trace recomputes '
   'it.';

@@ -8,6 +8,7 @@ create table ragdb.contracts (
   nodes_hash bytea not null,
   applied_at timestamptz not null,
   applied_by text not null,
+  applied_by_oid oid not null,
   constraint contracts_are_unique primary key (contract, version)
 );
 create unique index contracts_one_version_is_current on ragdb.contracts (contract) where is_current;
@@ -21,6 +22,8 @@ comment on column ragdb.contracts.nodes_hash is
   'SHA-256 of its nodes and keys, wherever they stand in the file.';
 comment on column ragdb.contracts.applied_at is 'When the version was applied.';
 comment on column ragdb.contracts.applied_by is 'Role that applied it.';
+comment on column ragdb.contracts.applied_by_oid is
+  'Oid of that role.';
 
 create table ragdb.contract_nodes (
   contract text collate "C" not null,

@@ -4,14 +4,18 @@ create table ragdb.blob_uploads (
   cid text collate "C" not null
     constraint blob_uploads_blob_exists references ragdb.blobs on delete cascade,
   role text collate "C" not null,
+  role_oid oid not null,
   put_at timestamptz not null,
-  constraint blob_uploads_are_unique primary key (cid, role)
+  constraint blob_uploads_are_unique primary key (cid, role, role_oid)
 );
+create index blob_uploads_by_role on ragdb.blob_uploads (role, role_oid);
 comment on table ragdb.blob_uploads is
   'Which role has put which blob. Only those who put a blob, or may read it, may have it ingested, '
   'because whoever guesses the bytes can guess the cid.';
 comment on column ragdb.blob_uploads.cid is 'The blob.';
 comment on column ragdb.blob_uploads.role is 'Database role that put the blob.';
+comment on column ragdb.blob_uploads.role_oid is
+  'Oid of that role.';
 comment on column ragdb.blob_uploads.put_at is 'When that role first put the blob.';
 
 create table ragdb.ingest_jobs (
@@ -25,6 +29,7 @@ create table ragdb.ingest_jobs (
   metadata jsonb not null
     constraint ingest_jobs_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
   requested_by text collate "C" not null,
+  requested_by_oid oid not null,
   attempt integer not null default 0,
   failures integer not null default 0,
   worker text,
@@ -51,6 +56,8 @@ comment on column ragdb.ingest_jobs.metadata is
   'Metadata asked for. It takes precedence over the metadata in the file.';
 comment on column ragdb.ingest_jobs.requested_by is
   'Role that asked. It becomes the author of the event.';
+comment on column ragdb.ingest_jobs.requested_by_oid is
+  'Oid of that role.';
 comment on column ragdb.ingest_jobs.attempt is
   'Claims so far. A completion must name the last one.';
 comment on column ragdb.ingest_jobs.failures is 'Temporary failures so far. The fifth is final.';
@@ -73,6 +80,7 @@ create table ragdb.embed_jobs (
   texts text[],
   embeddings real[],
   requested_by text collate "C" not null,
+  requested_by_oid oid not null,
   attempt integer not null default 0,
   failures integer not null default 0,
   worker text,
@@ -96,6 +104,8 @@ comment on column ragdb.embed_jobs.texts is 'The texts, kept only while they wai
 comment on column ragdb.embed_jobs.embeddings is
   'Their embeddings, one after the other; null until they are made.';
 comment on column ragdb.embed_jobs.requested_by is 'Role that asked first.';
+comment on column ragdb.embed_jobs.requested_by_oid is
+  'Oid of that role.';
 comment on column ragdb.embed_jobs.attempt is 'Claims so far. A completion must name the last one.';
 comment on column ragdb.embed_jobs.failures is 'Temporary failures so far. The fifth is final.';
 comment on column ragdb.embed_jobs.worker is 'Worker that claimed the job; null while it waits.';
@@ -112,6 +122,7 @@ create table ragdb.http_tokens (
   token_hash bytea not null constraint http_tokens_hash_is_unique unique
     constraint http_tokens_hash_is_a_sha256 check (octet_length(token_hash) = 32),
   role text collate "C" not null,
+  role_oid oid not null,
   created_by text not null,
   created_at timestamptz not null,
   expires_at timestamptz
@@ -123,6 +134,9 @@ comment on column ragdb.http_tokens.name is 'Name, 1 to 200 characters.';
 comment on column ragdb.http_tokens.token_hash is
   'SHA-256 of the token. The token itself is not stored.';
 comment on column ragdb.http_tokens.role is 'Database role that a request with the token has.';
+comment on column ragdb.http_tokens.role_oid is
+  'Oid of that role. The token of a role that was dropped is refused, also when another role has '
+  'its name.';
 comment on column ragdb.http_tokens.created_by is 'Role that made the token.';
 comment on column ragdb.http_tokens.created_at is 'When the token was made.';
 comment on column ragdb.http_tokens.expires_at is

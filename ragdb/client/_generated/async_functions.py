@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -28,6 +29,8 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -48,24 +51,38 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
+    KnownSourcesRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
+    ListAtomsRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
+    ListErasuresRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListStaticModelsRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -81,6 +98,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -88,16 +106,30 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
+    VerifyAtomRow,
+    VerifyLedgerRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import AsyncCaller, Reals, choose, documented_by
+from ragdb.client.calling import (
+    AsyncCaller,
+    Reals,
+    Recorded,
+    choose,
+    documented_by,
+)
 
 
 @documented_by(Functions)
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
+
+    async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -133,6 +165,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    async def bind_role(self, role: str, becomes: str | None = None) -> None:
+        await self._run(calls.BIND_ROLE, role, becomes)
 
     async def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
@@ -330,6 +365,11 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    async def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     async def create_corpus(
         self,
         corpus: str,
@@ -338,8 +378,11 @@ class AsyncFunctions(AsyncCaller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
-        await self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        await self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     async def create_embedder(
         self,
@@ -381,6 +424,9 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    async def dead_roles(self) -> list[DeadRolesRow]:
+        return await self._rows(calls.DEAD_ROLES, DeadRolesRow)
+
     async def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
     ) -> DecideProposalRow:
@@ -388,11 +434,21 @@ class AsyncFunctions(AsyncCaller):
             calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
-    async def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        return await self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+    async def delete_document(
+        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteDocumentRow:
+        return await self._row(
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+        )
 
-    async def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
-        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+    async def delete_source(
+        self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourceRow:
+        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
 
     async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
@@ -401,8 +457,12 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
-    async def drop_corpus(self, corpus: str) -> None:
-        await self._run(calls.DROP_CORPUS, corpus)
+    async def drop_access_events_before(self, before: date) -> int:
+        value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
+        return value
+
+    async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
+        await self._run(calls.DROP_CORPUS, corpus, reason)
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
@@ -475,10 +535,23 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     async def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         return await self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     async def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -505,6 +578,19 @@ class AsyncFunctions(AsyncCaller):
 
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
+
+    async def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        return await self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -545,6 +631,14 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_run(self, prefix: str) -> UUID:
+        value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_trace(self, prefix: str) -> UUID:
+        value: UUID = await self._value(calls.FIND_TRACE, prefix)
+        return value
+
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
@@ -576,10 +670,16 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     async def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         value: str = await self._value(
-            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
         return value
 
@@ -634,6 +734,22 @@ class AsyncFunctions(AsyncCaller):
         value: bool = await self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    async def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_IN_LEDGER, leaf_hash, number, size, path, root
+        )
+        return value
+
+    async def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        value: bool | None = await self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
@@ -641,9 +757,61 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    async def last_trace_id(self) -> UUID | None:
-        value: UUID | None = await self._value(calls.LAST_TRACE_ID)
+    async def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
+    async def last_trace_id(self) -> UUID:
+        value: UUID = await self._value(calls.LAST_TRACE_ID)
         return value
+
+    async def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    async def ledger_checkpoint(self, size: int | None = None) -> str:
+        value: str = await self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    async def ledger_consistency_proof(
+        self, old_size: int, new_size: int | None = None
+    ) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    async def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        return await self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    async def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        return await self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    async def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        value: list[bytes] = await self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    async def ledger_kinds(self) -> list[str]:
+        return await self._values(calls.LEDGER_KINDS)
+
+    async def ledger_root(self, size: int | None = None) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    async def ledger_status(self) -> LedgerStatusRow:
+        return await self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    async def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        value: bytes = await self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
+    async def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
+    async def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+        return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+
+    async def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        return await self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     async def list_contracts(self) -> list[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -659,6 +827,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_embedders(self) -> list[Embedders]:
         return await self._rows(calls.LIST_EMBEDDERS, Embedders)
 
+    async def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+        return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> list[EvalRuns]:
@@ -667,11 +838,20 @@ class AsyncFunctions(AsyncCaller):
     async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    async def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+
     async def list_http_tokens(self) -> list[ListHttpTokensRow]:
         return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
         return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+
+    async def list_key_events(self) -> list[KeyEvents]:
+        return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
+    async def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
     async def list_policies(self) -> list[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
@@ -680,6 +860,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> list[ListProposalsRow]:
         return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    async def list_quotas(self) -> list[ListQuotasRow]:
+        return await self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     async def list_rerankers(self) -> list[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
@@ -692,6 +875,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_static_models(self) -> list[ListStaticModelsRow]:
         return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
+    async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     async def list_tools(self) -> list[ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
@@ -722,8 +908,15 @@ class AsyncFunctions(AsyncCaller):
             corpus,
         )
 
+    async def name_ledger(self, origin: str | None = None) -> str | None:
+        value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
+
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    async def origin(self) -> OriginRow:
+        return await self._row(calls.ORIGIN, OriginRow)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -750,11 +943,21 @@ class AsyncFunctions(AsyncCaller):
     async def provenance(self, trace_id: UUID | str) -> Any:
         return await self._value(calls.PROVENANCE, trace_id)
 
-    async def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        return await self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+    async def prune_sources(
+        self,
+        corpus: str,
+        prefix: str,
+        keep: Sequence[str],
+        root: str | None = None,
+        derived: str = "redact",
+        reason: str | None = None,
+    ) -> PruneSourcesRow:
+        return await self._row(
+            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+        )
 
-    async def put_blob(self, bytes: bytes, media_type: str) -> str:
-        value: str = await self._value(calls.PUT_BLOB, bytes, media_type)
+    async def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
+        value: str = await self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value
 
     async def put_conversations(
@@ -910,6 +1113,9 @@ class AsyncFunctions(AsyncCaller):
             client,
         )
 
+    async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        await self._run(calls.RECORD_ERASURE, entries, reason)
+
     async def record_failure(
         self,
         corpus: str,
@@ -969,6 +1175,12 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
+    async def record_reads(self, corpus: str, mode: str) -> None:
+        await self._run(calls.RECORD_READS, corpus, mode)
+
+    async def record_refusal(self, corpus: str, error_code: str) -> None:
+        await self._run(calls.RECORD_REFUSAL, corpus, error_code)
+
     async def record_rerank(
         self,
         trace_id: UUID | str,
@@ -994,8 +1206,15 @@ class AsyncFunctions(AsyncCaller):
     async def register_policy(self, policy: Any) -> RegisterPolicyRow:
         return await self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    async def register_signing_key(self, key_id: str) -> None:
+        await self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     async def registry_fingerprint(self) -> str:
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    async def remove_synonyms(self, corpus: str, word: str) -> int:
+        value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
 
     async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
@@ -1007,6 +1226,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
+        await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
         value: bool = await self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
@@ -1065,6 +1287,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> list[ResolveTemporalRow]:
         return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
+    async def restrict_corpus(self, corpus: str) -> None:
+        await self._run(calls.RESTRICT_CORPUS, corpus)
+
     async def retrieve(
         self,
         corpus: str,
@@ -1080,11 +1305,18 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TracedHit]:
-        return await self._rows(
+    ) -> Recorded[TracedHit]:
+        return await self._recorded(
             calls.RETRIEVE,
             TracedHit,
             corpus,
@@ -1100,6 +1332,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1117,8 +1356,8 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        return await self._rows(
+    ) -> Recorded[TurnHit]:
+        return await self._recorded(
             calls.RETRIEVE_GLOBAL,
             TurnHit,
             corpus,
@@ -1150,11 +1389,18 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
-        return await self._rows(
+    ) -> Recorded[TurnHit]:
+        return await self._recorded(
             calls.RETRIEVE_SLICE,
             TurnHit,
             corpus,
@@ -1172,6 +1418,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1211,8 +1464,8 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> list[TracedHit]:
-        return await self._rows(
+    ) -> Recorded[TracedHit]:
+        return await self._recorded(
             calls.RETRIEVE_WITH,
             TracedHit,
             retriever,
@@ -1255,11 +1508,14 @@ class AsyncFunctions(AsyncCaller):
     ) -> EvalRuns:
         return await self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    async def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        return await self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     async def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,
@@ -1271,6 +1527,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     @overload
     async def search(
@@ -1288,6 +1551,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -1334,6 +1604,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
@@ -1351,6 +1628,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     async def search_slice(
@@ -1370,6 +1654,13 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
@@ -1389,6 +1680,13 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     async def search_tool(
@@ -1427,6 +1725,19 @@ class AsyncFunctions(AsyncCaller):
     async def set_default_embedder(self, embedder: str | None = None) -> None:
         await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
+    async def set_ledger(self, is_on: bool) -> int:
+        value: int = await self._value(calls.SET_LEDGER, is_on)
+        return value
+
+    async def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+
     async def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -1437,6 +1748,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    async def store_checkpoint(self, note: str) -> int:
+        value: int = await self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     async def tool_candidates(
         self,
@@ -1458,6 +1773,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.TURN_ID, corpus, session, id)
         return value
 
+    async def unrestrict_corpus(self, corpus: str) -> int:
+        value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
+        return value
+
     async def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
     ) -> list[str]:
@@ -1472,6 +1791,31 @@ class AsyncFunctions(AsyncCaller):
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    async def verification_checks(self) -> list[VerificationChecksRow]:
+        return await self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+
+    async def verify(
+        self, quick: bool = False, checks: Sequence[str] | None = None
+    ) -> list[Finding]:
+        return await self._rows(calls.VERIFY, Finding, quick, checks)
+
+    async def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+        return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    async def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        return await self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
+
+    async def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        return await self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     async def verify_token(
         self,

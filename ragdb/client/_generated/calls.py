@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ragdb.client.calling import Call
+from ragdb.client.calling import (
+    Call,
+)
 
+ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -34,6 +37,7 @@ BIND_RERANKER = Call(
     },
     {"max_tokens": 512, "revision": None},
 )
+BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
 BIND_STATIC = Call(
     "bind_static",
     {
@@ -175,6 +179,11 @@ COMPLETE_INGEST_JOB = Call(
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
+COUNT_MATCHES = Call(
+    "count_matches",
+    {"corpus": "text", "query": "text", "filter": "jsonb", "syntax": "text"},
+    {"filter": None, "syntax": "plain"},
+)
 CREATE_CORPUS = Call(
     "create_corpus",
     {
@@ -184,8 +193,16 @@ CREATE_CORPUS = Call(
         "k1": "double precision",
         "b": "double precision",
         "record_query_text": "text",
+        "is_restricted": "boolean",
     },
-    {"title": None, "text_config": "english", "k1": 1.2, "b": 0.75, "record_query_text": "full"},
+    {
+        "title": None,
+        "text_config": "english",
+        "k1": 1.2,
+        "b": 0.75,
+        "record_query_text": "full",
+        "is_restricted": False,
+    },
 )
 CREATE_EMBEDDER = Call(
     "create_embedder",
@@ -219,16 +236,29 @@ CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": N
 CUTOVER_CORPUS = Call(
     "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
 )
+DEAD_ROLES = Call("dead_roles", {})
 DECIDE_PROPOSAL = Call(
     "decide_proposal",
     {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
     {"reason": None},
 )
-DELETE_DOCUMENT = Call("delete_document", {"corpus": "text", "doc_cid": "text"})
-DELETE_SOURCE = Call("delete_source", {"corpus": "text", "uri": "text"})
+DELETE_DOCUMENT = Call(
+    "delete_document",
+    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
+DELETE_SOURCE = Call(
+    "delete_source",
+    {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
+DID_YOU_MEAN = Call(
+    "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
+)
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
-DROP_CORPUS = Call("drop_corpus", {"corpus": "text"})
+DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
+DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
@@ -267,8 +297,15 @@ EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": N
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_SEARCH = Call(
     "explain_search",
-    {"corpus": "text", "query": "text", "chunk_id": "text", "statistics": "text"},
-    {"statistics": None},
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_id": "text",
+        "statistics": "text",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {"statistics": None, "syntax": "plain", "typos": True},
 )
 EXPORT_CONTRACT = Call(
     "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
@@ -289,6 +326,18 @@ EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
 EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+FACETS = Call(
+    "facets",
+    {
+        "corpus": "text",
+        "query": "text",
+        "fields": "text[]",
+        "filter": "jsonb",
+        "most_values": "integer",
+        "syntax": "text",
+    },
+    {"filter": None, "most_values": 100, "syntax": "plain"},
+)
 FAIL_EMBED_JOB = Call(
     "fail_embed_job",
     {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
@@ -323,6 +372,8 @@ FAIL_QUERY = Call(
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+FIND_RUN = Call("find_run", {"prefix": "text"})
+FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
@@ -341,8 +392,9 @@ HIGHLIGHT = Call(
         "query": "text",
         "start_mark": "text",
         "end_mark": "text",
+        "syntax": "text",
     },
-    {"start_mark": "**", "end_mark": "**"},
+    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
@@ -367,9 +419,55 @@ IMPORT_SIGNING_KEY = Call(
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
+IS_IN_LEDGER = Call(
+    "is_in_ledger",
+    {
+        "leaf_hash": "bytea",
+        "number": "bigint",
+        "size": "bigint",
+        "path": "bytea[]",
+        "root": "bytea",
+    },
+)
+IS_SAME_LEDGER = Call(
+    "is_same_ledger",
+    {
+        "old_size": "bigint",
+        "old_root": "bytea",
+        "new_size": "bigint",
+        "new_root": "bytea",
+        "proof": "bytea[]",
+    },
+)
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
+KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"}, {"width": 256})
+LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"}, {"size": None})
+LEDGER_CONSISTENCY_PROOF = Call(
+    "ledger_consistency_proof", {"old_size": "bigint", "new_size": "bigint"}, {"new_size": None}
+)
+LEDGER_ENTRIES = Call(
+    "ledger_entries", {"first": "bigint", "count": "integer"}, {"first": 0, "count": 1000}
+)
+LEDGER_ENTRY = Call("ledger_entry", {"kind": "text", "id": "text"})
+LEDGER_INCLUSION_PROOF = Call(
+    "ledger_inclusion_proof", {"number": "bigint", "size": "bigint"}, {"size": None}
+)
+LEDGER_KINDS = Call("ledger_kinds", {})
+LEDGER_ROOT = Call("ledger_root", {"size": "bigint"}, {"size": None})
+LEDGER_STATUS = Call("ledger_status", {})
+LEDGER_TILE = Call(
+    "ledger_tile", {"level": "integer", "index": "bigint", "width": "integer"}, {"width": 256}
+)
+LIST_ACCESS_EVENTS = Call(
+    "list_access_events",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 100},
+)
+LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -378,24 +476,30 @@ LIST_DOCUMENTS = Call(
     {"prefix": "", "after": "", "count": 100},
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
+LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer"},
     {"rag": None, "eval": None, "count": 50},
 )
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_KEY_EVENTS = Call("list_key_events", {})
+LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
     {"corpus": "text", "state": "text", "count": "integer"},
     {"state": None, "count": 100},
 )
+LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
+LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",
@@ -414,7 +518,9 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
+ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -424,8 +530,21 @@ PROMOTE_TO_ATOM = Call(
 )
 PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
 PROVENANCE = Call("provenance", {"trace_id": "uuid"})
-PRUNE_SOURCES = Call("prune_sources", {"corpus": "text", "prefix": "text", "keep": "text[]"})
-PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text"})
+PRUNE_SOURCES = Call(
+    "prune_sources",
+    {
+        "corpus": "text",
+        "prefix": "text",
+        "keep": "text[]",
+        "root": "text",
+        "derived": "text",
+        "reason": "text",
+    },
+    {"root": None, "derived": "redact", "reason": None},
+)
+PUT_BLOB = Call(
+    "put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"}, {"corpus": None}
+)
 PUT_CONVERSATIONS = Call(
     "put_conversations",
     {"corpus": "text", "conversations": "jsonb", "force": "boolean"},
@@ -547,6 +666,7 @@ RECORD_ANSWER = Call(
         "client": None,
     },
 )
+RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
 RECORD_FAILURE = Call(
     "record_failure",
     {
@@ -600,6 +720,8 @@ RECORD_READING = Call(
     {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
     {"failed": 0},
 )
+RECORD_READS = Call("record_reads", {"corpus": "text", "mode": "text"})
+RECORD_REFUSAL = Call("record_refusal", {"corpus": "text", "error_code": "text"})
 RECORD_RERANK = Call(
     "record_rerank",
     {
@@ -618,12 +740,19 @@ REEMBED_CORPUS = Call(
 )
 REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
+REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
+REPORT_KEY_COMPROMISE = Call(
+    "report_key_compromise",
+    {"key_id": "text", "since": "timestamp with time zone"},
+    {"since": None},
+)
 REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
 REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
 RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
@@ -651,6 +780,7 @@ RESOLVE_TEMPORAL = Call(
     {"corpus": "text", "count": "integer", "project": "text"},
     {"count": 1, "project": None},
 )
+RESTRICT_CORPUS = Call("restrict_corpus", {"corpus": "text"})
 RETRIEVE = Call(
     "retrieve",
     {
@@ -667,6 +797,13 @@ RETRIEVE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -683,6 +820,13 @@ RETRIEVE = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -731,6 +875,13 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
@@ -749,6 +900,13 @@ RETRIEVE_SLICE = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
         "client": None,
         "otel_trace_id": None,
         "otel_span_id": None,
@@ -811,6 +969,7 @@ RUN_EVAL = Call(
     {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
     {"eval": None, "tags": None, "label": None, "rerank_scores": None},
 )
+SEAL_LEDGER = Call("seal_ledger", {"most": "integer"}, {"most": 100000})
 SEARCH_1 = Call(
     "search",
     {
@@ -827,8 +986,17 @@ SEARCH_1 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
+        "corpora": None,
+        "query": None,
         "k": 10,
         "mode": None,
         "min_score": 0.0,
@@ -840,6 +1008,13 @@ SEARCH_1 = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_2 = Call(
@@ -858,6 +1033,13 @@ SEARCH_2 = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -871,6 +1053,13 @@ SEARCH_2 = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_DUAL = Call(
@@ -912,6 +1101,13 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "k": 10,
@@ -925,6 +1121,13 @@ SEARCH_GLOBAL = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_SLICE = Call(
@@ -945,6 +1148,13 @@ SEARCH_SLICE = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
     },
     {
         "slice_id": None,
@@ -960,6 +1170,13 @@ SEARCH_SLICE = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "context": 0,
+        "section": False,
+        "typos": True,
     },
 )
 SEARCH_TOOL = Call(
@@ -994,6 +1211,17 @@ SEARCH_WITH = Call(
     },
 )
 SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
+SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
+SET_QUOTA = Call(
+    "set_quota",
+    {
+        "role": "text",
+        "blob_bytes": "bigint",
+        "hourly_failures": "integer",
+        "concurrent_calls": "integer",
+    },
+    {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
+)
 SIMILAR = Call(
     "similar",
     {
@@ -1007,6 +1235,7 @@ SIMILAR = Call(
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
@@ -1015,6 +1244,7 @@ TOOL_CANDIDATES = Call(
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
     "validate_citations",
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
@@ -1022,6 +1252,19 @@ VALIDATE_CITATIONS = Call(
 )
 VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
+VERIFICATION_CHECKS = Call("verification_checks", {})
+VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
+VERIFY_ATOM = Call("verify_atom", {"atom_id": "uuid"})
+VERIFY_LEDGER = Call(
+    "verify_ledger",
+    {"from_number": "bigint", "most": "bigint", "late": "interval"},
+    {"from_number": 0, "most": None, "late": "1 day"},
+)
+VERIFY_STEP = Call(
+    "verify_step",
+    {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},
+    {"state": None, "most": 1000, "quick": False, "checks": None},
+)
 VERIFY_TOKEN = Call(
     "verify_token",
     {

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
+    AccessEvents,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -27,6 +28,8 @@ from ragdb.client._generated.rows import (
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
+    CountMatchesRow,
+    DeadRolesRow,
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
@@ -47,24 +50,38 @@ from ragdb.client._generated.rows import (
     ExportDocumentsRow,
     ExportEmbeddingsRow,
     ExportSigningKeysRow,
+    FacetsRow,
+    Finding,
     GetSourceRow,
     GetTurnRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
+    KeyEvents,
+    KnownSourcesRow,
+    LedgerActs,
+    LedgerEntry,
+    LedgerStatusRow,
+    ListAtomsRow,
+    ListCheckpointsRow,
     ListContractsRow,
     ListCorporaRow,
+    ListErasuresRow,
     ListFailedEmbeddingsRow,
+    ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
     ListPoliciesRow,
     ListProposalsRow,
+    ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
     ListStaticModelsRow,
+    ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
     OptimizeCorpusRow,
+    OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -80,6 +97,7 @@ from ragdb.client._generated.rows import (
     RetrievalReranks,
     RetrievalTraces,
     RetrieverSettings,
+    SealLedgerRow,
     SearchDualRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -87,15 +105,32 @@ from ragdb.client._generated.rows import (
     TracedHit,
     TurnHit,
     ValidateContractRow,
+    VerificationChecksRow,
+    VerifyAtomRow,
+    VerifyLedgerRow,
+    VerifyStepRow,
     VerifyTokenRow,
     VerifyTraceRow,
     WhyNotRow,
 )
-from ragdb.client.calling import Caller, Reals, choose
+from ragdb.client.calling import (
+    Caller,
+    Reals,
+    Recorded,
+    choose,
+)
 
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
+
+    def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
+        """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
+        one of the single words also ranks by the others, at 0.7 of their weight. Returns the
+        pairs that are new. Raises RG400, RG401, RG404, RG413.
+        """
+        value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
+        return value
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -159,6 +194,14 @@ class Functions(Caller):
         return self._row(
             calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
         )
+
+    def bind_role(self, role: str, becomes: str | None = None) -> None:
+        """Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to
+        the role of that name now, or to becomes. Only the owner of the database may. After a
+        restore on another server: select ragdb.bind_role(role) from ragdb.dead_roles() where
+        name_is_taken. Raises RG400, RG401, RG409.
+        """
+        self._run(calls.BIND_ROLE, role, becomes)
 
     def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
@@ -446,6 +489,15 @@ class Functions(Caller):
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    def count_matches(
+        self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
+    ) -> CountMatchesRow:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
+        RG401, RG404, RG410.
+        """
+        return self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
     def create_corpus(
         self,
         corpus: str,
@@ -454,12 +506,16 @@ class Functions(Caller):
         k1: float = 1.2,
         b: float = 0.75,
         record_query_text: str = "full",
+        is_restricted: bool = False,
     ) -> None:
         """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
         64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
-        record_query_text full, hash or none. Raises RG400, RG401, RG409, RG411.
+        record_query_text full, hash or none; is_restricted makes it the caller's and the
+        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
         """
-        self._run(calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text)
+        self._run(
+            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+        )
 
     def create_embedder(
         self,
@@ -500,8 +556,8 @@ class Functions(Caller):
         return value
 
     def create_signing_key(self, key_id: str | None = None) -> str:
-        """Makes the key that signs from now on and returns its id; the key that signed before
-        still verifies. Raises RG400, RG409.
+        """Makes the key that signs from now on, keeps its secret in this database, and returns
+        its id; the key that signed before still verifies. Raises RG400, RG401, RG409.
         """
         value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
         return value
@@ -514,29 +570,50 @@ class Functions(Caller):
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
+    def dead_roles(self) -> list[DeadRolesRow]:
+        """Lists the roles that are gone and still hold something (personal, grants, tokens,
+        uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
+        After a restore on another server that is every role.
+        """
+        return self._rows(calls.DEAD_ROLES, DeadRolesRow)
+
     def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
     ) -> DecideProposalRow:
         """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
         changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
-        whose evidence is not what it was, EVIDENCE_CHANGED with the detail and an incident.
-        Raises RG400, RG401, RG404, RG435.
+        whose slice or atoms are not what they were, EVIDENCE_CHANGED with the detail and an
+        incident. Raises RG400, RG401, RG404, RG435.
         """
         return self._row(
             calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
-    def delete_document(self, corpus: str, doc_cid: str) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks; returns how many documents and
-        chunks went. Raises RG400, RG401, RG404, RG405.
+    def delete_document(
+        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteDocumentRow:
+        """Removes a document with all its sources and chunks, and what was derived from it, as
+        ragdb.delete_source does; returns how many documents and chunks went. Raises RG400,
+        RG401, RG404, RG405.
         """
-        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid)
+        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason)
 
-    def delete_source(self, corpus: str, uri: str) -> DeleteSourceRow:
+    def delete_source(
+        self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Raises RG400, RG401, RG404, RG405.
+        documents and chunks went. Atoms and proposals that rest on chunks that go lose their
+        texts (derived: redact) or go too (erase), which is recorded with the reason (up to
+        10000 characters). Raises RG400, RG401, RG404, RG405.
         """
-        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri)
+        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+
+    def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        """Returns a query with the words that a corpus lacks replaced by those one edit away
+        that were probably meant; null where there are none. Raises RG400, RG404.
+        """
+        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+        return value
 
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
         """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
@@ -550,11 +627,19 @@ class Functions(Caller):
         value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
         return value
 
-    def drop_corpus(self, corpus: str) -> None:
-        """Removes a corpus with its documents, index, grants and events; its traces and
-        evaluation runs stay. Raises RG400, RG401, RG404.
+    def drop_access_events_before(self, before: date) -> int:
+        """Drops the events of access before a day (UTC), records that as an event, and returns
+        their number. Raises RG400.
         """
-        self._run(calls.DROP_CORPUS, corpus)
+        value: int = self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
+        return value
+
+    def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
+        """Removes a corpus with its documents, index, grants and events, and erases its atoms
+        and proposals, which is recorded with the reason (up to 10000 characters); its traces
+        and evaluation runs stay. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.DROP_CORPUS, corpus, reason)
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
@@ -694,14 +779,28 @@ class Functions(Caller):
         return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
 
     def explain_search(
-        self, corpus: str, query: str, chunk_id: str, statistics: str | None = None
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        statistics: str | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
     ) -> list[ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
-        Raises RG400, RG401, RG404, RG406.
+        stands_for is the lexeme of the query that it stands for, as a synonym or as what was
+        probably meant, at a discount. Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(
-            calls.EXPLAIN_SEARCH, ExplainSearchRow, corpus, query, chunk_id, statistics
+            calls.EXPLAIN_SEARCH,
+            ExplainSearchRow,
+            corpus,
+            query,
+            chunk_id,
+            statistics,
+            syntax,
+            typos,
         )
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
@@ -737,8 +836,8 @@ class Functions(Caller):
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
     def export_signing_keys(self) -> list[ExportSigningKeysRow]:
-        """Returns the signing keys with their secrets in hex, to be kept apart from the dump and
-        imported into a restored copy.
+        """Returns the signing keys that are kept in this database with their secrets in hex, to
+        be kept apart from the dump and imported into a restored copy.
         """
         return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
@@ -753,6 +852,25 @@ class Functions(Caller):
         for its eval. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
+
+    def facets(
+        self,
+        corpus: str,
+        query: str,
+        fields: Sequence[str],
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]:
+        """Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
+        in or keys of the metadata, each item of an array by itself; of each field the
+        most_values (1 to 10000) that most documents have. What matches has a word of the
+        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        """
+        return self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -808,6 +926,22 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_run(self, prefix: str) -> UUID:
+        """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
+        hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
+        RG443.
+        """
+        value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_trace(self, prefix: str) -> UUID:
+        """Returns the id of the one trace that the caller may read and whose id begins so: 8 to
+        32 hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
+        RG407.
+        """
+        value: UUID = self._value(calls.FIND_TRACE, prefix)
+        return value
+
     def finish_import(self, corpus: str, header: Any) -> None:
         """Ends an import: compares what came with the counts and the digest of the header, makes
         the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404,
@@ -816,7 +950,9 @@ class Functions(Caller):
         self._run(calls.FINISH_IMPORT, corpus, header)
 
     def get_blob(self, cid: str) -> Blob:
-        """Returns the original bytes of a document that the caller may read. Raises RG408."""
+        """Returns original bytes that the caller brought, or that somebody brought to a corpus
+        that the caller may read. Raises RG408, RG471.
+        """
         return self._row(calls.GET_BLOB, Blob, cid)
 
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
@@ -848,7 +984,9 @@ class Functions(Caller):
         return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
 
     def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
-        """Returns one trace of a corpus that the caller may read. Raises RG400, RG407."""
+        """Returns one trace: the caller's own of a corpus that they may read, or for an auditor
+        any. Raises RG400, RG407.
+        """
         return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
 
     def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
@@ -857,23 +995,31 @@ class Functions(Caller):
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the first grant closes the corpus to all other readers and writers. Raises RG400,
-        RG401, RG404.
+        the corpus is restricted from then on: closed to all other readers and writers. Raises
+        RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
     def highlight(
-        self, corpus: str, chunk_id: str, query: str, start_mark: str = "**", end_mark: str = "**"
+        self,
+        corpus: str,
+        chunk_id: str,
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
     ) -> str:
         """Returns the text of a chunk with the words that a query matches between two marks.
         Raises RG400, RG401, RG404, RG406.
         """
-        value: str = self._value(calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark)
+        value: str = self._value(
+            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
+        )
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown or has expired.
+        when it is unknown, has expired, or stands for a role that is gone.
         """
         value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
@@ -927,8 +1073,9 @@ class Functions(Caller):
         active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        """Puts back an exported key, so that a restored copy verifies the tokens and traces of
-        the original; an active one signs from now on. Raises RG400, RG409.
+        """Puts an exported key back, so that a restored copy verifies the tokens and traces of
+        the original; an active one signs from now on, a revoked one stays revoked. Raises
+        RG400, RG409.
         """
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
@@ -937,7 +1084,7 @@ class Functions(Caller):
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 20,000 chunks and none yet, and says whether it did. Raises RG400,
-        RG401, RG404.
+        RG401, RG404, RG424.
         """
         value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
         return value
@@ -953,6 +1100,28 @@ class Functions(Caller):
         value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
         return value
 
+    def is_in_ledger(
+        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
+    ) -> bool | None:
+        """Tells whether an inclusion proof (RFC 9162, path from the leaf up) shows that the tree
+        of a size and root has a leaf at a number, from 0; false for any argument that is null
+        or out of range.
+        """
+        value: bool | None = self._value(calls.IS_IN_LEDGER, leaf_hash, number, size, path, root)
+        return value
+
+    def is_same_ledger(
+        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
+    ) -> bool | None:
+        """Tells whether a consistency proof (RFC 9162) shows that the tree of the new size and
+        root begins with all leaves of the old one; false for any argument that is null or out
+        of range.
+        """
+        value: bool | None = self._value(
+            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
+        )
+        return value
+
     def job_state(self, job_id: UUID | str) -> JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
@@ -966,12 +1135,103 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    def last_trace_id(self) -> UUID | None:
-        """Returns the id of the trace that this session recorded last, also when the retrieval
-        had no hits; null when it recorded none.
+    def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+        """Returns those of some sources that the corpus has: where each came from (root, null
+        where nobody said) and the identity of its document. Raises RG400, RG404.
         """
-        value: UUID | None = self._value(calls.LAST_TRACE_ID)
+        return self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+
+    def last_trace_id(self) -> UUID:
+        """Returns the id of the trace that this transaction recorded last, also when the
+        retrieval had no hits. Raises RG407 where it recorded none, hence outside a
+        transaction block: there each hit has its trace_id.
+        """
+        value: UUID = self._value(calls.LAST_TRACE_ID)
         return value
+
+    def ledger_bundle(self, index: int, width: int = 256) -> bytes:
+        """Returns the first entries, 1 to 256, of a bundle of 256, each behind its length in two
+        bytes (C2SP tlog-tiles). Raises RG480.
+        """
+        value: bytes = self._value(calls.LEDGER_BUNDLE, index, width)
+        return value
+
+    def ledger_checkpoint(self, size: int | None = None) -> str:
+        """Returns the text of a checkpoint of a size, by default of the whole ledger, to be
+        signed outside the database (C2SP tlog-checkpoint). Raises RG400, RG481, RG482.
+        """
+        value: str = self._value(calls.LEDGER_CHECKPOINT, size)
+        return value
+
+    def ledger_consistency_proof(self, old_size: int, new_size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962) that the tree of the new size, by default the whole
+        ledger, begins with all entries of the tree of the old size. Raises RG400, RG482.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
+        return value
+
+    def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+        """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
+        return self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+
+    def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+        """Returns the entry of a row: its kind, such as trace, and its id, with or without the
+        number of the corpus before it. Raises RG480.
+        """
+        return self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+
+    def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
+        """Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the
+        whole ledger, has the entry of a number, from 0. Raises RG400, RG480, RG482.
+        """
+        value: list[bytes] = self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
+        return value
+
+    def ledger_kinds(self) -> list[str]:
+        """Lists the kinds of rows that the ledger enters."""
+        return self._values(calls.LEDGER_KINDS)
+
+    def ledger_root(self, size: int | None = None) -> bytes:
+        """Returns the root of the tree over the first entries of the ledger (32 bytes), by
+        default over all. Raises RG400, RG482.
+        """
+        value: bytes = self._value(calls.LEDGER_ROOT, size)
+        return value
+
+    def ledger_status(self) -> LedgerStatusRow:
+        """Returns whether the ledger is on, its name in checkpoints (null before the first
+        sealing), its size, the last sealing time, how many rows wait to be sealed and since
+        when, and the size of the last stored checkpoint.
+        """
+        return self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+
+    def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
+        """Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises
+        RG480.
+        """
+        value: bytes = self._value(calls.LEDGER_TILE, level, index, width)
+        return value
+
+    def list_access_events(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 100
+    ) -> list[AccessEvents]:
+        """Returns the latest events of access, newest first, of one corpus or of all, at or
+        after since: read, refused, export, export_keys, grant, revoke, restrict, unrestrict,
+        record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
+        1 to 10000. Raises RG400.
+        """
+        return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+
+    def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+        """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
+        and the state of each now: current, stale (a chunk is gone or says something else),
+        redacted or tampered. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+
+    def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+        """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
+        return self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
     def list_contracts(self) -> list[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
@@ -998,6 +1258,14 @@ class Functions(Caller):
         """Lists the embedders by name."""
         return self._rows(calls.LIST_EMBEDDERS, Embedders)
 
+    def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+        """Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were
+        redacted or erased with what they were derived from: who did it, when, because of what
+        and why; is_intact tells whether the record is as it was written. Raises RG400, RG401,
+        RG404.
+        """
+        return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> list[EvalRuns]:
@@ -1012,34 +1280,60 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+        """Lists the roles that have a right to a restricted corpus; is_dead where the role is
+        gone, so that nobody has the right. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+
     def list_http_tokens(self) -> list[ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
         return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
     def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
-        """Lists the latest 1 to 10000 refused promotions of a corpus. Raises RG400, RG401,
-        RG404.
+        """Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether
+        the record is as it was written. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
+    def list_key_events(self) -> list[KeyEvents]:
+        """Lists what was done with signing keys, by whom and when, the first event first."""
+        return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+
+    def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+        """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
+        corpus, and the ledger switched on or off. Raises RG400.
+        """
+        return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
     def list_policies(self) -> list[ListPoliciesRow]:
-        """Lists the registered slice policies by reference."""
+        """Lists the slice policies that may be named, by reference: the registered ones, and the
+        default, which has no created_at and no created_by until a slice is stored under it.
+        """
         return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
     def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> list[ListProposalsRow]:
         """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
-        rejected) or of all. Raises RG400, RG401, RG404.
+        rejected) or of all; evidence_state says what has become of each: current, stale (an
+        atom that it rests on is not current), redacted or tampered. Raises RG400, RG401,
+        RG404.
         """
         return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+
+    def list_quotas(self) -> list[ListQuotasRow]:
+        """Lists the quotas that are set, and the bytes of blobs that each role has."""
+        return self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
     def list_rerankers(self) -> list[Rerankers]:
         """Lists the rerankers by name."""
         return self._rows(calls.LIST_RERANKERS, Rerankers)
 
     def list_signing_keys(self) -> list[ListSigningKeysRow]:
-        """Lists the signing keys without their secrets."""
+        """Lists the signing keys without their secrets: whether the secret is kept in this
+        database, and whether this session can sign or verify by it.
+        """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_sources(self) -> list[ListSourcesRow]:
@@ -1055,6 +1349,10 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
+    def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+        """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
+        return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
+
     def list_tools(self) -> list[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
@@ -1066,8 +1364,9 @@ class Functions(Caller):
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> list[RetrievalTraces]:
-        """Returns the latest traces, newest first, of one corpus or of all that the caller may
-        read, recorded at or after since; count is 1 to 10000. Raises RG400, RG401, RG404.
+        """Returns the caller's latest traces, newest first, of one corpus or of all that the
+        caller may read, recorded at or after since; for an auditor those of every role. count
+        is 1 to 10000. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
 
@@ -1102,11 +1401,25 @@ class Functions(Caller):
             corpus,
         )
 
+    def name_ledger(self, origin: str | None = None) -> str | None:
+        """Names this database in the checkpoints of its ledger, such as example.com/evidence,
+        before the first sealing; for null makes a name where there is none; returns the name.
+        Raises RG400, RG481.
+        """
+        value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
+
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
         blocks, and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+
+    def origin(self) -> OriginRow:
+        """Returns the id of this database, which signatures cover, and the name that it had when
+        the id was made with its first key; no row before. A restored copy has the same id.
+        """
+        return self._row(calls.ORIGIN, OriginRow)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
@@ -1132,8 +1445,9 @@ class Functions(Caller):
     ) -> PromoteToAtomRow:
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
-        TOKEN_INVALID or INSUFFICIENT_EVIDENCE, the reason, and an incident. Raises RG400,
-        RG401, RG404, RG407.
+        TOKEN_INVALID, INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the
+        chunks has, case, white space and typography aside), the reason, and an incident.
+        Raises RG400, RG401, RG404, RG407.
         """
         return self._row(
             calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
@@ -1141,8 +1455,8 @@ class Functions(Caller):
 
     def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
-        PROPOSED; or refuses with ATOM_UNKNOWN or SLICES_MIXED, the reason, and an incident.
-        Raises RG400, RG401, RG404.
+        PROPOSED; or refuses with ATOM_UNKNOWN, ATOM_STALE, ATOM_REDACTED, ATOM_TAMPERED or
+        SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.
         """
         return self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
 
@@ -1154,18 +1468,31 @@ class Functions(Caller):
         """
         return self._value(calls.PROVENANCE, trace_id)
 
-    def prune_sources(self, corpus: str, prefix: str, keep: Sequence[str]) -> PruneSourcesRow:
-        """Forgets the sources that begin with a prefix and are not among those to keep, and
-        every document that is left without one; returns how many documents and chunks went.
-        Raises RG400, RG401, RG404.
+    def prune_sources(
+        self,
+        corpus: str,
+        prefix: str,
+        keep: Sequence[str],
+        root: str | None = None,
+        derived: str = "redact",
+        reason: str | None = None,
+    ) -> PruneSourcesRow:
+        """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
+        and are not among those to keep, every document that is left without one, and what was
+        derived from it, as ragdb.delete_source does; returns how many documents and chunks
+        went. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep)
+        return self._row(
+            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+        )
 
-    def put_blob(self, bytes: bytes, media_type: str) -> str:
+    def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Raises RG400, RG401.
+        digits; the media type given first stays. Readers of the corpus may read them, and of
+        every corpus in which the caller puts their document. Raises RG400, RG401, RG404,
+        RG470.
         """
-        value: str = self._value(calls.PUT_BLOB, bytes, media_type)
+        value: str = self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value
 
     def put_conversations(
@@ -1229,8 +1556,9 @@ class Functions(Caller):
         not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
         "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
-        "pages", "etag", "links": [{"chunk", "target"}]}; those from "title" on, "page" and
-        "heading" may be missing. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        "pages", "etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title"
+        on, "page" and "heading" may be missing. A source that came from another root is
+        refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
 
@@ -1386,6 +1714,13 @@ class Functions(Caller):
             client,
         )
 
+    def record_erasure(self, entries: Sequence[str], reason: str) -> None:
+        """Records, as an act in the ledger, that 1 to 10000 rows, each named kind:id, were
+        erased or redacted on purpose, and why (1 to 10000 characters); ragdb.verify_ledger
+        then misses them no more. Raises RG400.
+        """
+        self._run(calls.RECORD_ERASURE, entries, reason)
+
     def record_failure(
         self,
         corpus: str,
@@ -1408,7 +1743,7 @@ class Functions(Caller):
         """Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms
         milliseconds, with the arguments it had (slice_id or anchor and policy for one under a
         slice), and returns its id; the caller's client calls it after the rollback. Raises
-        RG400, RG404, RG413.
+        RG400, RG404, RG413, RG470.
         """
         value: UUID = self._value(
             calls.RECORD_FAILURE,
@@ -1460,6 +1795,22 @@ class Functions(Caller):
         """
         self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
+    def record_reads(self, corpus: str, mode: str) -> None:
+        """Says whether reads of a corpus are events of access: off (the default), on (recorded
+        where the transaction can write, so not on a standby), or required (refused where they
+        cannot be). A reader who rolls back takes the event back; a line of the server's log
+        stays. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RECORD_READS, corpus, mode)
+
+    def record_refusal(self, corpus: str, error_code: str) -> None:
+        """Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client
+        calls it after the rollback. It records nothing where there is no such corpus or the
+        caller has every right to it, and does not say so. Raises RG400, RG470, and 25006
+        where nothing can be written.
+        """
+        self._run(calls.RECORD_REFUSAL, corpus, error_code)
+
     def record_rerank(
         self,
         trace_id: UUID | str,
@@ -1503,11 +1854,24 @@ class Functions(Caller):
         """
         return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
 
+    def register_signing_key(self, key_id: str) -> None:
+        """Makes the key whose secret this session was given the one that signs from now on; the
+        database keeps a commitment to the secret and not the secret. Raises RG400, RG409.
+        """
+        self._run(calls.REGISTER_SIGNING_KEY, key_id)
+
     def registry_fingerprint(self) -> str:
         """Returns xxHash64 over the ordered JSON list of policy references: equal registries
         have equal fingerprints.
         """
         value: str = self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    def remove_synonyms(self, corpus: str, word: str) -> int:
+        """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
+        Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
 
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
@@ -1531,6 +1895,13 @@ class Functions(Caller):
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
+        """Revokes a key that somebody else may have had since a time (null: always):
+        verification says of every trace that it signed since then that it is not to be
+        trusted. A later call can only move the time back. Raises RG400, RG432.
+        """
+        self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
@@ -1563,7 +1934,7 @@ class Functions(Caller):
         project: str | None = None,
     ) -> list[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
-        turn of the session, the best hit of the query (semantic), the most recent turn
+        turn of the session, the best hit of the query (query), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return self._rows(
@@ -1610,6 +1981,12 @@ class Functions(Caller):
         """
         return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
+    def restrict_corpus(self, corpus: str) -> None:
+        """Closes a corpus to everybody but admins and the roles that have a grant, until
+        ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.RESTRICT_CORPUS, corpus)
+
     def retrieve(
         self,
         corpus: str,
@@ -1625,16 +2002,23 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TracedHit]:
+    ) -> Recorded[TracedHit]:
         """Returns the hits of ragdb.search with the same arguments, best first, each with the id
         of the one trace that is recorded in the same transaction; client (up to 200
         characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
         Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE,
             TracedHit,
             corpus,
@@ -1650,6 +2034,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1667,12 +2058,12 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
+    ) -> Recorded[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns, and records the one trace, which is never admissible. Raises what ragdb.search
         raises, RG413, and 25006 where nothing can be written.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_GLOBAL,
             TurnHit,
             corpus,
@@ -1704,17 +2095,24 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> list[TurnHit]:
+    ) -> Recorded[TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
         trace that proves them: slice, policy, snapshot and a fresh token, over evidence
         recomputed from the rows; not admissible where members had no embedding for a search
         by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
         slice's evidence has changed.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_SLICE,
             TurnHit,
             corpus,
@@ -1732,6 +2130,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
             client,
             otel_trace_id,
             otel_span_id,
@@ -1776,14 +2181,14 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> list[TracedHit]:
+    ) -> Recorded[TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
         trace with both names. A retriever that declares a reranker must be asked for its
         ranking before reranking (rerank: none), which a client reranks. Raises what
         ragdb.retrieve raises, RG415, RG417, RG441.
         """
-        return self._rows(
+        return self._recorded(
             calls.RETRIEVE_WITH,
             TracedHit,
             retriever,
@@ -1807,8 +2212,9 @@ class Functions(Caller):
         return value
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
-        """Takes a role's right to a corpus away; without any grant left the corpus is open to
-        every reader and writer again. Raises RG400, RG401, RG404.
+        """Takes a role's right to a corpus away, also that of a role that is gone. The corpus
+        stays restricted: without any grant left it is the admins' alone. Raises RG400, RG401,
+        RG404.
         """
         self._run(calls.REVOKE_CORPUS, corpus, role)
 
@@ -1844,11 +2250,19 @@ class Functions(Caller):
         """
         return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
 
+    def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+        """Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap
+        and adds them to the tree; returns how many were new, the size of the ledger, its last
+        sealing time, which never falls, and whether nothing is left. Writers do not wait for
+        it; a second sealer does. Raises RG400, RG482.
+        """
+        return self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+
     @overload
     def search(
         self,
-        corpora: Sequence[str],
-        query: str,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
         k: int = 10,
         mode: str | None = None,
         min_score: float = 0.0,
@@ -1860,10 +2274,17 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     @overload
@@ -1882,20 +2303,29 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of a corpus for a query, by score (0 to 1, none
-        below min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and
-        when left out hybrid where the corpus has embeddings and the query one, given
-        (query_embedding) or kept, else lexical. A hybrid search joins its legs by fusion
-        (convex or rrf) with lexical_weight (0 to 1, null: what suits the embedder);
-        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
-        Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
+        embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
+        plain every word of the query only ranks; in web a "phrase" and a +word are demanded
+        and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
+        what suits the embedder); min_lexical and min_semantic are floors for the legs, one
+        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora for a query, in one order of
-        scores in [0, 1], with the arguments of the search of one. Raises RG400, RG401, RG404,
-        RG410, RG415, RG418.
+        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        may read) for a query, in one order of scores in [0, 1], with the arguments of the
+        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
@@ -1914,7 +2344,9 @@ class Functions(Caller):
     ) -> list[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
-        their plane and what they rest on. Raises what ragdb.search raises.
+        their plane, what they rest on, and the state of what was promoted: current, stale
+        (its evidence is gone or says something else) or tampered. Raises what ragdb.search
+        raises.
         """
         return self._rows(
             calls.SEARCH_DUAL,
@@ -1945,6 +2377,13 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
@@ -1966,6 +2405,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     def search_slice(
@@ -1985,6 +2431,13 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
     ) -> list[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
@@ -2009,6 +2462,13 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            context,
+            section,
+            typos,
         )
 
     def search_tool(
@@ -2061,6 +2521,28 @@ class Functions(Caller):
         """
         self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
+    def set_ledger(self, is_on: bool) -> int:
+        """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
+        it is on, also notes every row of evidence that nobody noted, and returns how many.
+        Raises RG400.
+        """
+        value: int = self._value(calls.SET_LEDGER, is_on)
+        return value
+
+    def set_quota(
+        self,
+        role: str,
+        blob_bytes: int | None = None,
+        hourly_failures: int | None = None,
+        concurrent_calls: int | None = None,
+    ) -> None:
+        """Sets what a role may take, in place of what was set: bytes of blobs, failures and
+        refusals recorded in an hour, and transactions that use corpora at once (1 to 1000);
+        null is any. The quota of public is that of every role without one of its own. Over a
+        quota calls raise RG470. Raises RG400.
+        """
+        self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+
     def similar(
         self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
     ) -> list[Hit]:
@@ -2077,10 +2559,17 @@ class Functions(Caller):
 
     def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
-        those of its evals, else recorded ones (their text must have been kept), else headings
-        and titles. Raises RG400, RG401, RG404.
+        those of its evals, else recorded ones of the caller, or of all for an auditor (their
+        text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+
+    def store_checkpoint(self, note: str) -> int:
+        """Stores a signed checkpoint of this ledger, adds the signatures that the stored one of
+        its size lacks, and returns its size. Raises RG400, RG481, RG482.
+        """
+        value: int = self._value(calls.STORE_CHECKPOINT, note)
+        return value
 
     def tool_candidates(
         self,
@@ -2115,6 +2604,13 @@ class Functions(Caller):
         value: str = self._value(calls.TURN_ID, corpus, session, id)
         return value
 
+    def unrestrict_corpus(self, corpus: str) -> int:
+        """Opens a restricted corpus to every reader and writer, removes its grants and returns
+        their number. Nothing else opens a corpus. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
+        return value
+
     def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
     ) -> list[str]:
@@ -2143,6 +2639,51 @@ class Functions(Caller):
         """
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
+
+    def verification_checks(self) -> list[VerificationChecksRow]:
+        """Lists the checks of ragdb.verify in their order, and which of them are quick."""
+        return self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+
+    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
+        """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
+        pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
+        proposals and the ledger, or some of them; quick leaves out those that read all rows.
+        No row means that nothing is wrong. Raises RG400.
+        """
+        return self._rows(calls.VERIFY, Finding, quick, checks)
+
+    def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+        """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
+        column but the text), atom_mac and text_hash, which a redacted text cannot break;
+        is_intact false where the row was edited or its signature is wrong, and null where the
+        key that signed is not at hand. Subject evidence: trace_id, whether the retrieval is
+        still there, and evidence, from the texts of its chunks; is_intact false where one is
+        gone or says something else, whoever changed it. Raises RG407.
+        """
+        return self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+
+    def verify_ledger(
+        self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
+    ) -> list[VerifyLedgerRow]:
+        """Compares the entries of the ledger from a number on, most of them or all, with the
+        tree and with the rows of evidence as they are now, and returns what is wrong, nothing
+        where all is right; the call that reaches the end also looks for rows that are not in
+        the ledger, hits without a trace, and stored checkpoints that differ. A row older than
+        late when it was sealed counts as back-dated. Raises RG400.
+        """
+        return self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
+
+    def verify_step(
+        self,
+        state: Any = None,
+        most: int = 1000,
+        quick: bool = False,
+        checks: Sequence[str] | None = None,
+    ) -> VerifyStepRow:
+        """Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found
+        and the state that the next step is given; null after the last. Raises RG400.
+        """
+        return self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
 
     def verify_token(
         self,
@@ -2175,10 +2716,14 @@ class Functions(Caller):
         )
 
     def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
-        """Recomputes the hashes of a trace from its rows: one row for trace_hash (every column
-        and hit), trace_mac (where a signing key existed), result_hash, limit_returned and
-        query_hash, and of its reranking where it has one, rerank_hash and rerank_mac;
-        is_intact false where a row was edited, added or removed since. Raises RG400, RG407.
+        """Recomputes the hashes of a trace. Subject record: from its rows, one row for
+        trace_hash (every column and hit), result_hash, limit_returned, query_hash and
+        trace_mac, and of its reranking where it has one, rerank_hash and rerank_mac;
+        is_intact is false where a row was edited, added or removed since, or a signature is
+        missing, wrong or of a key that is reported compromised, and null where the key that
+        signed is not at hand; recomputed says which. Subject evidence: one row, evidence,
+        from the texts of its chunks; is_intact false where a hit is gone or says something
+        else, whoever changed it. Raises RG400, RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 

@@ -9,6 +9,22 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
+class AccessEvents:
+    """A row of type `ragdb.access_events`."""
+
+    id: UUID
+    created_at: datetime
+    kind: str
+    role: str
+    role_oid: int | None
+    session_role: str
+    corpus_id: int | None
+    corpus: str | None
+    what: str
+    event_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyContractRow:
     """A row of `apply_contract`."""
 
@@ -262,6 +278,24 @@ class CorpusInfoRow:
     lexemes: int
     record_query_text: str
     privilege: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountMatchesRow:
+    """A row of `count_matches`."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRolesRow:
+    """A row of `dead_roles`."""
+
+    role: str
+    role_oid: int
+    holds: list[str]
+    name_is_taken: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,6 +555,7 @@ class ExplainSearchRow:
     impact: float
     contribution: float
     share: float
+    stands_for: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,6 +589,27 @@ class ExportSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsRow:
+    """A row of `facets`."""
+
+    field: str
+    value: Any
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A row of type `ragdb.finding`."""
+
+    check: str
+    severity: str
+    place: str
+    finding: str
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,6 +669,7 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -634,6 +691,103 @@ class JobStateRow:
     error: str | None
     message: str
     hint: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvents:
+    """A row of type `ragdb.key_events`."""
+
+    event_no: int
+    kind: str
+    at: datetime
+    role: str
+    key_id: str
+    commitment: bytes
+    is_inside: bool
+    state: str
+    created_at: datetime
+    active_until: datetime | None
+    not_after: datetime | None
+    compromised_since: datetime | None
+    previous: bytes
+    hash: bytes
+    mac: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSourcesRow:
+    """A row of `known_sources`."""
+
+    uri: str
+    root: str
+    doc_cid: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerActs:
+    """A row of type `ragdb.ledger_acts`."""
+
+    act_id: UUID
+    created_at: datetime
+    act: str
+    caller: str
+    kinds: list[str]
+    corpus_id: int | None
+    from_at: datetime | None
+    to_at: datetime | None
+    entries: list[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A row of type `ragdb.ledger_entry`."""
+
+    number: int
+    kind: str
+    id: str
+    hash: bytes
+    sealed_at: datetime
+    entry: bytes
+    leaf_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStatusRow:
+    """A row of `ledger_status`."""
+
+    is_on: bool
+    origin: str
+    size: int
+    sealed_at: datetime
+    pending: int
+    oldest_pending: datetime
+    checkpoint_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListAtomsRow:
+    """A row of `list_atoms`."""
+
+    atom_id: UUID
+    state: str
+    text: str
+    source_chunk_ids: list[str]
+    source_slice_id: str
+    trace_id: UUID
+    checks: Any
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListCheckpointsRow:
+    """A row of `list_checkpoints`."""
+
+    size: int
+    root: bytes
+    note: str
     created_at: datetime
 
 
@@ -668,6 +822,22 @@ class ListCorporaRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListErasuresRow:
+    """A row of `list_erasures`."""
+
+    erasure_id: UUID
+    created_at: datetime
+    kind: str
+    item_id: UUID
+    item_hash: str
+    action: str
+    cause: str
+    caller: str
+    reason: str
+    is_intact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListFailedEmbeddingsRow:
     """A row of `list_failed_embeddings`."""
 
@@ -677,6 +847,15 @@ class ListFailedEmbeddingsRow:
     failures: int
     last_error: str | None
     due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListGrantsRow:
+    """A row of `list_grants`."""
+
+    role: str
+    privilege: str
+    is_dead: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -701,6 +880,7 @@ class ListIncidentsRow:
     trace_id: UUID
     caller: str
     reason: str
+    is_intact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,14 +900,29 @@ class ListProposalsRow:
 
     proposal_id: UUID
     status: str
+    evidence_state: str
     text: str
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime | None
-    decided_by: str | None
-    decision_reason: str | None
+    decided_at: datetime
+    decided_by: str
+    decision_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuotasRow:
+    """A row of `list_quotas`."""
+
+    role: str
+    blob_bytes: int | None
+    blob_bytes_taken: int
+    hourly_failures: int | None
+    concurrent_calls: int | None
+    is_dead: bool
+    set_at: datetime
+    set_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -739,6 +934,10 @@ class ListSigningKeysRow:
     created_at: datetime
     active_until: datetime | None
     not_after: datetime | None
+    compromised_since: datetime | None
+    is_inside: bool
+    is_at_hand: bool
+    commitment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -771,6 +970,14 @@ class ListStaticModelsRow:
     digest: str
     lexical_weight: float
     is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListSynonymsRow:
+    """A row of `list_synonyms`."""
+
+    word: str
+    synonyms: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -810,6 +1017,14 @@ class OptimizeCorpusRow:
     pivot_before: float
     pivot: float
     lexemes_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class OriginRow:
+    """A row of `origin`."""
+
+    id: UUID
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1001,6 +1216,7 @@ class RetrievalTraces:
     error_code: str | None
     client: str | None
     caller: str
+    caller_oid: int
     otel_trace_id: str | None
     otel_span_id: str | None
     ranking: Any
@@ -1021,6 +1237,16 @@ class RetrieverSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SealLedgerRow:
+    """A row of `seal_ledger`."""
+
+    sealed: int
+    size: int
+    sealed_at: datetime
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SearchDualRow:
     """A row of `search_dual`."""
 
@@ -1031,6 +1257,7 @@ class SearchDualRow:
     score: float
     source_ids: list[str]
     source_slice_id: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1090,6 +1317,7 @@ class TracedHit:
     metadata: Any
     mode: str
     is_exact: bool
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1126,6 +1354,7 @@ class TurnHit:
     homogeneity: float
     temporal: float
     complexity: float
+    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1139,6 +1368,46 @@ class ValidateContractRow:
     column: int | None
     message: str
     hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationChecksRow:
+    """A row of `verification_checks`."""
+
+    check: str
+    is_quick: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyAtomRow:
+    """A row of `verify_atom`."""
+
+    field: str
+    is_intact: bool
+    stored: str
+    recomputed: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyLedgerRow:
+    """A row of `verify_ledger`."""
+
+    number: int
+    kind: str
+    id: str
+    finding: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyStepRow:
+    """A row of `verify_step`."""
+
+    check: str
+    looked: int
+    findings: Any
+    next_state: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -1157,6 +1426,7 @@ class VerifyTraceRow:
     is_intact: bool
     stored: str
     recomputed: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)

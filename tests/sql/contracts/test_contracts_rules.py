@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from ragdb.contracts import contract_file, syntax
 from ragdb.errors import RagdbError
 from tests.conftest import Connection
+from tests.sql.contracts.test_contracts_applied import PLAIN, apply
 
 SQL = Path(__file__).parents[3] / "sql/contracts"
 
@@ -209,6 +210,36 @@ def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str
     assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "bound", "wrong"),
+    [
+        ("scoreGte", "threshold=0.4", 4),
+        ("scoreLte", "threshold=0.4", "high"),
+        ("uniqueSourcesGte", "count=2", 0.5),
+        ("chunkCountEq", "count=2", -1),
+        ("latencyLte", "valueMs=50", -1),
+    ],
+)
+def test_the_given_value_of_an_assertion_is_its_bound(
+    db: Connection, kind: str, bound: str, wrong: Any
+) -> None:
+    number = bound.partition("=")[2]
+    plain = SOUND.replace("kind=scoreGte threshold=0.4 quantifier=all", f"kind={kind} {bound}")
+    given = plain.replace(bound, f"value={number}", 1)
+    assert given != plain
+    assert validate(db, given) == validate(db, plain) == []
+    apply(db, given)
+    # stored as the kind names it, so both are one version
+    assert apply(db, plain)[1:3] == (1, False)
+    rules = {
+        row.rule for row in validate(db, given.replace(f"value={number}", f"value={wrong}", 1))
+    }
+    assert {rule for rule in rules if "invalid" in rule} != set()
+    # a value beside the bound is one too many
+    twice = validate(db, plain.replace(bound, f"{bound} value={number}", 1))
+    assert "rag-assert-property-unused" in {row.rule for row in twice}
+
+
 # Of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own.
 ELSEWHERE = {
     "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
@@ -353,20 +384,6 @@ def test_a_name_of_a_megabyte_is_compared_by_its_beginning(any_db: Connection) -
 
 # ── against what is stored ──────────────────────────────────────────────────────────────────────
 
-PLAIN = """
-corpus name="My Docs" title=T
-  source name=a uri=./docs
-retriever name=R corpus="My Docs" topK=2 minScore=0.1
-rag name=A retriever=R
-"""
-
-
-def apply(db: Connection, text: str, name: str = "c") -> Any:
-    found = contract_file.contract(syntax.parse(text), name)
-    row = db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),)).fetchone()
-    assert row is not None
-    return row
-
 
 def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connection) -> None:
     apply(any_db, PLAIN)
@@ -377,6 +394,17 @@ def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connecti
     assert [(row.rule, row.severity) for row in rows] == [
         ("rag-retriever-minscore-unreachable", "warning")
     ]
+    assert validate(any_db, PLAIN) == []
+
+
+def test_a_threshold_that_empties_every_result_warns(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    for _ in range(20):
+        any_db.execute("select from ragdb.retrieve('my-docs', 'refund', min_score => 0.999999)")
+    high = PLAIN.replace("minScore=0.1", "minScore=0.999999")
+    assert [row.rule for row in validate(any_db, high)] == ["rag-retriever-minscore-unreachable"]
+    # what did not reach so much may still reach less
     assert validate(any_db, PLAIN) == []
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Login
 from tests.sql.documents_twin import document, put
 
 AsRole = Callable[..., Connection]
@@ -78,6 +80,8 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     admin.execute("select ragdb.revoke_corpus('team', 'reader')")
     assert error(admin, "select ragdb.revoke_corpus('team', 'reader')").sqlstate == "RG400"
     admin.execute("select ragdb.revoke_corpus('team', 'writer')")
+    assert names(other) == names(reader2) == []
+    admin.execute("select ragdb.unrestrict_corpus('team')")
     assert names(other) == names(reader2) == ["team"]
 
 
@@ -99,6 +103,17 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
         "document_chunks({0}, 'sha256:0')",
         "check_corpus({0})",
         "repair_corpus({0})",
+        "restrict_corpus({0})",
+        "unrestrict_corpus({0})",
+        "list_grants({0})",
+        "record_reads({0}, 'on')",
+        "search({0}, 'text')",
+        "retrieve({0}, 'text')",
+        "list_traces({0})",
+        "record_failure({0}, 'text', 'RG400', 1)",
+        "export_corpus({0})",
+        "export_documents({0})",
+        "space_questions({0})",
     ],
 )
 def test_a_hidden_corpus_answers_as_one_that_does_not_exist(db: Connection, call: str) -> None:
@@ -130,3 +145,52 @@ def test_a_grant_needs_a_role_and_a_privilege(
     db.execute("select ragdb.create_corpus('docs')")
     raised = error(db, "select ragdb.grant_corpus(%s, %s, %s)", *arguments)
     assert raised.sqlstate == "RG400"
+
+
+COUNTERS = (
+    "select coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0), coalesce(idx_scan, 0)"
+    " from pg_stat_xact_user_tables where relid = 'ragdb.corpus_grants'::regclass"
+)
+OTHERS = (
+    "select idx_scan from pg_stat_user_indexes where relname = 'corpora'",
+    "select heap_blks_read from pg_statio_user_tables where relname = 'corpora'",
+    "select pg_stat_get_xact_blocks_fetched('ragdb.corpora'::regclass)",
+    "select n_live_tup from pg_stat_user_tables where relname = 'corpora'",
+)
+
+
+def test_the_counters_that_tell_of_a_hidden_corpus_can_be_taken_away(
+    any_clone: str, login: Login
+) -> None:
+    """As docs/operations.md says; what it takes them from is the control."""
+    page = (Path(__file__).parents[3] / "docs/operations.md").read_text()
+    (statement,) = re.findall(r"```sql\n(select format\('revoke.*?)\\gexec\n```", page, re.S)
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('hidden', is_restricted => true)")
+        db.execute("select ragdb.grant_corpus('hidden', 'writer', 'read')")
+
+    def read(corpus: str) -> Any:
+        reader = login(any_clone, "reader", autocommit=True)
+        with reader.transaction():
+            with pytest.raises(psycopg.Error, match="does not exist"), reader.transaction():
+                reader.execute("select * from ragdb.search(%s, 'tulips')", (corpus,))
+            return reader.execute(COUNTERS).fetchone()
+
+    assert read("hidden") != read("absent")
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        for (line,) in db.execute(statement).fetchall():
+            db.execute(line)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        read("hidden")
+    reader = login(any_clone, "reader", autocommit=True)
+    for other in OTHERS:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            reader.execute(other)
+    # nothing of ragdb needs them, and whoever may read all statistics does
+    writer = login(any_clone, "writer", autocommit=True)
+    writer.execute("select ragdb.create_corpus('docs')")
+    writer.execute("select ragdb.put_text('docs', 'a', 'tulips')")
+    assert reader.execute("select * from ragdb.search('docs', 'tulips')").fetchall()
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        db.execute("set role pg_monitor")
+        assert db.execute(OTHERS[0]).fetchall()

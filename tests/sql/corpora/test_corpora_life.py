@@ -98,9 +98,11 @@ def test_a_dropped_corpus_leaves_nothing_but_its_traces(db: Connection) -> None:
     assert len(ids) == 2
     db.execute("select ragdb.drop_corpus('docs')")
     for table in tables:
-        # traces stay, and what says which of their hours the rollups still have to count
-        if table in ("retrieval_traces", "retrieval_hits", "trace_marks"):
+        # traces stay, who did what, and which hours of traces the rollups still have to count
+        if table in ("access_events", "retrieval_traces", "retrieval_hits", "trace_marks"):
             assert rows(db, table) == before[table]
+        elif table == "ledger_acts":
+            assert rows(db, table) == {min(ids): 1}  # that it was dropped
         else:
             kept = {n: count for n, count in before[table].items() if n == max(ids)}
             assert rows(db, table) == kept, table

@@ -209,3 +209,12 @@ def test_an_argument_out_of_range_is_refused(docs: Connection, call: str, sqlsta
     assert raised.value.sqlstate == sqlstate
     assert raised.value.diag.message_detail
     assert raised.value.diag.message_hint
+
+
+def test_a_text_keeps_no_form_feed(docs: Connection) -> None:
+    docs.execute("select ragdb.put_text('docs', 'a.txt', E'page one\f\fpage two')")
+    rows = docs.execute(
+        "select c.text from ragdb.list_documents('docs', 'a.txt') d,"
+        " ragdb.document_chunks('docs', d.doc_cid) c"
+    )
+    assert rows.fetchall() == [("page one\n\npage two",)]

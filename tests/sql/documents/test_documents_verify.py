@@ -32,8 +32,13 @@ def test_damage_is_found_and_repaired(docs: Connection) -> None:
         assert faults(docs) == [], damage
     for damage, name in [
         (
-            "update ragdb.chunks set text = 'x', content_hash = 'x' where chunk_no = 1",
-            "chunks whose",
+            "update ragdb.chunks set text = 'x', content_hash = sha256('x') where chunk_no = 1",
+            "chunks whose id",
+        ),
+        (
+            "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text;"
+            " update ragdb.chunks set text = 'y' where chunk_no = 1",
+            "chunks whose content_hash",
         ),
         ("update ragdb.chunks set chunk_id = 'x' where chunk_no = 2", "chunks whose id"),
         ("update ragdb.documents set chunks = 9 where doc_no = 2", "documents whose chunks"),

@@ -62,6 +62,11 @@ def sources(db: Connection, condition: Any, k: int = 1000) -> set[str]:
     }
 
 
+def has(found: Any, values: list[Any]) -> bool:
+    """Whether what was found is one of some values, or an array that has one."""
+    return any(f in values for f in (found if isinstance(found, list) else [found]))
+
+
 def holds(n: int, field: str, operator: str, value: Any) -> bool:
     """What a condition means, in Python."""
     source = f"docs/{'ab'[n % 2]}/{n}.md"
@@ -69,15 +74,15 @@ def holds(n: int, field: str, operator: str, value: Any) -> bool:
     found = builtin[field] if field in builtin else metadata(n).get(field)
     match operator:
         case "eq":
-            return bool(found == value)
+            return has(found, [value])
         case "ne":
-            return bool(found != value)
+            return not has(found, [value])
         case "exists":
             return (found is not None) is bool(value)
         case "in":
-            return found in value
+            return has(found, value)
         case "any":
-            return any(f in value for f in (found if isinstance(found, list) else [found]))
+            return has(found, value)
         case "all":
             return isinstance(found, list) and set(value) <= set(found)
         case "glob":
@@ -94,14 +99,20 @@ scalars = st.one_of(
 )
 conditions = st.one_of(
     st.tuples(
-        st.sampled_from(["year", "team", "n", "no'such$1"]), st.sampled_from(["eq", "ne"]), scalars
+        st.sampled_from(["year", "team", "n", "tags", "no'such$1"]),
+        st.sampled_from(["eq", "ne"]),
+        st.one_of(scalars, st.sampled_from(["t0", "t1", "u3"])),
     ),
     st.tuples(
         st.sampled_from(["year", "team", "n"]),
         st.sampled_from(["gt", "gte", "lt", "lte"]),
         scalars,
     ),
-    st.tuples(st.sampled_from(["year", "team"]), st.just("in"), st.lists(scalars, max_size=4)),
+    st.tuples(
+        st.sampled_from(["year", "team", "tags"]),
+        st.just("in"),
+        st.lists(st.one_of(scalars, st.sampled_from(["t0", "u3"])), max_size=4),
+    ),
     st.tuples(
         st.sampled_from(["tags", "team"]),
         st.just("any"),

@@ -19,7 +19,7 @@ def docs(db: Connection) -> Connection:
 
 
 def found(db: Connection, query: str) -> set[str]:
-    statement = "select source from ragdb.search('docs', %s, 10)"
+    statement = "select source from ragdb.search('docs', %s, 10, syntax => 'web')"
     return {row[0] for row in db.execute(statement, (query,)).fetchall()}
 
 
@@ -53,5 +53,5 @@ def test_a_query_finds(docs: Connection, query: str, expected: set[str]) -> None
 
 def test_a_clause_changes_which_chunks_rank_and_no_score(docs: Connection) -> None:
     plain = {chunk: score for chunk, score, _ in search(docs, "docs", "purchase order")}
-    for chunk, score, _ in search(docs, "docs", '"purchase order"'):
+    for chunk, score, _ in search(docs, "docs", '"purchase order"', syntax="web"):
         assert score == plain[chunk]

@@ -49,6 +49,8 @@ def test_a_sound_header_makes_a_corpus_of_its_settings(db: Connection) -> None:
         *(("corpus", field, {}) for field in HEADER["corpus"]),
         *(("corpus", field, None) for field in HEADER["corpus"] if field != "title"),
         ("embedder", "dims", "256"),
+        *(("embedder", "dims", value) for value in (1e30, -1e30, 1.5)),
+        *(("corpus", field, 1e300) for field in ("k1", "b", "pivot")),
     ],
 )
 def test_a_field_of_another_type_is_refused_by_its_name(

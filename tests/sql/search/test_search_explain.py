@@ -55,8 +55,8 @@ def test_explain_and_highlight_refuse_an_unknown_chunk(docs: Connection) -> None
     ],
 )
 def test_highlight_marks_the_words_that_match(docs: Connection, query: str, expected: str) -> None:
-    ((chunk, *_),) = search(docs, "docs", '"purchase order"')
+    ((chunk, *_),) = search(docs, "docs", '"purchase order"', syntax="web")
     (marked,) = docs.execute(
-        "select ragdb.highlight('docs', %s, %s, '[', ']')", (chunk, query)
+        "select ragdb.highlight('docs', %s, %s, '[', ']', 'web')", (chunk, query)
     ).fetchone() or ("",)
     assert marked == expected

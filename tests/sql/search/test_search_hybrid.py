@@ -95,17 +95,19 @@ def test_a_chunk_without_embedding_is_found_by_words_and_says_so(docs: Connectio
 
 def test_excluded_and_required_words_bind_the_semantic_leg(docs: Connection) -> None:
     for mode in ("semantic", "hybrid"):
-        assert {row[0] for row in search(docs, "quick -fox", mode=mode)} == {"the lazy dog sleeps"}
-        found = {row[0] for row in search(docs, '+"brown fox"', mode=mode)}
+        assert {row[0] for row in search(docs, "quick -fox", mode=mode, syntax="web")} == {
+            "the lazy dog sleeps"
+        }
+        found = {row[0] for row in search(docs, '+"brown fox"', mode=mode, syntax="web")}
         assert found == {"the quick brown fox"}
-        assert search(docs, "+unheard quick", mode=mode) == []
+        assert search(docs, "+unheard quick", mode=mode, syntax="web") == []
 
 
 def test_a_phrase_without_a_sign_binds_the_lexical_leg_alone(docs: Connection) -> None:
-    hits = search(docs, '"brown fox"', mode="hybrid")
+    hits = search(docs, '"brown fox"', mode="hybrid", syntax="web")
     assert [row[0] for row in hits if row[4]] == ["the quick brown fox"]
     assert len(hits) == len(TEXTS)
-    assert len(search(docs, '"unheard of"', mode="semantic")) == len(TEXTS)
+    assert len(search(docs, '"unheard of"', mode="semantic", syntax="web")) == len(TEXTS)
 
 
 def test_filters_act_before_ranking(docs: Connection) -> None:

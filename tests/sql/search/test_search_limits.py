@@ -49,10 +49,10 @@ def test_a_query_demands_at_most_1000_words(any_db: Connection, sign: str) -> No
         signed = " ".join(sign + w for w in asked)
         return f'"{" ".join(asked)}"' if sign == "phrase" else f"{signed} other"
 
-    assert len(search(any_db, "docs", query(999))) == 1
-    assert len(search(any_db, "docs", query(1_000))) == 1
+    assert len(search(any_db, "docs", query(999), syntax="web")) == 1
+    assert len(search(any_db, "docs", query(1_000), syntax="web")) == 1
     with pytest.raises(errors.InvalidArgument, match="demands 1001 words"):
-        search(any_db, "docs", query(1_001))
+        search(any_db, "docs", query(1_001), syntax="web")
 
 
 @pytest.mark.parametrize("asked", [257, 15_999, 16_000, 16_001])
@@ -87,7 +87,7 @@ def test_words_past_the_last_position_rank_and_make_no_phrase(
     filler = [chr(97 + n % 26) for n in range(count - 2)]
     make(any_db, " ".join([*filler, "last", "one"]), "one last")
     assert len(search(any_db, "docs", "last")) == 2
-    found = search(any_db, "docs", '"last one"')
+    found = search(any_db, "docs", '"last one"', syntax="web")
     assert len(found) == (count <= 16_383)
 
 

@@ -19,7 +19,7 @@ def test_anchors_are_resolved_in_turn(signed: Connection) -> None:
     everything = {"chunk_id": uuid(3), "session": "s1", "query": "shipping"}
     assert resolve(**everything) == (uuid(3), "explicit")
     assert resolve(**everything | {"chunk_id": "nobody"}) == (uuid(5), "session")
-    assert resolve(session="none", query="shipping") == (uuid(5), "semantic")
+    assert resolve(session="none", query="shipping") == (uuid(5), "query")
     assert resolve(query="zebra") == (uuid(5), "temporal")
     signed.execute("select ragdb.create_corpus('empty')")
     assert signed.execute("select * from ragdb.resolve_anchor('empty')").fetchall() == []

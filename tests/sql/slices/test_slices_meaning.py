@@ -179,7 +179,7 @@ def test_an_anchor_is_found_by_meaning(embedded: Connection) -> None:
         "select * from ragdb.resolve_anchor('chat', query => 'xyzzy', query_embedding => %s)",
         VECTORS[4],
     )
-    assert (found["anchor"], found["resolved_by"]) == (uuid(4), "semantic")
+    assert (found["anchor"], found["resolved_by"]) == (uuid(4), "query")
     nearest = one(
         embedded,
         "select ragdb.resolve_from_query('chat', 'refunds', 'semantic', %s) as id",

@@ -147,7 +147,8 @@ def test_a_reader_keeps_no_slice_by_a_policy_of_its_own(signed: Connection) -> N
         with pytest.raises(psycopg.DatabaseError) as caught, signed.transaction():
             signed.execute(statement, (uuid(1), own))
         assert caught.value.sqlstate == "RG431"
-    assert signed.execute("select from ragdb.list_policies()").fetchall() == []
+    listed = "select policy_id, created_by from ragdb.list_policies()"
+    assert signed.execute(listed).fetchall() == [("slice_policy_v1", None)]
     assert signed.execute(call.replace("retrieve", "search"), (uuid(1), own)).fetchall()
     signed.execute("set role admin")
     signed.execute("select ragdb.register_policy(%s)", (own,))
@@ -159,8 +160,8 @@ ROLES = [
     ("reader", "select * from ragdb.register_policy('{}')", "42501"),
     ("writer", "select * from ragdb.register_policy('{}')", "42501"),
     ("reader", "select ragdb.create_signing_key()", "42501"),
-    ("writer", "select * from ragdb.export_signing_keys()", "42501"),
-    ("admin", "select secret from ragdb.signing_keys", "42501"),
+    ("admin", "select * from ragdb.export_signing_keys()", "42501"),
+    ("admin", "select secret from ragdb.signing_secrets", "42501"),
     ("admin", "select * from ragdb.slices", "42501"),
     ("writer", "insert into ragdb.semantic_atoms default values", "42501"),
     ("writer", "delete from ragdb.admissibility_incidents", "42501"),

@@ -228,14 +228,14 @@ def test_a_trace_without_hits_has_nothing_to_rerank(docs: Connection) -> None:
 def test_only_the_caller_of_a_trace_reranks_it(clone: str, login: Login) -> None:
     with psycopg.connect(clone) as owner:
         fill(owner)
-    with login(clone, "reader") as reader, login(clone, "reader2") as other:
+    with login(clone, "reader") as reader, login(clone, "auditor") as other:
         trace_id, ids = retrieve(reader)
         reader.commit()
         with raises(other, "RG401", "of another caller"):
             record(other, trace_id, ids, range(6))
         record(reader, trace_id, ids, range(6))
         reader.commit()
-        # who may read the corpus may read what became of it
+        # an auditor reads what became of it
         assert one(other, "select count(*) from ragdb.trace_reranks(%s)", trace_id) == 6
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             other.execute("select * from ragdb.retrieval_reranks")

@@ -8,6 +8,7 @@ import json
 import math
 import threading
 import time
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,8 @@ import ragdb
 from ragdb import errors
 from ragdb.ingest.payload import to_payload
 from ragdb.models.worker import Worker
-from ragdb.readers import read as readers
+from ragdb.readers import formats
+from ragdb.readers.read import read
 from tests.conftest import Login
 from tests.embedding import ENCODER, WIDTH, make_embedder, one, put
 
@@ -251,7 +253,7 @@ def claim(db: Connection, **more: Any) -> Any:
 
 
 def given(job: Any) -> dict[str, Any]:
-    (document,) = readers.read(
+    (document,) = read(
         job["bytes"],
         job["doc_cid"],
         job["media_type"],
@@ -294,6 +296,22 @@ def test_a_blob_becomes_a_document_and_a_duplicate_its_result(docs: Connection) 
     assert again["output"] == done["output"]
     assert again["meta"]["ingest_event_id"] == done["meta"]["ingest_event_id"]
     assert one(docs, "select title from ragdb.get_document('docs', %s)", CID) == "Refunds"
+
+
+def test_a_chunk_of_a_pdf_has_the_page_of_each_of_its_words(docs: Connection) -> None:
+    data = (Path(__file__).parents[2] / "data" / "sample.pdf").read_bytes()
+    cid = one(docs, "select ragdb.put_blob(%s, 'application/pdf')", data)
+    request = {"params": {"corpus": "docs"}, "input": {"doc_cid": cid}}
+    assert call(docs, "rag_ingest", request)["error"] == "partition"
+    job = claim(docs)
+    docs.execute(
+        "select ragdb.complete_ingest_job(%s, %s, %s)",
+        (job["job_id"], job["attempt"], Jsonb(given(job))),
+    )
+    rows = docs.execute("select text, page from ragdb.document_chunks('docs', %s)", (cid,))
+    found = rows.fetchall()
+    assert ("Returns are free of charge.", 3) in found
+    assert not any("\f" in text for text, _ in found)
 
 
 def test_the_event_names_who_asked_and_has_the_envelope_of_the_seed(docs: Connection) -> None:
@@ -362,7 +380,11 @@ def test_a_media_type_that_no_reader_knows_is_a_bad_request(
 
 
 def test_what_readers_read_is_what_may_be_ingested(docs: Connection) -> None:
-    known = {kind for kind, reader in readers._BY_MEDIA_TYPE.items() if reader != "jsonl"}
+    known = {
+        kind
+        for kind, reader in formats.BY_MEDIA_TYPE.items()
+        if not formats.FORMATS[reader].has_records
+    }
     for kind in known:
         assert one(docs, "select ragdb_internal.is_readable(%s, 'x')", kind), kind
 
@@ -703,7 +725,7 @@ def test_corpora_with_chunks_are_those_that_the_caller_may_read(docs: Connection
 
 
 def test_the_database_takes_the_types_that_the_readers_read(db: Connection) -> None:
-    read = {t for t, kind in readers._BY_MEDIA_TYPE.items() if kind != "jsonl"}
+    read = {t for t, kind in formats.BY_MEDIA_TYPE.items() if not formats.FORMATS[kind].has_records}
     taken = one(db, "select ragdb_internal.readable_types()")
     assert set(taken) == read | {"application/octet-stream"}
 

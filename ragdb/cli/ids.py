@@ -1,0 +1,42 @@
+"""Ids as people write them: whole, or the beginning that a list shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from uuid import UUID
+
+    from ragdb.database import Database
+
+SHOWN = 13
+"""Characters of an id that a list shows at least: its time to the millisecond."""
+
+
+def trace_id(db: Database, text: str) -> UUID:
+    """The trace that begins so. Raises InvalidArgument, TraceNotFound."""
+    return _whole(text) or db.find_trace(text)
+
+
+def run_id(db: Database, text: str) -> UUID:
+    """The run of an eval that begins so. Raises InvalidArgument, RunNotFound."""
+    return _whole(text) or db.find_run(text)
+
+
+def _whole(text: str) -> UUID | None:
+    from uuid import UUID
+
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def shortened(ids: Sequence[UUID]) -> Callable[[UUID], str]:
+    """How to write each of some ids so that it differs from the others."""
+    texts = {str(id) for id in ids}
+    size = next(
+        n for n in (SHOWN, 18, 23, 28, 36) if n == 36 or len({t[:n] for t in texts}) == len(texts)
+    )
+    return lambda id: str(id)[:size]

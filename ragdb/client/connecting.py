@@ -1,0 +1,45 @@
+"""How ragdb connects: any pooler may stand before the server, and a dead server is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import tuple_row
+
+# Seconds and milliseconds of libpq, by which a server whose machine is gone ends a call within
+# half a minute. One that answers may take as long as it likes: its kernel answers the probes.
+ALIVE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def options(conninfo: str, **given: Any) -> dict[str, Any]:
+    """What psycopg is told beside the conninfo, which wins, as `given` does over both.
+
+    Statements are not prepared on the server: a pooler gives each transaction another connection,
+    which has not prepared them. `prepare_threshold=5` in `given` prepares them again.
+    """
+    named = conninfo_to_dict(conninfo)
+    alive = {key: value for key, value in ALIVE.items() if key not in named}
+    return {"prepare_threshold": None, **alive, **given}
+
+
+def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
+    """A connection of psycopg; `given` are its arguments. Raises psycopg.OperationalError."""
+    return psycopg.connect(conninfo, **options(conninfo, **given))
+
+
+def is_pooled(connection: psycopg.Connection[Any]) -> bool:
+    """Whether a pooler answers in the place of the server.
+
+    It makes up the process id that it gives its client, because no server's would last. The session
+    behind it is nobody's own: what it sets, locks and listens to is the next client's.
+    """
+    cursor = connection.cursor(row_factory=tuple_row)
+    row = cursor.execute("select pg_backend_pid()").fetchone()
+    return row != (connection.info.backend_pid,)

@@ -1,0 +1,93 @@
+"""Ctrl-C, heard at once and obeyed where nothing is half done.
+
+An exception that is raised in the middle of a statement leaves a connection that waits for an
+answer nobody takes; what is tried on it next fails for a reason of its own. So while a run holds
+the signals, they cancel the statement in the server, and the run ends by the error that this gives
+or at its next step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import psycopg
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stop:
+    """Nobody asks a run to stop: exceptions come as Python raises them."""
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt where somebody has asked."""
+
+    @contextlib.contextmanager
+    def unheld(self) -> Iterator[None]:
+        """A step without statements, which may be left anywhere."""
+        yield
+
+
+class Signals(Stop):
+    """Holds the signals that ask a program to stop, as a context around a run."""
+
+    def __init__(self, connection: psycopg.Connection[Any], say: Callable[[], None]) -> None:
+        self.connection, self.say = connection, say
+        self.asked = 0
+        self._is_held = True
+        self._over = threading.Event()
+        self._canceller = threading.Thread(target=self._cancel, daemon=True)
+
+    def __enter__(self) -> Self:
+        # what is ignored, as in a background job, stays so
+        heard = [n for n in _SIGNALS if signal.getsignal(n) != signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._hear) for number in heard}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        if self._canceller.is_alive():
+            self._canceller.join()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self.asked and (error is None or isinstance(error, psycopg.Error)):
+            raise KeyboardInterrupt from error
+
+    def check(self) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def unheld(self) -> Iterator[None]:
+        self._is_held = False
+        try:
+            self.check()
+            yield
+        finally:
+            self._is_held = True
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            self.say()
+        # whoever asks twice does not care what is half done
+        if not self._is_held or self.asked > 1:
+            raise KeyboardInterrupt
+        self._canceller.start()
+
+    def _cancel(self) -> None:
+        """Cancel what runs in the server, and what is started before the run has heard of it."""
+        while True:
+            with contextlib.suppress(psycopg.Error, RuntimeError):
+                self.connection.cancel_safe(timeout=5)
+            if self._over.wait(0.5):
+                return

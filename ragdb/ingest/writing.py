@@ -1,0 +1,138 @@
+"""Puts batches of documents: a batch is one transaction, and one bad document spoils no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from ragdb.errors import CorpusNotFound, NotAuthorized, RagdbError
+from ragdb.ingest import origins
+from ragdb.ingest.reading import Outcome, Ready
+from ragdb.ingest.report import FileResult, Report
+from ragdb.ingest.source import Source
+
+if TYPE_CHECKING:
+    from ragdb.client._generated.rows import PutResult
+    from ragdb.client.client import Client
+
+# The document is at fault, not the database: the others of its batch are tried without it.
+REFUSED = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    RagdbError,
+)
+OF_THE_RUN = (NotAuthorized, CorpusNotFound)
+AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+
+# what the database says between the steps of a large document
+_TOLD = re.compile(r"(\d+) of (\d+) chunks are (planned|stored|indexed)")
+# where each step ends, as part of the whole
+_STEPS = {"planned": (0.1, 0.2), "stored": (0.2, 0.4), "indexed": (0.4, 1.0)}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document on its way into a batch."""
+
+    file: FileResult
+    document: Ready
+    outcome: Outcome
+    source: Source
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of a document: what the database says, or why it refused."""
+
+    entry: Entry
+    row: PutResult | None = None
+    replaced: bool = False
+    error: psycopg.Error | None = None
+
+
+class Writer:
+    """Writes the batches of one run."""
+
+    def __init__(
+        self, db: Client, report: Report, options: Mapping[str, Any], make: Callable[[], None]
+    ) -> None:
+        self.db, self.report, self.make = db, report, make
+        self.dry_run: bool = options.get("dry_run", False)
+        self.force: bool = options.get("force", False)
+
+    def write(self, batch: list[Entry]) -> Iterator[Written]:
+        """Put a batch, by halves where a document of it is refused."""
+        corpus = self.report.corpus
+        named = [(entry.document.uri, entry.source) for entry in batch]
+        before = {} if self.report.created else origins.present(self.db, corpus, named)
+        try:
+            rows = self._put(batch)
+        except OF_THE_RUN:
+            raise
+        except REFUSED as error:
+            if len(batch) == 1:
+                yield Written(batch[0], error=error)
+                return
+            middle = len(batch) // 2
+            yield from self.write(batch[:middle])
+            yield from self.write(batch[middle:])
+            return
+        for entry, row in zip(batch, rows, strict=True):
+            was = before.get(entry.document.uri, row.doc_cid)
+            yield Written(entry, row, replaced=was != row.doc_cid)
+
+    def _put(self, batch: list[Entry]) -> list[PutResult]:
+        for attempt in range(5):
+            try:
+                with self.db.connection.transaction(force_rollback=self.dry_run):
+                    if self.dry_run and self.report.created:
+                        self.make()
+                    rows = self._stored(batch)
+                    for entry, row in zip(batch, rows, strict=True):
+                        if entry.outcome.blob is not None and not row.was_duplicate:
+                            self.db.put_blob(
+                                entry.outcome.blob, entry.outcome.media_type, self.report.corpus
+                            )
+                return rows
+            except AGAIN:
+                if attempt == 4:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _stored(self, batch: list[Entry]) -> list[PutResult]:
+        """Put documents by one function, conversations by another; results in the batch's order."""
+        results: dict[int, PutResult] = {}
+        for put, kind in ((self.db.put_documents, False), (self.db.put_conversations, True)):
+            places = [n for n, e in enumerate(batch) if e.document.is_conversation is kind]
+            if places:
+                entries = b",".join(batch[n].document.json for n in places)
+                given = Jsonb(b"[" + entries + b"]", dumps=bytes)
+                rows = put(self.report.corpus, given, self.force)
+                results.update(zip(places, rows, strict=True))
+        return [results[n] for n in range(len(batch))]
+
+
+@contextmanager
+def writing_told(
+    connection: psycopg.Connection[Any], tell: Callable[[float], None]
+) -> Iterator[None]:
+    """Tell which part of a large document is written, while the database does it."""
+
+    def hear(notice: psycopg.errors.Diagnostic) -> None:
+        said = _TOLD.fullmatch(notice.message_primary or "")
+        if said:
+            begin, end = _STEPS[said[3]]
+            tell(begin + (end - begin) * int(said[1]) / int(said[2]))
+
+    connection.add_notice_handler(hear)
+    try:
+        yield
+    finally:
+        connection.remove_notice_handler(hear)

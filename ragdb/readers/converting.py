@@ -1,0 +1,144 @@
+"""A program of the user's that makes one file of another, as OCR does: `--convert`.
+
+It runs with limits of memory, processor time and written bytes, in an empty folder, with nothing of
+the environment but a path: no passwords, no keys. What it makes is as untrusted as what it read,
+and goes to a reader like any other file. Unlike a reader it may open files and start processes,
+because programs do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from ragdb.readers.document import ReadError
+
+_MEMORY = 4 * 2**30
+_SECONDS = 600
+_BYTES_PER_SECOND = 50_000
+_MAX_OUTPUT = 256 * 2**20
+_OUT = re.compile(r"\{out(\.[A-Za-z0-9]{1,10})?\}")
+_ENDING = re.compile(r"\.[a-z0-9]{1,16}")
+# in a process of its own, because nothing may run between fork and exec in one with threads
+_LIMITED = f"""
+import os, resource as r, sys
+seconds = int(sys.argv[1])
+r.setrlimit(r.RLIMIT_CORE, (0, 0))
+r.setrlimit(r.RLIMIT_CPU, (seconds, seconds))
+r.setrlimit(r.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
+r.setrlimit(r.RLIMIT_FSIZE, ({_MAX_OUTPUT}, {_MAX_OUTPUT}))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+_HINT = "write --convert '.pdf=ocrmypdf {in} {out}'; without {out} its output is the text"
+
+
+def rules(given: Iterable[str]) -> dict[str, str]:
+    """The commands by ending. Raises ValueError for what is not `.ending=command {in}`.
+
+    >>> rules([".pdf=ocrmypdf {in} {out}"])
+    {'.pdf': 'ocrmypdf {in} {out}'}
+    """
+    found: dict[str, str] = {}
+    for rule in given:
+        ending, equals, command = rule.partition("=")
+        ending = ending.strip().lower()
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            words = []
+        if not equals or not _ENDING.fullmatch(ending) or not any("{in}" in w for w in words):
+            raise ValueError(f"{rule[:200]!r} does not say how to convert a file; {_HINT}")
+        found[ending] = command.strip()
+    return found
+
+
+def command_for(name: str, commands: Mapping[str, str] | None) -> str | None:
+    """The command for a file of that name."""
+    return (commands or {}).get(PurePosixPath(name.lower()).suffix)
+
+
+def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
+    """What a command makes of a file, and its name, whose ending says the type.
+
+    `{in}` is the file, `{out}` the file to be made, of the same type; `{out.txt}` is one of
+    another. Without it, what the command prints is a text. Raises ReadError `not_converted`, or
+    `limits`.
+    """
+    base = PurePosixPath(name.lower())
+    seconds = _SECONDS + len(data) // _BYTES_PER_SECOND
+    out = _OUT.search(command)
+    ending = (out[1] or base.suffix) if out else ".txt"
+    with TemporaryDirectory(prefix="ragdb-convert-") as folder:
+        source, made = Path(folder, f"in{base.suffix}"), Path(folder, f"out{ending}")
+        source.write_bytes(data)
+        words = [
+            _OUT.sub(str(made), word).replace("{in}", str(source)) for word in shlex.split(command)
+        ]
+        printed = Path(folder, "printed")
+        _run(words, folder, printed, seconds)
+        result = made if out else printed
+        try:
+            size = result.stat().st_size
+            if result.is_symlink() or size > _MAX_OUTPUT:
+                raise ReadError("limits", f"{words[0]} made {size} bytes of it", "split it")
+            content = result.read_bytes()
+        except OSError:
+            content = b""
+    if not content:
+        raise ReadError("not_converted", f"{words[0]} made nothing of it", "try it by hand")
+    return content, f"converted{ending}"
+
+
+def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
+    if shutil.which(words[0]) is None:
+        raise ReadError(
+            "not_converted", f"{words[0][:80]} is not installed", "install it, or give its path"
+        )
+    complaints = Path(folder, "complaints")
+    with printed.open("wb") as out, complaints.open("wb") as err:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _LIMITED, str(seconds), *words],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={
+                    "PATH": os.environ.get("PATH", os.defpath),
+                    "HOME": folder,
+                    "TMPDIR": folder,
+                    "LANG": "C.UTF-8",
+                },
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ReadError(
+                "not_converted", f"{words[0][:80]} cannot be run", str(error)[:80]
+            ) from None
+        code = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(2 * seconds)
+        # what it started goes with it
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if code is None or code in (-signal.SIGXCPU, -signal.SIGXFSZ, -signal.SIGKILL):
+        raise ReadError(
+            "limits", f"{words[0]} did not end within {seconds} s and its limits", "split it"
+        )
+    if code:
+        with complaints.open("rb") as file:
+            said = " ".join(file.read(4096).decode("utf-8", "replace").split())
+        said = "".join(c for c in said if c.isprintable())[-200:]
+        raise ReadError(
+            "not_converted", f"{words[0]} failed ({code}): {said}", "try the command by hand"
+        )

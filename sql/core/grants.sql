@@ -1,0 +1,138 @@
+-- Restricted corpora: which roles have a right to one, and how it is closed and opened.
+
+create or replace function ragdb_internal.check_may_restrict(corpus text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus in ('personal', 'system') then
+    raise exception 'rights to corpus % cannot be changed', ragdb_internal.quote(corpus)
+      using errcode = 'RG400',
+        detail = case corpus when 'personal' then 'it belongs to one role'
+          else 'every reader may read it, only the installer writes it' end,
+        hint = 'put the documents into a corpus of another name';
+  end if;
+end $$;
+comment on function ragdb_internal.check_may_restrict(text) is
+  'Refuses the two corpora whose rights are fixed. Raises RG400.';
+
+-- The first one waits for writers of the corpus: it changes the row that they lock.
+create or replace function ragdb_internal.set_grant(corpus_id integer, role text, privilege text)
+returns void
+language sql
+begin atomic
+  update ragdb.corpora c set is_restricted = true
+    where c.corpus_id = set_grant.corpus_id and not c.is_restricted;
+  insert into ragdb.corpus_grants (corpus_id, role, role_oid, privilege)
+    values (set_grant.corpus_id, set_grant.role, ragdb_internal.role_oid(set_grant.role),
+      set_grant.privilege)
+    on conflict on constraint corpus_grants_role_is_unique_per_corpus do update
+      set privilege = excluded.privilege;
+  select ragdb_internal.record_access('grant', c.corpus_id, c.name,
+      set_grant.privilege || ' to ' || ragdb_internal.quote(set_grant.role))
+    from ragdb.corpora c where c.corpus_id = set_grant.corpus_id;
+end;
+comment on function ragdb_internal.set_grant(integer, text, text) is
+  'Restricts a corpus and gives a role a right to it, which is an event of access.';
+
+create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+begin
+  perform ragdb_internal.check_may_restrict(corpus);
+  if ragdb_internal.role_oid(role) is null then
+    raise exception 'role % does not exist', ragdb_internal.quote(role)
+      using errcode = 'RG400', detail = 'a right is given to a database role',
+        hint = 'create role makes one';
+  end if;
+  if ragdb_internal.privilege_level(privilege) is null then
+    raise exception 'privilege is %, not read, write or admin', ragdb_internal.quote(privilege)
+      using errcode = 'RG400', detail = 'each of them includes the ones before it',
+        hint = 'read is enough to search';
+  end if;
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  perform ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
+end $$;
+comment on function ragdb.grant_corpus(text, text, text) is
+  'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
+  'corpus is restricted from then on: closed to all other readers and writers. Raises RG400, '
+  'RG401, RG404.';
+
+create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+begin
+  delete from ragdb.corpus_grants g
+    where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
+  if not found then
+    raise exception 'role % has no grant on corpus %',
+        ragdb_internal.quote(role), ragdb_internal.quote(corpus)
+      using errcode = 'RG400', detail = 'there is nothing to revoke',
+        hint = 'ragdb.list_grants() lists them; a role has the rights of those it is a member of';
+  end if;
+  perform ragdb_internal.record_access('revoke', v_corpus.corpus_id, corpus,
+    'from ' || ragdb_internal.quote(role));
+end $$;
+comment on function ragdb.revoke_corpus(text, text) is
+  'Takes a role''s right to a corpus away, also that of a role that is gone. The corpus stays '
+  'restricted: without any grant left it is the admins'' alone. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb.restrict_corpus(corpus text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+begin
+  perform ragdb_internal.check_may_restrict(corpus);
+  update ragdb.corpora c set is_restricted = true
+    where c.corpus_id = v_corpus.corpus_id and not c.is_restricted;
+  perform ragdb_internal.record_access('restrict', v_corpus.corpus_id, corpus, '');
+end $$;
+comment on function ragdb.restrict_corpus(text) is
+  'Closes a corpus to everybody but admins and the roles that have a grant, until '
+  'ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.';
+
+-- An open corpus has no grants: one that was left would close it again unseen.
+create or replace function ragdb.unrestrict_corpus(corpus text) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_revoked integer;
+begin
+  perform ragdb_internal.check_may_restrict(corpus);
+  update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
+  delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
+  get diagnostics v_revoked = row_count;
+  perform ragdb_internal.record_access('unrestrict', v_corpus.corpus_id, corpus,
+    v_revoked || ' grants removed');
+  return v_revoked;
+end $$;
+comment on function ragdb.unrestrict_corpus(text) is
+  'Opens a restricted corpus to every reader and writer, removes its grants and returns their '
+  'number. Nothing else opens a corpus. Raises RG400, RG401, RG404.';
+
+create or replace function ragdb.list_grants(corpus text)
+returns table (role text, privilege text, is_dead boolean)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+begin
+  return query
+    select g.role, g.privilege, not ragdb_internal.is_role(g.role, g.role_oid)
+    from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id
+    order by g.role, g.role_oid;
+end $$;
+comment on function ragdb.list_grants(text) is
+  'Lists the roles that have a right to a restricted corpus; is_dead where the role is gone, so '
+  'that nobody has the right. Raises RG400, RG401, RG404.';

@@ -1,0 +1,42 @@
+-- Who a role is: its oid beside its name. A role that is dropped and made again has another oid,
+-- and on another server every oid is another's, so only both together name one role.
+
+create or replace function ragdb_internal.role_oid(role text) returns oid
+language sql stable parallel safe
+return pg_catalog.to_regrole(pg_catalog.quote_ident(role_oid.role))::oid;
+comment on function ragdb_internal.role_oid(text) is
+  'Returns the oid of the role that has a name now; null where there is none.';
+
+-- A session keeps the name that it did `set role` to while that role is dropped and another made,
+-- so whoever logged in must be allowed to become the role that has the name now.
+create or replace function ragdb_internal.caller_oid() returns oid
+language sql stable parallel safe
+return case when pg_catalog.current_setting('role') = 'none'
+    or pg_catalog.pg_has_role(session_user, ragdb_internal.role_oid(ragdb_internal.caller()), 'set')
+  then ragdb_internal.role_oid(ragdb_internal.caller()) end;
+comment on function ragdb_internal.caller_oid() is
+  'Returns the oid of the role on whose behalf the statement runs; null where the session is of a '
+  'role that is gone.';
+
+create or replace function ragdb_internal.is_role(role text, role_oid oid) returns boolean
+language sql stable parallel safe
+return coalesce(ragdb_internal.role_oid(is_role.role) = is_role.role_oid, false);
+comment on function ragdb_internal.is_role(text, oid) is
+  'Whether the role that had this name and this oid still has both.';
+
+create or replace function ragdb_internal.is_caller(role text, role_oid oid) returns boolean
+language sql stable parallel safe
+return is_caller.role = ragdb_internal.caller()
+  and coalesce(is_caller.role_oid = ragdb_internal.caller_oid(), false);
+comment on function ragdb_internal.is_caller(text, oid) is
+  'Whether the role that had this name and this oid is the caller.';
+
+create or replace function ragdb_internal.corpus_number(corpus text) returns integer
+language sql stable parallel safe
+return (select c.corpus_id from ragdb.corpora c
+  where c.name = corpus_number.corpus
+    and (corpus_number.corpus <> 'personal'
+      or ragdb_internal.is_caller(c.personal_of, c.personal_oid)));
+comment on function ragdb_internal.corpus_number(text) is
+  'Returns the number of the corpus that the caller means by a name, whatever the caller''s right '
+  'to it; null where there is none.';

@@ -1,0 +1,97 @@
+-- What writers of evidence leave for the ledger: a note of each row, and acts, which say what was
+-- taken away on purpose. sql/ledger seals them.
+
+-- The settings are read by whoever writes evidence, so this is one statement with a kept plan.
+create or replace function ragdb_internal.note(kind text, id text, hash bytea default null)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.ledger_pending
+    select note.kind, note.id, note.hash
+    where not exists (select from ragdb.settings s
+      where s.key = 'ledger_is_on' and s.value = 'false'::jsonb);
+end $$;
+comment on function ragdb_internal.note(text, text, bytea) is
+  'Notes a row of evidence for the ledger, with its hash where the writer has it; does nothing '
+  'while the ledger is off.';
+
+create or replace function ragdb_internal.note_all(kind text, ids text[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.ledger_pending
+    select note_all.kind, i.id, null from unnest(ids) with ordinality i (id, n)
+    where not exists (select from ragdb.settings s
+      where s.key = 'ledger_is_on' and s.value = 'false'::jsonb)
+    order by i.n;
+end $$;
+comment on function ragdb_internal.note_all(text, text[]) is
+  'Notes some rows of one kind for the ledger; does nothing while it is off.';
+
+-- Noted even while the ledger is off: that it is off is such an act.
+create or replace function ragdb_internal.record_act(act ragdb.ledger_acts) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  act.act_id := ragdb_internal.uuid7(ragdb_internal.now());
+  act.created_at := ragdb_internal.now();
+  act.caller := ragdb_internal.caller();
+  act.kinds := coalesce(act.kinds, '{}');
+  act.entries := coalesce(act.entries, '{}');
+  insert into ragdb.ledger_acts values (act.*);
+  insert into ragdb.ledger_pending values ('act', act.act_id::text, null);
+end $$;
+comment on function ragdb_internal.record_act(ragdb.ledger_acts) is
+  'Records what was done to evidence on purpose, by whom and when.';
+
+create or replace function ragdb_internal.record_retention(month date, reason text) returns void
+language sql
+return ragdb_internal.record_act(row(null, null, 'retention', null,
+  '{answer,gate,rerank,trace}'::text[], null, month::timestamp at time zone 'UTC',
+  (month + interval '1 month') at time zone 'UTC', null, reason)::ragdb.ledger_acts);
+comment on function ragdb_internal.record_retention(date, text) is
+  'Records that the traces of a month (its first day, UTC), and what hangs from them, were dropped '
+  'by their age.';
+
+create or replace function ragdb_internal.record_erased(entries text[], reason text) returns void
+language sql
+return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
+    select distinct pg_catalog.split_part(e.entry, ':', 1)
+    from pg_catalog.unnest(record_erased.entries) e (entry) order by 1),
+  null, null, null, record_erased.entries, reason)::ragdb.ledger_acts);
+comment on function ragdb_internal.record_erased(text[], text) is
+  'Records that some rows, each named kind:id, were erased or redacted.';
+
+create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
+language sql
+return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,
+  '{atom,decision,event,proposal,slice}'::text[], (corpus).corpus_id, null, null, null,
+  'corpus ' || (corpus).name)::ragdb.ledger_acts);
+comment on function ragdb_internal.record_corpus_dropped(ragdb.corpora) is
+  'Records that a corpus was dropped with what hangs from it.';
+
+-- The name is given when it is first needed and not when ragdb is installed: the dump of an
+-- extension brings its own.
+create or replace function ragdb_internal.ledger_origin() returns text
+language sql stable parallel safe
+return (select s.value #>> '{}' from ragdb.settings s where s.key = 'ledger_origin');
+comment on function ragdb_internal.ledger_origin() is
+  'Returns the name of this database in the checkpoints of its ledger; null before it has one.';
+
+create or replace function ragdb_internal.name_ledger() returns text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.make_origin();
+  insert into ragdb.settings (key, value)
+    select 'ledger_origin', to_jsonb('ragdb.invalid/' || o.id) from ragdb.origin() o
+    on conflict on constraint settings_key_is_unique do nothing;
+  return ragdb_internal.ledger_origin();
+end $$;
+comment on function ragdb_internal.name_ledger() is
+  'Names this database in checkpoints by its id where it has no name there; returns the name.';

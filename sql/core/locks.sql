@@ -1,0 +1,68 @@
+-- Locks that keep two transactions from the same work. They are rows of a table that is granted to
+-- nobody: an advisory lock could be taken, and held, by any role that can log in.
+
+create or replace function ragdb_internal.hold(name text, is_shared boolean default false)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.locks (name) values (hold.name)
+    on conflict on constraint locks_are_unique do nothing;
+  if is_shared then
+    perform from ragdb.locks l where l.name = hold.name for share;
+  else
+    perform from ragdb.locks l where l.name = hold.name for update;
+  end if;
+end $$;
+comment on function ragdb_internal.hold(text, boolean) is
+  'Waits until no other transaction holds a name (or holds it alone, with is_shared), and holds it '
+  'to the end of this one.';
+
+create or replace function ragdb_internal.try_hold(name text) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.locks (name) values (try_hold.name)
+    on conflict on constraint locks_are_unique do nothing;
+  perform from ragdb.locks l where l.name = try_hold.name for update skip locked;
+  return found;
+end $$;
+comment on function ragdb_internal.try_hold(text) is
+  'Holds a name to the end of the transaction and returns true; false where another holds it.';
+
+-- A slot is an advisory lock of the transaction, so that it can be taken on a standby too and ends
+-- with the transaction behind every pooler. Any role could take such locks, so once all slots are
+-- taken only those of sessions that can be the caller's role are counted.
+create or replace function ragdb_internal.take_slot_of(what text, slots integer) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_role constant oid := ragdb_internal.caller_oid();
+  v_class constant integer := hashtext('ragdb slot ' || what);
+  v_kept constant text := 'ragdb.slot_of_' || left(md5(what), 8);
+  v_first constant integer := case
+    when current_setting(v_kept, true) ~ '^[0-9]{1,4}$' then current_setting(v_kept)::integer
+    else pg_backend_pid() end % slots;
+  v_slot integer;
+begin
+  for i in 0 .. slots - 1 loop
+    v_slot := (v_first + i) % slots;
+    -- the slot that the transaction has is taken again
+    if pg_try_advisory_xact_lock(v_class, hashtext(v_role || ' ' || v_slot)) then
+      perform set_config(v_kept, v_slot::text, true);
+      return true;
+    end if;
+  end loop;
+  return slots > (
+    select count(distinct l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 2
+      and l.classid::bigint = v_class::bigint & 4294967295
+      and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and pg_has_role(a.usesysid, v_role, 'member'));
+end $$;
+comment on function ragdb_internal.take_slot_of(text, integer) is
+  'Takes one of the caller''s slots of something until the transaction ends; false where sessions '
+  'of the caller have all of them.';

@@ -1,0 +1,97 @@
+-- How much a role may take: of bytes, of recorded failures, of calls at once.
+
+create or replace function ragdb_internal.quota() returns ragdb.role_quotas
+language sql stable parallel safe
+return (select q from ragdb.role_quotas q
+  where q.role = 'public' or ragdb_internal.is_caller(q.role, q.role_oid)
+  order by q.role_oid desc limit 1);
+comment on function ragdb_internal.quota() is
+  'Returns the quota of the caller''s role, else that of public; null where there is neither.';
+
+create or replace function ragdb_internal.refuse_quota(what text, taken bigint, quota bigint)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'role % has no % left', ragdb_internal.quote(ragdb_internal.caller()), what
+    using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
+      hint = 'an admin can call ragdb.set_quota(); ragdb.list_quotas() shows what is set';
+end $$;
+comment on function ragdb_internal.refuse_quota(text, bigint, bigint) is
+  'Refuses what is over a quota. Raises RG470.';
+
+-- Every call of a corpus passes here, and hardly any database has such a quota.
+create or replace function ragdb_internal.take_call() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most integer;
+begin
+  if not exists (select from ragdb.role_quotas q where q.concurrent_calls is not null) then
+    return;
+  end if;
+  v_most := (ragdb_internal.quota()).concurrent_calls;
+  if v_most is not null and not ragdb_internal.take_slot_of('call', v_most) then
+    perform ragdb_internal.refuse_quota('concurrent calls', v_most, v_most);
+  end if;
+end $$;
+comment on function ragdb_internal.take_call() is
+  'Takes one of the concurrent calls of the caller''s role until the transaction ends. Raises '
+  'RG470.';
+
+create or replace function ragdb_internal.check_blob_quota(size bigint) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant bigint := (ragdb_internal.quota()).blob_bytes;
+  v_taken bigint;
+begin
+  if v_most is null then
+    return;
+  end if;
+  select coalesce(sum(b.size), 0) into v_taken
+    from ragdb.blob_uploads u join ragdb.blobs b on b.cid = u.cid
+    where u.role = ragdb_internal.caller() and u.role_oid = ragdb_internal.caller_oid();
+  if v_taken + size > v_most then
+    perform ragdb_internal.refuse_quota(format('room for %s bytes of blobs', size), v_taken,
+      v_most);
+  end if;
+end $$;
+comment on function ragdb_internal.check_blob_quota(bigint) is
+  'Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.';
+
+create or replace function ragdb_internal.failures_of_hour() returns bigint
+language sql stable parallel safe
+return (select count(*) from ragdb.retrieval_traces t
+    where t.created_at >= ragdb_internal.now() - interval '1 hour' and t.error_code is not null
+      and t.caller = ragdb_internal.caller() and t.caller_oid = ragdb_internal.caller_oid())
+  + (select count(*) from ragdb.access_events e
+    where e.id >= ragdb_internal.first_uuid7(ragdb_internal.now() - interval '1 hour')
+      and e.kind = 'refused' and e.role = ragdb_internal.caller()
+      and e.role_oid = ragdb_internal.caller_oid());
+comment on function ragdb_internal.failures_of_hour() is
+  'Returns how many failures and refusals of the caller were recorded in the last hour.';
+
+create or replace function ragdb_internal.may_record_failure() returns boolean
+language sql stable parallel safe
+return case when (ragdb_internal.quota()).hourly_failures is null then true
+  else ragdb_internal.failures_of_hour() < (ragdb_internal.quota()).hourly_failures end;
+comment on function ragdb_internal.may_record_failure() is
+  'Whether the caller''s role may have another failure recorded in this hour.';
+
+create or replace function ragdb_internal.check_failure_quota() returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not ragdb_internal.may_record_failure() then
+    perform ragdb_internal.refuse_quota('failures to record in this hour',
+      ragdb_internal.failures_of_hour(), (ragdb_internal.quota()).hourly_failures);
+  end if;
+end $$;
+comment on function ragdb_internal.check_failure_quota() is
+  'Refuses to record another failure of a role that has as many in an hour as it may. Raises '
+  'RG470.';

@@ -1,0 +1,82 @@
+-- Whether a signature of a trace is what it must be, by all keys that there are.
+
+create type ragdb_internal.signature as (is_intact boolean, key_id text, problem text);
+comment on type ragdb_internal.signature is
+  'Whether a signature is right (null: it cannot be checked here), the key that made it, and what '
+  'is wrong.';
+
+create or replace function ragdb_internal.keys_problem() returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.concat_ws(': ', f.finding, f.key_id)
+    from ragdb_internal.key_findings() f limit 1);
+comment on function ragdb_internal.keys_problem() is
+  'Says what is wrong with the keys themselves; null when nothing is.';
+
+-- Nothing signed: that is right only where no key was active, and the rows of keys can be believed.
+create or replace function ragdb_internal.unsigned_problem(
+  at timestamptz, signers ragdb_internal.signer[], keys_problem text)
+returns text
+language sql stable parallel safe
+return coalesce(
+  (select 'it is not signed, and key ' || s.key_id || ' was active then'
+    from pg_catalog.unnest(signers) s
+    where s.created_at <= unsigned_problem.at
+      and coalesce(least(s.active_until, s.not_after) > unsigned_problem.at, true)
+    limit 1),
+  'it is not signed, and the keys are not what they were: ' || keys_problem);
+comment on function ragdb_internal.unsigned_problem(
+  timestamptz, ragdb_internal.signer[], text) is
+  'Says why a trace of some time must be signed; null when it need not be.';
+
+-- A day's grace after the end of a key: a transaction may be as old as that when it signs.
+create or replace function ragdb_internal.signer_problem(
+  signer ragdb_internal.signer, at timestamptz)
+returns text
+language sql stable parallel safe
+return case
+  when at < pg_catalog.date_trunc('milliseconds', (signer).created_at)
+    then 'key ' || (signer).key_id || ' was made after it'
+  when at > (signer).active_until + interval '1 day'
+    then 'key ' || (signer).key_id || ' had stopped to sign a day before it'
+  when at >= (signer).compromised_since
+    then 'not to be trusted: key ' || (signer).key_id || ' is reported compromised'
+  end;
+comment on function ragdb_internal.signer_problem(ragdb_internal.signer, timestamptz) is
+  'Says why the signature of a key is worth nothing under a trace of some time; null when it is '
+  'right.';
+
+create or replace function ragdb_internal.signature(
+  hash bytea, mac bytea, at timestamptz, signers ragdb_internal.signer[], keys_problem text)
+returns ragdb_internal.signature
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_signer ragdb_internal.signer;
+  v_absent text;
+  v_problem text;
+begin
+  if mac is null then
+    v_problem := ragdb_internal.unsigned_problem(at, signers, keys_problem);
+    return row(v_problem is null, null::text, v_problem);
+  end if;
+  foreach v_signer in array signers loop
+    if v_signer.secret is not null and mac = ragdb_internal.trace_mac(hash, v_signer.secret) then
+      v_problem := ragdb_internal.signer_problem(v_signer, at);
+      return row(v_problem is null, v_signer.key_id, v_problem);
+    elsif v_signer.secret is null and ragdb_internal.signer_problem(v_signer, at) is null then
+      v_absent := v_signer.key_id;
+    end if;
+  end loop;
+  if v_absent is not null then
+    return row(null::boolean, null::text,
+      'not checked: the secret of key ' || v_absent || ' is not at hand');
+  end if;
+  return row(false, null::text, 'none of the keys of this database made it'::text);
+end $$;
+comment on function ragdb_internal.signature(
+  bytea, bytea, timestamptz, ragdb_internal.signer[], text) is
+  'Judges the signature of a trace by its hash, its time and all keys; keys_problem says what is '
+  'wrong with the keys themselves, null for nothing. A signature that only a key that is not at '
+  'hand can have made is not judged.';

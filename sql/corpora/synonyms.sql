@@ -1,0 +1,94 @@
+-- The synonyms of a corpus: words that a query finds each other by.
+
+create or replace function ragdb_internal.check_synonyms(words text[]) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if words is null or not ragdb_internal.is_list(words)
+    or cardinality(words) not between 2 and 50
+    or exists (select from unnest(words) w where w !~ '\S' or length(w) > 200)
+  then
+    raise exception 'words is not a list of 2 to 50 words'
+      using errcode = 'RG400', detail = 'each has 1 to 200 characters and stands for the others',
+        hint = 'pass words such as {car,automobile,"motor car"}';
+  end if;
+end $$;
+comment on function ragdb_internal.check_synonyms(text[]) is
+  'Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.';
+
+-- Definer, like all that writes tables.
+create or replace function ragdb.add_synonyms(corpus text, words text[]) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
+  v_most constant integer := (ragdb_internal.limits()).synonyms;
+  v_added integer;
+begin
+  perform ragdb_internal.check_synonyms(words);
+  insert into ragdb.synonyms (corpus_id, word, means, lexeme)
+    select v_corpus.corpus_id, w.word, m.word, l.lexemes[1]
+    from unnest(words) w (word)
+      cross join lateral (select tsvector_to_array(ragdb_internal.words(
+        w.word, v_corpus.text_config)) as lexemes offset 0) l
+      join unnest(words) m (word) on m.word <> w.word
+    -- what is several words, or a stop word, is found by the others and finds none
+    where cardinality(l.lexemes) = 1
+    order by 1, 2, 3
+    on conflict on constraint synonyms_are_unique_per_corpus do nothing;
+  get diagnostics v_added = row_count;
+  if (select count(*) from ragdb.synonyms s where s.corpus_id = v_corpus.corpus_id) > v_most then
+    raise exception 'corpus % has too many synonyms', ragdb_internal.quote(v_corpus.name)
+      using errcode = 'RG413', detail = format('a corpus has at most %s pairs of them', v_most),
+        hint = 'ragdb.remove_synonyms() takes some away';
+  end if;
+  update ragdb.corpora c set has_synonyms = true
+    where c.corpus_id = v_corpus.corpus_id and v_added > 0;
+  return v_added;
+end $$;
+comment on function ragdb.add_synonyms(text, text[]) is
+  'Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has one of '
+  'the single words also ranks by the others, at 0.7 of their weight. Returns the pairs that are '
+  'new. Raises RG400, RG401, RG404, RG413.';
+
+create or replace function ragdb.remove_synonyms(corpus text, word text) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
+  v_removed integer;
+begin
+  if word is null then
+    raise exception 'word is null'
+      using errcode = 'RG400', detail = 'it is the word whose synonyms go',
+        hint = 'ragdb.list_synonyms() lists them';
+  end if;
+  delete from ragdb.synonyms s where s.corpus_id = v_corpus.corpus_id
+    and (s.word = remove_synonyms.word or s.means = remove_synonyms.word);
+  get diagnostics v_removed = row_count;
+  update ragdb.corpora c
+    set has_synonyms = exists (select from ragdb.synonyms s where s.corpus_id = c.corpus_id)
+    where c.corpus_id = v_corpus.corpus_id and v_removed > 0;
+  return v_removed;
+end $$;
+comment on function ragdb.remove_synonyms(text, text) is
+  'Takes a word out of the synonyms of a corpus, and returns how many pairs had it. Raises RG400, '
+  'RG401, RG404.';
+
+create or replace function ragdb.list_synonyms(corpus text)
+returns table (word text, synonyms text[])
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+begin
+  return query
+    select s.word, array_agg(s.means order by s.means) from ragdb.synonyms s
+    where s.corpus_id = v_corpus.corpus_id group by s.word order by s.word;
+end $$;
+comment on function ragdb.list_synonyms(text) is
+  'Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404.';

@@ -1,0 +1,58 @@
+-- A source belongs to where it came from: the folder or file that a program read it from. Two
+-- folders may have one name, and then the documents of one would replace those of the other.
+
+create or replace function ragdb_internal.check_roots(corpus ragdb.corpora, documents jsonb)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_other record;
+begin
+  select g.v ->> 'uri' as uri, s.root, g.v ->> 'root' as given into v_other
+  from jsonb_array_elements(documents) g (v)
+    cross join lateral (
+      select s.root from ragdb.document_sources s
+      where s.corpus_id = corpus.corpus_id and s.uri = g.v ->> 'uri'
+      offset 0) s
+  where s.root <> g.v ->> 'root' and (g.v -> 'adopt') is distinct from 'true'
+  limit 1;
+  if found then
+    raise exception 'source % of corpus % came from %, not from %',
+        ragdb_internal.quote(v_other.uri), ragdb_internal.quote(corpus.name),
+        ragdb_internal.quote(v_other.root), ragdb_internal.quote(v_other.given)
+      using errcode = 'RG409', detail = 'one source has one document; nothing was written',
+        hint = 'give it another uri, or say "adopt": true';
+  end if;
+end $$;
+comment on function ragdb_internal.check_roots(ragdb.corpora, jsonb) is
+  'Refuses documents whose source came from another root, unless they adopt it. Raises RG409.';
+
+create or replace function ragdb.known_sources(corpus text, uris text[])
+returns table (uri text, root text, doc_cid text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_id constant integer := (ragdb_internal.open_corpus(known_sources.corpus, 'read')).corpus_id;
+begin
+  if known_sources.uris is null or not ragdb_internal.is_list(known_sources.uris) then
+    raise exception 'uris is not a list of sources'
+      using errcode = 'RG400', detail = 'a source is named by its uri',
+        hint = 'ragdb.list_documents() lists them';
+  end if;
+  return query
+    select u.uri, s.root, s.doc_cid
+    from unnest(known_sources.uris) u (uri)
+      cross join lateral (
+        select s.root, d.doc_cid
+        from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
+        where s.corpus_id = v_id and s.uri = u.uri
+        offset 0) s;
+end $$;
+comment on function ragdb.known_sources(text, text[]) is
+  'Returns those of some sources that the corpus has: where each came from (root, null where '
+  'nobody said) and the identity of its document. Raises RG400, RG404.';

@@ -1,0 +1,92 @@
+-- The hashes of what is promoted and of what is decided about it. A text goes in by its hash, so
+-- that a row still proves itself when the text was redacted.
+
+create or replace function ragdb_internal.evidence_hash(chunk_ids text[], content_hashes bytea[])
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(variadic array(
+  select f.bytes
+    from unnest(chunk_ids, content_hashes) with ordinality as o (chunk_id, hash, n)
+    cross join lateral pg_catalog.unnest(array[ragdb_internal.utf8(o.chunk_id), o.hash])
+      with ordinality as f (bytes, m)
+    order by o.n, f.m));
+comment on function ragdb_internal.evidence_hash(text[], bytea[]) is
+  'Returns the sha256 of some chunk ids with the hashes of their texts, in their order.';
+
+create or replace function ragdb_internal.atom_hash(atom ragdb.semantic_atoms) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.atom/1'::bytea,
+  pg_catalog.int4send((atom).corpus_id), pg_catalog.uuid_send((atom).atom_id), (atom).text_hash,
+  ragdb_internal.evidence_hash((atom).source_chunk_ids, (atom).content_hashes),
+  ragdb_internal.utf8((atom).source_slice_id), pg_catalog.uuid_send((atom).trace_id),
+  ragdb_internal.utf8((atom).checks::text), pg_catalog.timestamptz_send((atom).created_at),
+  ragdb_internal.utf8((atom).created_by));
+comment on function ragdb_internal.atom_hash(ragdb.semantic_atoms) is
+  'Returns the sha256 of an atom: all its columns but text, lexemes, atom_hash and atom_mac.';
+
+create or replace function ragdb_internal.proposal_hash(proposal ragdb.semantic_proposals)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.proposal/1'::bytea,
+  pg_catalog.int4send((proposal).corpus_id), pg_catalog.uuid_send((proposal).proposal_id),
+  (proposal).text_hash,
+  ragdb_internal.fields_hash(variadic array(
+    select pg_catalog.uuid_send(a.id)
+      from pg_catalog.unnest((proposal).source_atoms) with ordinality as a (id, n) order by a.n)),
+  ragdb_internal.utf8((proposal).source_slice_id),
+  pg_catalog.timestamptz_send((proposal).created_at),
+  ragdb_internal.utf8((proposal).created_by));
+comment on function ragdb_internal.proposal_hash(ragdb.semantic_proposals) is
+  'Returns the sha256 of a proposal: all its columns but text, lexemes, proposal_hash and '
+  'proposal_mac.';
+
+create or replace function ragdb_internal.decision_hash(decision ragdb.proposal_decisions)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.decision/1'::bytea,
+  pg_catalog.int4send((decision).corpus_id), pg_catalog.uuid_send((decision).proposal_id),
+  ragdb_internal.utf8((decision).decision), (decision).reason_hash,
+  pg_catalog.timestamptz_send((decision).decided_at),
+  ragdb_internal.utf8((decision).decided_by));
+comment on function ragdb_internal.decision_hash(ragdb.proposal_decisions) is
+  'Returns the sha256 of a decision: all its columns but reason, decision_hash and decision_mac.';
+
+create or replace function ragdb_internal.incident_hash(incident ragdb.admissibility_incidents)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.incident/1'::bytea,
+  pg_catalog.uuid_send((incident).incident_id),
+  pg_catalog.timestamptz_send((incident).created_at), pg_catalog.int4send((incident).corpus_id),
+  ragdb_internal.utf8((incident).kind), ragdb_internal.utf8((incident).severity),
+  pg_catalog.uuid_send((incident).trace_id), ragdb_internal.utf8((incident).caller),
+  ragdb_internal.utf8((incident).reason));
+comment on function ragdb_internal.incident_hash(ragdb.admissibility_incidents) is
+  'Returns the sha256 of an incident: all its columns but incident_hash and incident_mac.';
+
+create or replace function ragdb_internal.erasure_hash(erasure ragdb.erasures) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.erasure/1'::bytea,
+  pg_catalog.uuid_send((erasure).erasure_id),
+  pg_catalog.timestamptz_send((erasure).created_at), pg_catalog.int4send((erasure).corpus_id),
+  ragdb_internal.utf8((erasure).corpus), ragdb_internal.utf8((erasure).kind),
+  pg_catalog.uuid_send((erasure).item_id), (erasure).item_hash,
+  ragdb_internal.utf8((erasure).action), ragdb_internal.utf8((erasure).cause),
+  ragdb_internal.utf8((erasure).caller), ragdb_internal.utf8((erasure).reason));
+comment on function ragdb_internal.erasure_hash(ragdb.erasures) is
+  'Returns the sha256 of an erasure: all its columns but erasure_hash and erasure_mac.';
+
+create or replace function ragdb_internal.is_sealed(
+  hash bytea, recomputed bytea, mac bytea, created_at timestamptz)
+returns boolean
+language sql stable parallel safe
+return is_sealed.hash is not distinct from is_sealed.recomputed
+  and (ragdb_internal.signature(is_sealed.hash, is_sealed.mac, is_sealed.created_at,
+    ragdb_internal.signers(), ragdb_internal.keys_problem())).is_intact is not false;
+comment on function ragdb_internal.is_sealed(bytea, bytea, bytea, timestamptz) is
+  'Tells whether the hash of a row is the one recomputed, and its signature not wrong; one whose '
+  'key is not at hand is not.';

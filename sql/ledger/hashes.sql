@@ -1,0 +1,128 @@
+-- What the ledger enters of a row: a hash of each kind over its content, never over a stored hash.
+
+create or replace function ragdb_internal.array_hash(list text[]) returns bytea
+language sql stable parallel safe
+return case when list is not null then ragdb_internal.fields_hash(variadic array(
+  select ragdb_internal.utf8(l.value)
+    from pg_catalog.unnest(list) with ordinality l (value, n) order by l.n)) end;
+comment on function ragdb_internal.array_hash(text[]) is
+  'Returns the sha256 of a list of texts; null for null.';
+
+create or replace function ragdb_internal.sealed_hash(trace ragdb.retrieval_traces) returns bytea
+language sql stable parallel safe
+return ragdb_internal.trace_hash(trace, array(
+  select h from ragdb.retrieval_hits h
+    where h.corpus_id = (trace).corpus_id and h.trace_id = (trace).id
+      and h.created_at = (trace).created_at order by h.rank));
+comment on function ragdb_internal.sealed_hash(ragdb.retrieval_traces) is
+  'Returns the hash of a trace and its hits, which is its trace_hash.';
+
+create or replace function ragdb_internal.sealed_hash(first ragdb.retrieval_reranks) returns bytea
+language sql stable parallel safe
+return ragdb_internal.rerank_hash(
+  (select t.trace_hash from ragdb.retrieval_traces t
+    where t.corpus_id = (first).corpus_id and t.id = (first).trace_id
+      and t.created_at = (first).created_at),
+  array(select r from ragdb.retrieval_reranks r
+    where r.corpus_id = (first).corpus_id and r.trace_id = (first).trace_id
+      and r.created_at = (first).created_at order by r.rank));
+comment on function ragdb_internal.sealed_hash(ragdb.retrieval_reranks) is
+  'Returns the hash of the whole reranking that a row begins, which is its rerank_hash.';
+
+create or replace function ragdb_internal.sealed_hash(gate ragdb.evidence_gates) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.gate/1'::bytea, pg_catalog.int4send((gate).corpus_id), pg_catalog.uuid_send((gate).id),
+  pg_catalog.timestamptz_send((gate).created_at), pg_catalog.uuid_send((gate).trace_id),
+  ragdb_internal.utf8((gate).query_hash), ragdb_internal.utf8((gate).pack_hash),
+  pg_catalog.boolsend((gate).is_enough), pg_catalog.int4send((gate).chunks),
+  pg_catalog.int4send((gate).min_chunks), pg_catalog.float8send((gate).best_score),
+  pg_catalog.float8send((gate).min_score), pg_catalog.int4send((gate).terms),
+  pg_catalog.float8send((gate).coverage), pg_catalog.float8send((gate).min_coverage),
+  ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).client),
+  ragdb_internal.utf8((gate).caller));
+comment on function ragdb_internal.sealed_hash(ragdb.evidence_gates) is
+  'Returns the hash of a gate: all its columns.';
+
+create or replace function ragdb_internal.citation_fields(citation ragdb.answer_citations)
+returns bytea[]
+language sql stable parallel safe
+return array[
+  pg_catalog.int4send((citation).row_no), pg_catalog.int4send((citation).citation),
+  ragdb_internal.utf8((citation).code), pg_catalog.boolsend((citation).is_advisory),
+  ragdb_internal.utf8((citation).source_id), ragdb_internal.utf8((citation).chunk_id),
+  ragdb_internal.utf8((citation).method), pg_catalog.int4send((citation).start_offset),
+  pg_catalog.int4send((citation).end_offset), ragdb_internal.utf8((citation).unit),
+  pg_catalog.float8send((citation).similarity)];
+comment on function ragdb_internal.citation_fields(ragdb.answer_citations) is
+  'Returns the columns of a citation, from row_no on, as they are hashed.';
+
+create or replace function ragdb_internal.sealed_hash(answer ragdb.evidence_answers) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(variadic array[
+  'ragdb.answer/1'::bytea, pg_catalog.int4send((answer).corpus_id),
+  pg_catalog.uuid_send((answer).id), pg_catalog.timestamptz_send((answer).created_at),
+  pg_catalog.uuid_send((answer).trace_id), ragdb_internal.utf8((answer).pack_hash),
+  ragdb_internal.utf8((answer).answer_hash), pg_catalog.boolsend((answer).is_insufficient),
+  pg_catalog.boolsend((answer).is_verified), pg_catalog.int4send((answer).citations),
+  pg_catalog.int4send((answer).problems), ragdb_internal.utf8((answer).task),
+  ragdb_internal.utf8((answer).model), pg_catalog.int4send((answer).attempt),
+  ragdb_internal.utf8((answer).client), ragdb_internal.utf8((answer).caller)]
+  || array(
+    select f.field
+      from ragdb.answer_citations c
+      cross join lateral pg_catalog.unnest(ragdb_internal.citation_fields(c))
+        with ordinality f (field, n)
+      where c.corpus_id = (answer).corpus_id and c.answer_id = (answer).id
+        and c.created_at = (answer).created_at
+      order by c.row_no, f.n));
+comment on function ragdb_internal.sealed_hash(ragdb.evidence_answers) is
+  'Returns the hash of an answer: all its columns, then those of its citations.';
+
+create or replace function ragdb_internal.sealed_hash(policy ragdb.slice_policies) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.policy/1'::bytea, ragdb_internal.utf8((policy).policy_id),
+  ragdb_internal.utf8((policy).params_hash), ragdb_internal.utf8((policy).canonical),
+  (policy).sha256, ragdb_internal.utf8((policy).policy::text),
+  pg_catalog.timestamptz_send((policy).created_at), ragdb_internal.utf8((policy).created_by));
+comment on function ragdb_internal.sealed_hash(ragdb.slice_policies) is
+  'Returns the hash of a policy: all its columns.';
+
+create or replace function ragdb_internal.sealed_hash(slice ragdb.slices) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.slice/1'::bytea, pg_catalog.int4send((slice).corpus_id),
+  ragdb_internal.utf8((slice).slice_id), ragdb_internal.utf8((slice).anchor_chunk_id),
+  ragdb_internal.utf8((slice).policy_id), ragdb_internal.utf8((slice).params_hash),
+  ragdb_internal.array_hash((slice).chunk_ids),
+  ragdb_internal.fields_hash(variadic (slice).content_hashes),
+  ragdb_internal.array_hash((slice).selection_order), pg_catalog.int4send((slice).edge_count),
+  ragdb_internal.utf8((slice).schema_version), ragdb_internal.utf8((slice).graph_snapshot_hash),
+  pg_catalog.timestamptz_send((slice).created_at));
+comment on function ragdb_internal.sealed_hash(ragdb.slices) is
+  'Returns the hash of a stored slice: all its columns.';
+
+create or replace function ragdb_internal.sealed_hash(event ragdb.events) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.event/1'::bytea, pg_catalog.int8send((event).lamport),
+  pg_catalog.uuid_send((event).event_id), ragdb_internal.utf8((event).kind),
+  pg_catalog.timestamptz_send((event).created_at), ragdb_internal.utf8((event).author),
+  pg_catalog.int4send((event).corpus_id), ragdb_internal.utf8((event).corpus),
+  ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).title),
+  ragdb_internal.utf8((event).language), pg_catalog.int4send((event).chunks));
+comment on function ragdb_internal.sealed_hash(ragdb.events) is
+  'Returns the hash of an event: all its columns.';
+
+create or replace function ragdb_internal.sealed_hash(act ragdb.ledger_acts) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.act/1'::bytea, pg_catalog.uuid_send((act).act_id),
+  pg_catalog.timestamptz_send((act).created_at), ragdb_internal.utf8((act).act),
+  ragdb_internal.utf8((act).caller), ragdb_internal.array_hash((act).kinds),
+  pg_catalog.int4send((act).corpus_id), pg_catalog.timestamptz_send((act).from_at),
+  pg_catalog.timestamptz_send((act).to_at), ragdb_internal.array_hash((act).entries),
+  ragdb_internal.utf8((act).reason));
+comment on function ragdb_internal.sealed_hash(ragdb.ledger_acts) is
+  'Returns the hash of an act: all its columns.';

@@ -1,0 +1,84 @@
+-- Whether chunks say what an atom claims. A claim is a sentence of its text. It counts as said
+-- where a chunk has its words in their order; a conclusion in other words is a proposal.
+
+create or replace function ragdb_internal.claim_of(sentence text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(claim_of.sentence,
+  '^[ \t\r\n"\u201c]+|[ \t\r\n.!?\u3002\uff01\uff1f"\u201d]+$', '', 'g');
+comment on function ragdb_internal.claim_of(text) is
+  'Returns a sentence without the marks around it, which a chunk need not have at that place.';
+
+create or replace function ragdb_internal.claim_evidence(corpus_id integer, chunk_ids text[])
+returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_build_object('chunks', coalesce(pg_catalog.jsonb_agg(
+      pg_catalog.jsonb_build_object(
+        'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text)
+      order by c.chunk_id), '[]'))
+    from ragdb.chunks c
+    where c.corpus_id = claim_evidence.corpus_id
+      and c.chunk_id = any (claim_evidence.chunk_ids));
+comment on function ragdb_internal.claim_evidence(integer, text[]) is
+  'Returns some chunks as evidence that citations can be checked against.';
+
+-- Each sentence is cited to the chunk that says it, or to the first where none does: then the check
+-- says what is missing.
+create or replace function ragdb_internal.claimed(text text, evidence jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select pg_catalog.jsonb_build_object('answer', claimed.text,
+      'citations', coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+        'source_id', k.source_id, 'chunk_id', k.chunk_id,
+        'quote', ragdb_internal.claim_of(s.sentence), 'answer_start', s.start_offset,
+        'answer_end', s.end_offset) order by s.start_offset), '[]'))
+    from ragdb_internal.sentences(claimed.text) s
+    cross join lateral (
+      select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id
+        from pg_catalog.jsonb_array_elements(claimed.evidence -> 'chunks')
+          with ordinality c (chunk, n)
+        cross join lateral ragdb_internal.find_quote(
+          c.chunk ->> 'text', ragdb_internal.claim_of(s.sentence)) f
+        order by coalesce(f.method in ('exact', 'normalised'), false) desc,
+          f.method is not null desc, c.n limit 1) k);
+comment on function ragdb_internal.claimed(text, jsonb) is
+  'Returns a text as an answer whose every sentence quotes a chunk of the evidence.';
+
+create or replace function ragdb_internal.claim_checks(
+  trace ragdb.retrieval_traces, chunk_ids text[], text text)
+returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence constant jsonb := ragdb_internal.claim_evidence(trace.corpus_id, chunk_ids);
+begin
+  return (
+    select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'claim', c.citation, 'code', c.code, 'message', c.message, 'chunk_id', c.chunk_id,
+        'method', c.method, 'start', c.start_offset, 'end', c.end_offset))
+        order by c.citation)
+      from ragdb.check_citations(ragdb_internal.claimed(text, v_evidence), v_evidence, trace.id,
+        require_citations => true, require_admissible => true, min_coverage => 1) c
+      where not coalesce(c.is_advisory, false));
+end $$;
+comment on function ragdb_internal.claim_checks(ragdb.retrieval_traces, text[], text) is
+  'Returns what ragdb.check_citations says of each claim of a text, counted from 0, as quotes of '
+  'some chunks of a trace.';
+
+-- The words of the claim are the caller's and are not kept: an incident outlives what it is about.
+create or replace function ragdb_internal.unsupported_claim(checks jsonb)
+returns ragdb_internal.refusal
+language sql immutable parallel safe
+return (
+  select row('CLAIM_UNSUPPORTED',
+      coalesce('claim ' || ((c.item ->> 'claim')::integer + 1) || ': ', '')
+        || coalesce(c.item ->> 'code' || ': ' || (c.item ->> 'message'),
+          'QUOTE_NOT_FOUND: the chunk says it in other letters'),
+      'unsupported_claim', 'high')::ragdb_internal.refusal
+    from pg_catalog.jsonb_array_elements(unsupported_claim.checks) with ordinality c (item, n)
+    where c.item ->> 'code' is not null or c.item ->> 'method' = 'approximate'
+    order by c.n limit 1);
+comment on function ragdb_internal.unsupported_claim(jsonb) is
+  'Returns the refusal for the first claim that no chunk says word for word (case, white space and '
+  'typography aside); null when all are said.';

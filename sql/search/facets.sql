@@ -1,0 +1,176 @@
+-- How much matches a query, and how it spreads over the values of fields: exact counts over every
+-- chunk that a lexical search could return, however many there are.
+create or replace function ragdb_internal.term_conditions(
+  corpus_id integer, question ragdb_internal.question, demand text)
+returns tsquery[]
+language sql stable parallel safe
+return array(
+  -- in pieces: the server's stack must hold what a condition nests
+  select ('(' || pg_catalog.string_agg(
+      ragdb_internal.token(term_conditions.corpus_id, t.term_id), '|') || ')'
+    || term_conditions.demand)::tsquery
+  from pg_catalog.unnest((question).terms) with ordinality
+    t (term_id, weight, max_score, block_weight, n)
+  group by (t.n - 1) / 64);
+comment on function ragdb_internal.term_conditions(
+  integer, ragdb_internal.question, text) is
+  'Returns conditions of which a chunk that has a term of a question and meets a demand (the rest '
+  'of a tsquery) meets one.';
+
+create or replace function ragdb_internal.matching_chunks(
+  corpus ragdb.corpora, query text, filter jsonb, syntax text)
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_words constant text := ragdb_internal.read_query(query, syntax);
+  v_among constant integer[] := ragdb_internal.filtered_chunks(corpus.corpus_id, filter, null);
+  v_demand text;
+begin
+  if query is null then
+    return v_among;
+  end if;
+  v_demand := ragdb_internal.query_condition(corpus, v_words);
+  return array(
+    select distinct x.chunk_no
+    from unnest(ragdb_internal.term_conditions(
+        corpus.corpus_id, ragdb_internal.question(corpus, corpus, v_words, true),
+        v_demand)) c (condition)
+      cross join lateral (
+        select l.chunk_no from ragdb.chunk_lexemes l where l.lexemes @@ c.condition) x
+    where v_among is null or x.chunk_no in (select unnest(v_among)));
+end $$;
+comment on function ragdb_internal.matching_chunks(ragdb.corpora, text, jsonb, text) is
+  'Returns the chunks of a corpus that have a word of a query, and what it demands, under a '
+  'filter; all under the filter for a query that is null, and null for all. Raises RG400, RG410.';
+
+create or replace function ragdb_internal.count_values(
+  corpus_id integer, chunk_nos integer[], fields text[])
+returns table (field text, value jsonb, documents bigint, chunks bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+  v_values constant text := (
+    select string_agg(format('($3[%s], to_jsonb(%s))', a.n,
+      coalesce(f.facet_sql, format('d.metadata -> $3[%s]', a.n))), ', ' order by a.n)
+    from unnest(fields) with ordinality a (field, n)
+      left join ragdb_internal.filter_fields() f on f.field = a.field);
+begin
+  return query execute format(
+    'with matched as materialized ('
+    '  select c.doc_no, %s as page, count(*) as chunks from ragdb.chunks c'
+    '  where c.corpus_id = $1 and ($2 is null or c.chunk_no = any ($2)) group by 1, 2)'
+    ' select f.field, v.value, count(distinct m.doc_no), sum(m.chunks)::bigint'
+    ' from matched m'
+    '   join ragdb.documents d on d.corpus_id = $1 and d.doc_no = m.doc_no'
+    '   cross join lateral (values %s) f (field, value)'
+    '   cross join lateral (select distinct e.value from jsonb_array_elements('
+    '     case jsonb_typeof(f.value) when ''array'' then f.value'
+    '       else jsonb_build_array(f.value) end) e (value)) v'
+    ' where f.value is not null group by 1, 2',
+    case when 'page' = any (fields) then 'c.page' else 'null::integer' end, v_values)
+    using corpus_id, chunk_nos, fields;
+end $$;
+comment on function ragdb_internal.count_values(integer, integer[], text[]) is
+  'Counts the documents and chunks among some of a corpus (null: all) by the values of fields, '
+  'each item of an array by itself.';
+
+create or replace function ragdb_internal.check_facets(
+  query text, fields text[], syntax text, most_values integer)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if query is not null then
+    perform ragdb_internal.check_query(query);
+  end if;
+  perform ragdb_internal.check_syntax(syntax);
+  if fields is null or not ragdb_internal.is_list(fields)
+    or cardinality(fields) not between 1 and 20
+  then
+    raise exception 'fields is null, empty, too long or no list'
+      using errcode = 'RG400', detail = 'they say what is counted by',
+            hint = 'pass 1 to 20 names such as source, language or a key of the metadata';
+  elsif most_values is null or most_values not between 1 and 10000 then
+    raise exception 'most_values is %', coalesce(most_values::text, 'null')
+      using errcode = 'RG400', detail = 'it is how many values of a field are returned',
+            hint = 'pass 1 to 10000';
+  end if;
+end $$;
+comment on function ragdb_internal.check_facets(text, text[], text, integer) is
+  'Refuses arguments of ragdb.facets that are null or out of range. Raises RG400.';
+
+-- Definer, like ragdb.search.
+create or replace function ragdb.facets(
+  corpus text, query text, fields text[], filter jsonb default null,
+  most_values integer default 100, syntax text default 'plain')
+returns table (field text, value jsonb, documents bigint, chunks bigint)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_facets(query, fields, syntax, most_values);
+  return query
+    select r.field, r.value, r.documents, r.chunks
+    from (
+      select v.field, v.value, sum(v.documents)::bigint as documents,
+        sum(v.chunks)::bigint as chunks, row_number() over (partition by v.field
+          order by sum(v.documents) desc, sum(v.chunks) desc, v.value) as place
+      from unnest(ragdb_internal.open_corpora(
+          case when facets.corpus is not null then array[facets.corpus] end)) c
+        cross join lateral ragdb_internal.count_values(c.corpus_id,
+          ragdb_internal.matching_chunks(c, facets.query, facets.filter, facets.syntax),
+          facets.fields) v
+      group by v.field, v.value) r
+    where r.place <= most_values
+    order by array_position(fields, r.field), r.place;
+end $$;
+comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
+  'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
+  'query (null: everything), exactly and by the values of 1 to 20 fields, built-in or keys of the '
+  'metadata, each item of an array by itself; of each field the most_values (1 to 10000) that most '
+  'documents have. What matches has a word of the query, and in syntax web what it demands. Raises '
+  'RG400, RG401, RG404, RG410.';
+
+-- The list is an argument of a statement of its own: only there is it hashed.
+create or replace function ragdb_internal.count_listed(
+  corpus_id integer, chunk_nos integer[], out documents bigint, out chunks bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+begin
+  select count(distinct c.doc_no), count(*) into documents, chunks from ragdb.chunks c
+    where c.corpus_id = count_listed.corpus_id
+      and (count_listed.chunk_nos is null or c.chunk_no = any (count_listed.chunk_nos));
+end $$;
+comment on function ragdb_internal.count_listed(integer, integer[]) is
+  'Counts the documents and chunks among some chunks of a corpus (null: all).';
+
+-- Definer, like ragdb.search.
+create or replace function ragdb.count_matches(
+  corpus text, query text, filter jsonb default null, syntax text default 'plain')
+returns table (documents bigint, chunks bigint)
+language plpgsql stable security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_facets(query, '{source}', syntax, 1);
+  return query
+    select coalesce(sum(n.documents), 0)::bigint, coalesce(sum(n.chunks), 0)::bigint
+    from unnest(ragdb_internal.open_corpora(
+        case when count_matches.corpus is not null then array[count_matches.corpus] end)) c
+      cross join lateral ragdb_internal.count_listed(c.corpus_id, ragdb_internal.matching_chunks(
+        c, count_matches.query, count_matches.filter, count_matches.syntax)) n;
+end $$;
+comment on function ragdb.count_matches(text, text, jsonb, text) is
+  'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
+  'query (null: everything) under a filter, as ragdb.facets does. Raises RG400, RG401, RG404, '
+  'RG410.';

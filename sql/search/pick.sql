@@ -1,0 +1,196 @@
+-- Picks hits among ranked chunks: at most so many of a document, none that repeats a better one,
+-- and diverse ones. The search goes deeper until it has as many as were asked for.
+--
+-- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
+-- them is 1 for the same words as often, and does not need a model.
+create type ragdb_internal.contender as (
+  ranked ragdb_internal.ranked, document text, content_hash bytea);
+comment on type ragdb_internal.contender is
+  'A ranked chunk, the document that it is of, and the hash of its text.';
+
+-- Past the k-th not all that rank are known.
+create or replace function ragdb_internal.contenders(
+  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer)
+returns setof ragdb_internal.contender
+language sql stable parallel safe
+begin atomic
+  with ranked as materialized (select r as ranked, r.* from pg_catalog.unnest(contenders.ranked) r)
+  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash
+  from ranked r
+    join pg_catalog.unnest(contenders.corpora) c on c.corpus_id = r.corpus_id
+    cross join lateral (
+      select o.doc_no, o.chunk_id, o.content_hash from ragdb.chunks o
+      where o.corpus_id = r.corpus_id and o.chunk_no = r.chunk_no offset 0) h
+  where r.score >= coalesce((select s.score from ranked s order by s.score desc
+    limit 1 offset contenders.k - 1), 0)
+  order by r.score desc, h.chunk_id, c.name
+  limit contenders.k;
+end;
+comment on function ragdb_internal.contenders(
+  ragdb.corpora[], ragdb_internal.ranked[], integer) is
+  'Returns the k best of ranked chunks of some corpora, best first.';
+
+create or replace function ragdb_internal.is_near(
+  corpus_id integer, chunk_no integer, chunk_nos integer[])
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_impacts ragdb.chunk_lexemes.impacts%type;
+begin
+  select x.impacts into v_impacts from ragdb.chunk_lexemes x
+    where x.corpus_id = is_near.corpus_id and x.chunk_no = is_near.chunk_no;
+  return exists (
+    select from ragdb.chunk_lexemes x
+    where x.corpus_id = is_near.corpus_id and x.chunk_no = any (is_near.chunk_nos)
+      and ragdb_internal.cosine(x.impacts, v_impacts) between 0.95 and 1.1);
+end $$;
+comment on function ragdb_internal.is_near(integer, integer, integer[]) is
+  'Tells whether a chunk has nearly the same words as often as one of others of its corpus: a '
+  'cosine of impacts of 0.95 or more.';
+
+create or replace function ragdb_internal.picked(
+  contenders ragdb_internal.contender[], options ragdb_internal.search_options, most integer)
+returns ragdb_internal.contender[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_contender ragdb_internal.contender;
+  v_ranked ragdb_internal.ranked;
+  v_picked ragdb_internal.contender[] := '{}';
+  v_documents text[] := '{}';
+  v_hashes bytea[] := '{}';
+  v_ids integer[] := '{}';
+  v_nos integer[] := '{}';
+begin
+  foreach v_contender in array contenders loop
+    exit when cardinality(v_picked) >= most;
+    continue when
+      cardinality(array_positions(v_documents, v_contender.document)) >= options.per_document;
+    v_ranked := v_contender.ranked;
+    if options.collapse then
+      continue when v_contender.content_hash = any (v_hashes) or ragdb_internal.is_near(
+        v_ranked.corpus_id, v_ranked.chunk_no, array(
+          select n.chunk_no from unnest(v_ids, v_nos) n (corpus_id, chunk_no)
+          where n.corpus_id = v_ranked.corpus_id));
+      v_hashes := v_hashes || v_contender.content_hash;
+      v_ids := v_ids || v_ranked.corpus_id;
+      v_nos := v_nos || v_ranked.chunk_no;
+    end if;
+    v_picked := v_picked || v_contender;
+    v_documents := v_documents || v_contender.document;
+  end loop;
+  return v_picked;
+end $$;
+comment on function ragdb_internal.picked(
+  ragdb_internal.contender[], ragdb_internal.search_options, integer) is
+  'Returns the first of some chunks that are neither too many of a document nor repeat one before '
+  'them, by the same text or, in a corpus, nearly the same words; at most so many.';
+
+create or replace function ragdb_internal.likeness(
+  corpus ragdb.corpora, own_no integer, chunk_nos integer[])
+returns table (chunk_no integer, likeness float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_metric text;
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+begin
+  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+    where e.space_id = v_space.space_id and e.corpus_id = corpus.corpus_id
+      and e.chunk_no = likeness.own_no;
+  if found then
+    select e.metric into strict v_metric from ragdb.embedders e
+      where e.embedder_id = v_space.embedder_id;
+    return query select s.* from ragdb_internal.score_chunks(
+      v_space, v_metric, v_embedding, likeness.chunk_nos) s;
+  else
+    return query
+      select b.chunk_no, ragdb_internal.cosine(a.impacts, b.impacts)
+      from ragdb.chunk_lexemes a join ragdb.chunk_lexemes b on b.corpus_id = a.corpus_id
+      where a.corpus_id = corpus.corpus_id and a.chunk_no = likeness.own_no
+        and b.chunk_no = any (likeness.chunk_nos);
+  end if;
+end $$;
+comment on function ragdb_internal.likeness(ragdb.corpora, integer, integer[]) is
+  'Returns how like (0 to 1) some chunks of a corpus are to one of it: by their embeddings where '
+  'it has one, else by their words.';
+
+-- Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+create or replace function ragdb_internal.diverse(
+  corpora ragdb.corpora[], pool ragdb_internal.contender[], diversity float8, k integer)
+returns ragdb_internal.contender[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_closest float8[] := array_fill(0::float8, array[cardinality(pool)]);
+  v_left integer[] := array(select generate_subscripts(pool, 1));
+  v_at integer;
+  v_picked ragdb_internal.contender[] := '{}';
+begin
+  while cardinality(v_picked) < k and v_left <> '{}' loop
+    select l.n into v_at from unnest(v_left) l (n)
+      order by (1 - diversity) * (pool[l.n].ranked).score - diversity * v_closest[l.n] desc, l.n
+      limit 1;
+    v_picked := v_picked || pool[v_at];
+    v_left := array_remove(v_left, v_at);
+    v_closest := array(
+      select greatest(v_closest[p.n], nullif(s.likeness, 'NaN'))
+      from unnest(pool) with ordinality p (ranked, document, content_hash, n)
+        left join (
+          select c.corpus_id, s.* from unnest(corpora) c
+            cross join lateral ragdb_internal.likeness(c, (pool[v_at].ranked).chunk_no, array(
+              select (o.ranked).chunk_no from unnest(pool) o
+              where (o.ranked).corpus_id = c.corpus_id)) s
+          where c.corpus_id = (pool[v_at].ranked).corpus_id) s
+          on s.corpus_id = (p.ranked).corpus_id and s.chunk_no = (p.ranked).chunk_no
+      order by p.n);
+  end loop;
+  return v_picked;
+end $$;
+comment on function ragdb_internal.diverse(
+  ragdb.corpora[], ragdb_internal.contender[], float8, integer) is
+  'Picks k chunks of a pool one after the other, each with the best of (1 - diversity) times its '
+  'score less diversity times its likeness (0 to 1) to the nearest that was picked.';
+
+-- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
+create or replace function ragdb_internal.rank_picked(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_k constant integer := request.k;
+  v_wanted constant integer :=
+    case when (request.options).diversity > 0 then 4 * v_k else v_k end;
+  v_ranked ragdb_internal.ranked[];
+  v_picked ragdb_internal.contender[];
+begin
+  request.k := 2 * v_wanted + 10;
+  loop
+    v_ranked := ragdb_internal.rank_corpora(corpora, statistics, request);
+    v_picked := ragdb_internal.picked(
+      array(select c from ragdb_internal.contenders(corpora, v_ranked, request.k) c),
+      request.options, v_wanted);
+    exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
+    request.k := 8 * request.k;
+  end loop;
+  if (request.options).diversity > 0 then
+    v_picked := ragdb_internal.diverse(corpora, v_picked, (request.options).diversity, v_k);
+  end if;
+  return array(select p.ranked from unnest(v_picked) with ordinality
+    p (ranked, document, content_hash, n) order by p.n);
+end $$;
+comment on function ragdb_internal.rank_picked(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Returns the k chunks that a search picks among what ranks, in the order that they are shown in; '
+  'fewer only where there are fewer.';

@@ -1,0 +1,71 @@
+-- The rights to corpora against the events that gave and took them.
+
+create or replace function ragdb_internal.granted_role(what text) returns text
+language sql immutable parallel safe
+return pg_catalog.substr(granted_role.what, pg_catalog.strpos(granted_role.what, ' to ') + 4);
+comment on function ragdb_internal.granted_role(text) is
+  'Returns to whom an event of a grant gave its right, quoted.';
+
+-- One time may be that of several events of one transaction: nothing of the same time contradicts.
+create or replace function ragdb_internal.unexplained_grants() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'rights', case when exists (select from ragdb.access_events e
+        where e.corpus_id is null and e.kind = 'drop_events') then 'warning' else 'error' end,
+      'corpus ' || c.name, g.role || ' has the right ' || g.privilege
+        || ', and no event says who gave it',
+      'revoke it where nobody knows it; compare ragdb.access_events with a backup'
+    from ragdb.corpus_grants g join ragdb.corpora c on c.corpus_id = g.corpus_id
+    where not exists (
+        select from ragdb.access_events e where e.corpus_id = g.corpus_id and e.kind = 'grant'
+          and e.what = g.privilege || ' to ' || ragdb_internal.quote(g.role)
+          and not exists (
+            select from ragdb.access_events l
+            where l.corpus_id = e.corpus_id and l.created_at > e.created_at and (
+              l.kind = 'unrestrict'
+              or l.kind = 'revoke' and l.what = 'from ' || ragdb_internal.quote(g.role)
+              or l.kind = 'grant' and l.what <> e.what
+                and ragdb_internal.granted_role(l.what) = ragdb_internal.quote(g.role))))
+      and not exists (
+        select from ragdb.access_events e where e.corpus_id is null and e.kind = 'bind_role'
+          and pg_catalog.right(e.what, pg_catalog.length(g.role) + 6)
+            = ' to ' || ragdb_internal.quote(g.role));
+end;
+comment on function ragdb_internal.unexplained_grants() is
+  'Returns the rights to corpora that no event accounts for.';
+
+create or replace function ragdb_internal.missing_grants() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select distinct 'rights', 'error', 'corpus ' || c.name,
+      ragdb_internal.granted_role(e.what)
+        || ' was given a right, and has none, and no event says who took it',
+      'grant it again where it is still due; find out who took it'
+    from ragdb.access_events e join ragdb.corpora c on c.corpus_id = e.corpus_id
+    where e.kind = 'grant'
+      and not exists (
+        select from ragdb.corpus_grants g where g.corpus_id = e.corpus_id
+          and ragdb_internal.quote(g.role) = ragdb_internal.granted_role(e.what))
+      and not exists (
+        select from ragdb.access_events l
+        where l.corpus_id = e.corpus_id and l.created_at >= e.created_at
+          and (l.kind = 'unrestrict' or l.kind = 'revoke'
+            and l.what = 'from ' || ragdb_internal.granted_role(e.what)))
+      and not exists (
+        select from ragdb.access_events l where l.corpus_id is null and l.kind = 'bind_role'
+          and pg_catalog.starts_with(l.what, ragdb_internal.granted_role(e.what) || ' to '))
+  union all
+  select 'rights', 'error', 'corpus ' || c.name,
+      'it is open to all readers, and no event says who opened it',
+      'ragdb.restrict_corpus() closes it; find out who opened it'
+    from ragdb.corpora c
+    where not c.is_restricted
+      and exists (
+        select from ragdb.access_events e
+        where e.corpus_id = c.corpus_id and e.kind in ('grant', 'restrict')
+          and not exists (
+            select from ragdb.access_events l where l.corpus_id = e.corpus_id
+              and l.kind = 'unrestrict' and l.created_at >= e.created_at));
+end;
+comment on function ragdb_internal.missing_grants() is
+  'Returns the rights that events gave and that are gone, and the corpora that no event opened.';

@@ -1,0 +1,126 @@
+-- Atoms and proposals against what they rest on, and the rows of all evidence against the ledger.
+
+create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select a.corpus_id, a.atom_id, case
+        when t.id is null and ragdb_internal.uuid_time(a.trace_id) >= k.kept_from
+          then 'the trace that it rests on is gone'
+        when t.slice_id <> a.source_slice_id then 'its slice is not that of its trace'
+        when t.id is not null and exists (
+            select from unnest(a.source_chunk_ids) u (id) where not exists (
+              select from ragdb.retrieval_hits h where h.corpus_id = t.corpus_id
+                and h.trace_id = t.id and h.created_at = t.created_at and h.chunk_id = u.id))
+          then 'it rests on chunks that its trace did not find'
+        when ragdb_internal.atom_state(a) = 'tampered'
+          then 'its row is not what was recorded'
+        when a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
+          then 'it is found by another text than its own' end as problem
+      from ragdb.semantic_atoms a
+        join ragdb.corpora c on c.corpus_id = a.corpus_id
+        left join ragdb.retrieval_traces t on t.corpus_id = a.corpus_id and t.id = a.trace_id
+          and t.created_at = ragdb_internal.uuid_time(a.trace_id)
+        cross join lateral (select coalesce((select (s.value #>> '{}')::timestamptz
+          from ragdb.settings s where s.key = 'traces_kept_from'), '-infinity') as kept_from) k
+      where (a.corpus_id, a.atom_id) > (coalesce((after ->> 0)::integer, -1),
+        coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
+      order by a.corpus_id, a.atom_id limit most
+  )
+  select count(*) as looked,
+      (array_agg(jsonb_build_array(b.corpus_id, b.atom_id)
+        order by b.corpus_id, b.atom_id))[count(*)] as last,
+      array_agg(row('atoms', 'error', 'atom ' || b.atom_id, b.problem,
+        'restore it from a backup')::ragdb.finding order by b.corpus_id, b.atom_id)
+        filter (where b.problem is not null) as findings
+    into strict v_made from batch b;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_atoms(jsonb, integer) is
+  'Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.';
+
+create or replace function ragdb_internal.verify_proposals(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select p.corpus_id, p.proposal_id, case
+        when exists (select from unnest(p.source_atoms) u (id) where not exists (
+            select from ragdb.semantic_atoms a
+              where a.corpus_id = p.corpus_id and a.atom_id = u.id))
+          then 'an atom that it rests on is gone'
+        when ragdb_internal.proposal_state(p) = 'tampered'
+          then 'its row is not what was recorded'
+        when p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
+          then 'it is found by another text than its own' end as problem
+      from ragdb.semantic_proposals p join ragdb.corpora c on c.corpus_id = p.corpus_id
+      where (p.corpus_id, p.proposal_id) > (coalesce((after ->> 0)::integer, -1),
+        coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
+      order by p.corpus_id, p.proposal_id limit most
+  )
+  select count(*) as looked,
+      (array_agg(jsonb_build_array(b.corpus_id, b.proposal_id)
+        order by b.corpus_id, b.proposal_id))[count(*)] as last,
+      array_agg(row('proposals', 'error', 'proposal ' || b.proposal_id, b.problem,
+        'restore it from a backup')::ragdb.finding order by b.corpus_id, b.proposal_id)
+        filter (where b.problem is not null) as findings
+    into strict v_made from batch b;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_proposals(jsonb, integer) is
+  'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
+
+-- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
+-- million rows were written would be beyond it.
+create or replace function ragdb_internal.ledger_findings(first bigint, most integer)
+returns ragdb.finding[]
+language sql stable parallel safe
+begin atomic
+  with found as materialized (
+    select f.*, pg_catalog.row_number() over () as n, pg_catalog.count(*) over () as total
+      from ragdb.verify_ledger(ledger_findings.first, ledger_findings.most) f
+  )
+  select coalesce(pg_catalog.array_agg(row('ledger', 'error', case when f.n <= 1000
+        then pg_catalog.concat_ws(' ', f.kind, f.id, 'entry ' || f.number) else 'the ledger' end,
+      case when f.n <= 1000 then f.finding || ': ' || f.detail
+        else pg_catalog.format('%s more findings', f.total - 1000) end,
+      case when f.n <= 1000
+        then 'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify'
+        else 'ragdb.verify_ledger() lists them' end)::ragdb.finding order by f.n), '{}')
+    from found f where f.n <= 1001;
+end;
+comment on function ragdb_internal.ledger_findings(bigint, integer) is
+  'Returns what ragdb.verify_ledger finds from an entry on: the first 1,000, and how many more.';
+
+create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first constant bigint := coalesce((after ->> 0)::bigint, 0);
+  -- by the entries and not by the size that the ledger says it has, which can be edited
+  v_next constant bigint := (select min(l.number) from ragdb.ledger_leaves l
+    where l.number >= v_first + most);
+begin
+  return row((select count(*) from ragdb.ledger_leaves l
+      where l.number >= v_first and l.number < v_first + most),
+    case when v_next is not null then jsonb_build_array(v_next) end,
+    ragdb_internal.ledger_findings(v_first, most))::ragdb_internal.verified;
+end $$;
+comment on function ragdb_internal.verify_ledger_entries(jsonb, integer) is
+  'Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it '
+  'lacks.';

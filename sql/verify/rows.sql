@@ -1,0 +1,164 @@
+-- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
+-- it rests on.
+
+-- Turns, and chunks of a document with an id of its own, are named by whoever put them. Few chunks
+-- say what one before them in their document says, so those before are counted last.
+create or replace function ragdb_internal.is_named_by_text(
+  chunk ragdb.chunks, document ragdb.documents, corpus text)
+returns boolean
+language sql stable parallel safe
+return case
+  when (document).external_id is not null or ragdb_internal.has_turns((document).chunking)
+    or ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
+      (document).source, (chunk).content_hash, 0) = (chunk).chunk_id then true
+  else ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
+    (document).source, (chunk).content_hash, (
+      select count(*) from ragdb.chunks c
+      where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
+        and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
+    = (chunk).chunk_id end;
+comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
+  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, where '
+  'it is made of them.';
+
+create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
+        when c.content_hash <> ragdb_internal.content_hash(c.text)
+          then 'its text is not the text that was put'
+        when not ragdb_internal.is_named_by_text(c, d, p.name)
+          then 'its text is not the text that its id was made of' end as problem
+      from ragdb.chunks c
+        left join ragdb.corpora p on p.corpus_id = c.corpus_id
+        left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+      where (c.corpus_id, c.chunk_no)
+        > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
+      order by c.corpus_id, c.chunk_no limit most
+  )
+  select count(*) as looked,
+      (array_agg(jsonb_build_array(b.corpus_id, b.chunk_no)
+        order by b.corpus_id, b.chunk_no))[count(*)] as last,
+      array_agg(row('chunks', 'error', format('chunk %s of corpus %s', b.chunk_id, b.corpus),
+        b.problem, 'ingest its document again')::ragdb.finding
+        order by b.corpus_id, b.chunk_no) filter (where b.problem is not null) as findings
+    into strict v_made
+    from batch b;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_chunks(jsonb, integer) is
+  'Compares the texts of a batch of chunks with their hashes and their ids.';
+
+-- A hundredth of the batch: files are larger than rows.
+create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer := greatest(most / 100, 1);
+  v_made record;
+begin
+  with batch as materialized (
+    select b.cid, b.cid = 'sha256:' || encode(sha256(b.bytes), 'hex')
+        and b.size = octet_length(b.bytes) as is_intact
+      from ragdb.blobs b where b.cid > coalesce(after ->> 0, '') order by b.cid limit v_most
+  )
+  select count(*) as looked, jsonb_build_array(max(b.cid)) as last,
+      array_agg(row('blobs', 'error', 'original ' || b.cid,
+        'its bytes are not what its identity says', 'ingest the file again')::ragdb.finding
+        order by b.cid) filter (where not b.is_intact) as findings
+    into strict v_made from batch b;
+  return ragdb_internal.verified(v_made.looked, v_most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_blobs(jsonb, integer) is
+  'Hashes a batch of original files, and compares with the identity of each.';
+
+create or replace function ragdb_internal.verify_documents(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select d.corpus_id, d.doc_no, d.source, e.event_id is not null as has_event
+      from ragdb.documents d left join ragdb.events e on e.event_id = d.event_id
+      where (d.corpus_id, d.doc_no)
+        > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
+      order by d.corpus_id, d.doc_no limit most
+  )
+  select count(*) as looked,
+      (array_agg(jsonb_build_array(b.corpus_id, b.doc_no)
+        order by b.corpus_id, b.doc_no))[count(*)] as last,
+      array_agg(row('documents', 'error', format('document %s of corpus %s',
+          b.source, coalesce(p.name, b.corpus_id::text)),
+        'the event that tells of it is gone', 'restore ragdb.events from a backup')
+        ::ragdb.finding order by b.corpus_id, b.doc_no) filter (where not b.has_event) as findings
+    into strict v_made
+    from batch b left join ragdb.corpora p on p.corpus_id = b.corpus_id;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_documents(jsonb, integer) is
+  'Looks for documents without the event that tells of them.';
+
+create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select s.corpus_id, s.slice_id, s.graph_snapshot_hash = encode(sha256(
+          ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
+            select string_agg(ragdb_internal.packed(m.id)
+                || coalesce(ragdb_internal.packed(m.hash), '\xffffffff'), '' order by m.n)
+              from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
+          || ragdb_internal.packed(int4send(s.edge_count))
+          || ragdb_internal.packed(s.schema_version)), 'hex') as is_intact
+      from ragdb.slices s
+      where (s.corpus_id, s.slice_id)
+        > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
+      order by s.corpus_id, s.slice_id limit most
+  )
+  select count(*) as looked,
+      (array_agg(jsonb_build_array(b.corpus_id, b.slice_id)
+        order by b.corpus_id, b.slice_id))[count(*)] as last,
+      array_agg(row('slices', 'error', 'slice ' || b.slice_id,
+        'its members are not those of its fingerprint', 'build the slice again')::ragdb.finding
+        order by b.corpus_id, b.slice_id) filter (where not b.is_intact) as findings
+    into strict v_made from batch b;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_slices(jsonb, integer) is
+  'Recomputes the snapshot hash of a batch of stored slices from their rows. Whether the corpus '
+  'still says the same is what ragdb.verify_token tells.';
+
+create or replace function ragdb_internal.verify_policies(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return (
+  select row(count(*), null, coalesce(pg_catalog.array_agg(row('policies', 'error',
+      'policy ' || p.policy_id || '@' || p.params_hash, 'its row was changed',
+      'restore it from a backup')::ragdb.finding order by p.policy_id, p.params_hash)
+    filter (where (h.policy_id, h.params_hash, h.canonical, h.sha256)
+      is distinct from (p.policy_id, p.params_hash, p.canonical, p.sha256)), '{}'))
+      ::ragdb_internal.verified
+    from ragdb.slice_policies p cross join lateral ragdb_internal.hashed_policy(p.policy) h);
+comment on function ragdb_internal.verify_policies(jsonb, integer) is
+  'Compares the registered policies with their hashes.';

@@ -1,0 +1,80 @@
+-- What is quickly seen: keys, versions of corpora, and pgvector.
+
+create or replace function ragdb_internal.verify_keys(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return (
+  select row((select count(*) from ragdb.signing_keys) + (select count(*) from ragdb.key_events),
+      null, coalesce(pg_catalog.array_agg(
+        row(f."check", f.severity, f.place, f.finding, f.advice)::ragdb.finding), '{}'))
+      ::ragdb_internal.verified
+    from (
+      select 'keys', k.severity, 'key ' || k.key_id,
+          pg_catalog.concat_ws(': ', k.finding, k.detail),
+          'trust nothing that depends on it; restore ragdb.key_events from a backup'
+        from ragdb_internal.key_findings() k
+      union all
+      select 'keys', 'warning', 'key ' || k.key_id, 'its secret is not at hand, and nothing that '
+          || 'it signed can be checked', case when k.is_inside then 'ragdb keys import FILE'
+          else 'set RAGDB_SIGNING_KEY_FILE or RAGDB_SIGNING_KEY_COMMAND' end
+        from ragdb.signing_keys k where ragdb_internal.secret_at_hand(k) is null
+      union all
+      select 'keys', 'note', 'key ' || k.key_id, 'it is reported compromised',
+          'traces that it signed since then are listed by ragdb verify'
+        from ragdb.signing_keys k where k.compromised_since is not null
+      union all
+      select 'keys', 'note', 'keys', 'no key is active, and nothing new is signed',
+          'ragdb keys create'
+        where not exists (select from ragdb.signing_keys k where k.state = 'active')
+          and exists (select from ragdb.signing_keys)
+    ) f ("check", severity, place, finding, advice));
+comment on function ragdb_internal.verify_keys(jsonb, integer) is
+  'Checks the chain of events of keys, the rows of keys and their secrets.';
+
+-- Versions only rise, and a trace has the version that it searched.
+create or replace function ragdb_internal.verify_corpora(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_findings ragdb.finding[];
+  v_looked bigint;
+begin
+  select count(*), coalesce(array_agg(row('corpora', 'error', 'corpus ' || c.name,
+        format('its version is %s, and a trace searched version %s', c.version,
+          t.corpus_version), 'restore the corpus from a backup, or ingest it anew')::ragdb.finding
+      order by c.name) filter (where t.corpus_version > c.version), '{}')
+    into strict v_looked, v_findings
+    from ragdb.corpora c left join lateral (
+      select r.corpus_version from ragdb.retrieval_traces r where r.corpus_id = c.corpus_id
+        order by r.id desc limit 1) t on true;
+  if (select max(e.lamport) from ragdb.events e)
+    > (select coalesce(max(k.lamport), 0) from ragdb.event_clock k)
+  then
+    v_findings := v_findings || row('corpora', 'error', 'ragdb.event_clock',
+      'it stands before events that have been', 'restore it from a backup')::ragdb.finding;
+  end if;
+  return row(v_looked, null, v_findings)::ragdb_internal.verified;
+end $$;
+comment on function ragdb_internal.verify_corpora(jsonb, integer) is
+  'Looks for corpora whose version, and for a clock of events that, went back.';
+
+create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return (
+  select row(1, null, case
+    when not ragdb_internal.may_build_hnsw(v.version) then array[row('pgvector', 'error',
+      'pgvector ' || v.version, 'a parallel build of an HNSW index overflows a buffer; ragdb '
+        || 'builds none by it', 'install 0.8.4 or newer, then: alter extension vector update')
+        ::ragdb.finding]
+    when not ragdb_internal.may_vacuum_hnsw(v.version) then array[row('pgvector', 'warning',
+      'pgvector ' || v.version, 'vacuum can corrupt its HNSW indexes',
+      'install 0.8.4 or newer, then: alter extension vector update')::ragdb.finding]
+    else '{}'::ragdb.finding[] end)::ragdb_internal.verified
+  from (select coalesce(ragdb_internal.pgvector_version(), 'missing')) v (version));
+comment on function ragdb_internal.verify_pgvector(jsonb, integer) is
+  'Tells whether pgvector has a defect that is known to harm indexes.';

@@ -1,0 +1,317 @@
+"""Verification and keys outside of the database, from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from ragdb.client.client import Client
+from ragdb.server import postgres, signing
+from tests.conftest import Server
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """run('verify', …) on a fresh database; the result has exit_code, stdout, stderr."""
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in (signing.FILE, signing.COMMAND):
+        monkeypatch.delenv(name, raising=False)
+    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
+
+
+@pytest.fixture
+def docs(run: Run, clone: str) -> Run:
+    """The same with a corpus of three documents."""
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        for n in range(3):
+            db.put_text("docs", f"{n}.md", f"Refunds are paid within {n} weeks.")
+    assert run("corpus", "optimize", "docs").exit_code == 0
+    return run
+
+
+def record(clone: str, count: int = 1) -> str:
+    with ragdb.connect(clone) as db:
+        return [str(db.retrieve("docs", "refunds").trace_id) for _ in range(count)][-1]
+
+
+def errors(result: Any) -> list[dict[str, Any]]:
+    return [row for row in json.loads(result.stdout) if row["severity"] == "error"]
+
+
+# ── keys outside ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_key_in_a_file_signs_where_the_session_has_it(
+    docs: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "keys"
+    made = docs("keys", "create", "out", "--file", file)
+    assert made.exit_code == 0, made.output
+    assert made.stdout == "out\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    key, secret = file.read_text().strip().split(":")
+    assert (key, len(bytes.fromhex(secret))) == ("out", 32)
+    refused = docs("search", "refunds", "-c", "docs", "--trace")
+    assert refused.exit_code != 0
+    assert "RG433" in refused.stderr
+    assert signing.FILE in refused.stderr
+    monkeypatch.setenv(signing.FILE, str(file))
+    assert docs("search", "refunds", "-c", "docs", "--trace").exit_code == 0
+    trace = json.loads(docs("trace", "ls", "--json").stdout)[0]["id"]
+    (mac,) = [row for row in json.loads(docs("trace", "verify", trace, "--json").stdout)
+              if row["field"] == "trace_mac"]  # fmt: skip
+    assert mac["recomputed"] == "signed by key out"
+    # a second key joins the file, and the first still verifies
+    assert docs("keys", "create", "out2", "--file", file).exit_code == 0
+    assert record(clone)
+    assert docs("trace", "verify", "--all").exit_code == 0
+    listed = json.loads(docs("keys", "ls", "--json").stdout)
+    assert [(k["key_id"], k["state"], k["is_inside"], k["is_at_hand"]) for k in listed] == [
+        ("out", "verify_only", False, True),
+        ("out2", "active", False, True),
+    ]
+    assert docs("keys", "export").stdout == ""
+    events = json.loads(docs("keys", "events", "--json").stdout)
+    assert [e["kind"] for e in events] == ["registered", "retired", "registered"]
+    monkeypatch.delenv(signing.FILE)
+    monkeypatch.setenv(signing.COMMAND, f"cat {file}")
+    assert docs("trace", "verify", "--all").exit_code == 0
+    assert docs("keys", "compromised", "out", "--yes").exit_code == 0
+    found = docs("trace", "verify", "--all", "--json")
+    assert found.exit_code == 1
+    assert [row["finding"] for row in errors(found)] == [
+        "not to be trusted: key out is reported compromised"
+    ]
+
+
+def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, clone: str, tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    assert docs("keys", "create", "out", "--file", file).exit_code == 0
+    secret = file.read_text().strip().split(":")[1]
+    with ragdb.connect(clone, signing_key=f"out:{secret}") as db:
+        db.retrieve("docs", "refunds")
+        with psycopg.connect(clone) as dba:
+            rows = dba.execute("select a::text from pg_stat_activity a").fetchall()
+            assert len(rows) > 1
+            assert not any(secret in row for (row,) in rows)
+            # a parallel worker has the key too
+        with db.connection.transaction():
+            db.connection.execute("set local debug_parallel_query = on")
+            shown = db.connection.execute(
+                "select ragdb_internal.given_secret('out') = decode(%s, 'hex')", (secret,)
+            ).fetchone()
+            assert shown == (True,)
+    dump = tmp_path / "dump.sql"
+    subprocess.run([postgres.binary("pg_dump"), "-d", clone, "-f", dump], check=True)
+    written = dump.read_text()
+    assert "COPY ragdb.key_events" in written
+    assert secret not in written
+    assert bytes.fromhex(secret).hex() not in written.replace("\\\\x", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "said"),
+    [
+        ("out:" + "ab" * 32, 0o644, "can be read by others"),
+        ("out " + "ab" * 32, 0o600, "is not lines of ID:HEX"),
+        ("out:abcd", 0o600, "is not lines of ID:HEX"),
+        ("", 0o600, "is not lines of ID:HEX"),
+        (None, 0, "cannot be read"),
+    ],
+)
+def test_a_file_of_no_keys_is_refused_and_not_quoted(
+    docs: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    content: str | None, mode: int, said: str,
+) -> None:  # fmt: skip
+    file = tmp_path / "keys"
+    if content is not None:
+        file.write_text(content)
+        file.chmod(mode)
+    monkeypatch.setenv(signing.FILE, str(file))
+    result = docs("status")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "abab" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'"])
+def test_a_command_that_gives_no_key_is_refused(
+    docs: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv(signing.COMMAND, command)
+    result = docs("status")
+    assert result.exit_code == 2
+    assert signing.COMMAND in result.stderr
+
+
+# ── verify ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def forge(clone: str, edit: str) -> None:
+    with psycopg.connect(clone) as db:
+        for (part,) in db.execute(
+            "select inhrelid::regclass::text from pg_inherits"
+            " where inhparent = 'ragdb.retrieval_traces'::regclass"
+        ).fetchall():
+            db.execute(f"alter table {part} disable trigger user")
+        db.execute(edit)
+
+
+def test_verify_says_what_was_done_and_doctor_too(docs: Run, clone: str) -> None:
+    assert docs("keys", "create", "k1").exit_code == 0
+    trace = record(clone, 3)
+    good = docs("verify")
+    assert good.exit_code == 0, good.output
+    deep = docs("doctor", "--deep")
+    assert deep.exit_code == 0, deep.output
+    assert docs("trace", "verify", trace).exit_code == 0
+    forge(clone, "update ragdb.retrieval_traces set caller = 'nobody'")
+    bad = docs("verify")
+    assert bad.exit_code == 1
+    assert f"error   traces: trace {trace}: its row or its hits are not what was" in bad.stdout
+    assert "error   triggers: ragdb.retrieval_traces_default: trigger" in bad.stdout
+    assert len(errors(docs("verify", "--check", "traces", "--json"))) == 3
+    assert docs("verify", "--check", "chunks").exit_code == 0
+    assert docs("trace", "verify", trace).exit_code == 1
+    quick = docs("doctor")
+    assert quick.exit_code == 1
+    assert "FAIL  verify triggers: ragdb.retrieval_traces_default" in quick.stdout
+    assert "verify traces" not in quick.stdout
+    deep = docs("doctor", "--deep")
+    assert f"FAIL  verify traces: trace {trace}" in deep.stdout
+
+
+def test_an_interrupted_verify_goes_on_where_it_was(
+    docs: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(clone, 10)
+    forge(clone, "update ragdb.retrieval_traces set caller = 'nobody'")
+    whole = errors(docs("verify", "--check", "traces", "--json", "--batch", 3))
+    assert len(whole) == 10
+    steps = Client.verify_step
+    calls = 0
+
+    def interrupts(self: Client, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return steps(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "verify_step", interrupts)
+        stopped = docs("verify", "--check", "traces", "--json", "--batch", 3)
+    assert stopped.exit_code == 130
+    state = stopped.stderr.split("--resume ")[1].strip().strip("'")
+    rest = docs("verify", "--check", "traces", "--json", "--batch", 3, "--resume", state)
+    assert errors(stopped) + errors(rest) == whole
+    assert len(errors(rest)) == 4
+    assert docs("verify", "--resume", "{").exit_code == 2
+
+
+# ── backups ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def databases(server: str) -> list[str]:
+    with psycopg.connect(server) as db:
+        return sorted(n for (n,) in db.execute("select datname from pg_database").fetchall())
+
+
+@pytest.mark.parametrize("form", ["-Fc", "-Fd", "-Ft"])
+def test_a_backup_is_restored_beside_verified_and_dropped(
+    docs: Run, clone: str, server18: Server, tmp_path: Path, form: str
+) -> None:
+    assert docs("keys", "create", "k1").exit_code == 0
+    record(clone, 2)
+    before = databases(server18.uri)
+    dump = tmp_path / "dump"
+    program = [str(postgres.binary("pg_dump")), form, "-d", clone, "-f", str(dump)]
+    subprocess.run(program, check=True)
+    good = docs("backup", "verify", dump, "--dsn", clone)
+    assert good.exit_code == 0, good.output
+    assert databases(server18.uri) == before
+    if form != "-Fc":
+        return
+    dump.unlink()
+    forge(clone, "update ragdb.retrieval_traces set query_text = 'another question'")
+    # the fence is back: only the edit is to be found
+    with psycopg.connect(clone) as db:
+        db.execute(
+            "select ragdb_internal.protect_partition(c.relname) from pg_inherits i"
+            " join pg_class c on c.oid = i.inhrelid"
+            " where i.inhparent = 'ragdb.retrieval_traces'::regclass"
+        )
+        for (part,) in db.execute(
+            "select inhrelid::regclass::text from pg_inherits"
+            " where inhparent = 'ragdb.retrieval_traces'::regclass"
+        ).fetchall():
+            db.execute(f"alter table {part} enable trigger admissibility_is_proved")
+    subprocess.run(program, check=True)
+    bad = docs("backup", "verify", dump, "--dsn", clone, "--json")
+    assert bad.exit_code == 1
+    assert [(e["check"], e["finding"]) for e in errors(bad)] == [
+        ("traces", "its row or its hits are not what was recorded")
+    ] * 2
+    assert databases(server18.uri) == before
+
+
+def test_a_backup_whose_functions_were_edited_is_verified_by_ours(
+    docs: Run, clone: str, tmp_path: Path
+) -> None:
+    assert docs("keys", "create", "k1").exit_code == 0
+    record(clone)
+    forge(clone, "update ragdb.retrieval_traces set caller = 'nobody'")
+    with psycopg.connect(clone) as db:
+        db.execute(
+            "create or replace function ragdb_internal.verify_traces(after jsonb, most integer)"
+            " returns ragdb_internal.verified language plpgsql stable as"
+            " $$ begin return row(0, null, '{}')::ragdb_internal.verified; end $$"
+        )
+    assert docs("verify", "--check", "traces").exit_code == 0
+    dump = tmp_path / "dump"
+    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", clone, "-f", dump], check=True)
+    found = errors(docs("backup", "verify", dump, "--dsn", clone, "--json"))
+    assert "traces" in {row["check"] for row in found}
+    assert any("verify_traces" in row["place"] for row in found if row["check"] == "code")
+
+
+def test_what_is_not_a_dump_is_refused(
+    docs: Run, clone: str, server18: Server, tmp_path: Path
+) -> None:
+    before = databases(server18.uri)
+    plain = tmp_path / "plain.sql"
+    subprocess.run([postgres.binary("pg_dump"), "-d", clone, "-f", plain], check=True)
+    cut = tmp_path / "cut"
+    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", clone, "-f", cut], check=True)
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    other = tmp_path / "other"
+    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", server18.uri, "-f", other], check=True)
+    (tmp_path / "noise").write_bytes(os.urandom(100))
+    (tmp_path / "PG_VERSION").write_text("18")
+    for path, said in (
+        (plain, "is a program that would be run"),
+        (cut, "cannot be restored"),
+        (other, "no ragdb in the dump"),
+        (tmp_path / "noise", "is not a dump"),
+        (tmp_path / "nothing", "cannot be read"),
+        (tmp_path, "is a data folder and not a dump"),
+    ):
+        result = docs("backup", "verify", path, "--dsn", clone)
+        assert result.exit_code == 2, (path, result.output)
+        assert said in result.stderr
+    assert databases(server18.uri) == before

@@ -1,0 +1,124 @@
+"""What `ragdb ingest` says of folders, names and pages to whoever types it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from tests.readers.made_files import FILES, MBOX
+
+DATA = Path(__file__).parent.parent / "data"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, clone: str) -> Run:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_a_folder_of_twenty_types_is_read_and_the_rest_is_counted(
+    run: Run, tmp_path: Path, clone: str
+) -> None:
+    folder = tmp_path / "all"
+    folder.mkdir()
+    for name, (data, _) in FILES.items():
+        (folder / name).write_bytes(data)
+    (folder / "a.mbox").write_bytes(MBOX)
+    for name in ("sample.pdf", "sample.docx", "sample.md"):
+        (folder / name).write_bytes((DATA / name).read_bytes())
+    for name in ("favicon.ico", "a.png", "b.png"):
+        (folder / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    done = run("ingest", folder, "-c", "all", "--json")
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert {f["status"] for f in report["files"]} == {"ingested", "skipped"}
+    assert (report["failed"], report["skipped"]) == (0, 3)
+    assert "3 skipped: 2 .png, 1 .ico" in done.stderr
+    with ragdb.connect(clone) as db:
+        assert db.check_corpus("all") == []
+        found = {row.source: row.media_type for row in db.list_documents("all")}
+        assert len(set(found.values())) >= 19
+        (hit, *_) = db.search("all", "saw costs 12 sharp ones")
+        assert hit.source == "all/a.adoc"
+        assert db.search("all", "loud drill price")[0].source in ("all/a.csv", "all/a.epub")
+    again = run("ingest", folder, "-c", "all", "--json")
+    assert json.loads(again.stdout)["written"] == 0
+
+
+def test_another_docs_folder_is_refused_and_replaced_is_said(run: Run, tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        (tmp_path / name / "docs").mkdir(parents=True)
+        (tmp_path / name / "docs" / "index.md").write_text(f"# Project {name}\n")
+    assert run("ingest", tmp_path / "A" / "docs", "-c", "docs").exit_code == 0
+    refused = run("ingest", tmp_path / "B" / "docs", "-c", "docs", "--prune")
+    assert refused.exit_code == 2
+    assert "docs/index.md in corpus docs came from" in refused.stderr
+    assert "--prefix" in refused.stderr
+    taken = run("ingest", tmp_path / "B" / "docs", "-c", "docs", "--prefix", "docs")
+    assert taken.exit_code == 0
+    assert "1 written, 1 of them replaced" in taken.stderr
+    assert "replaced" in taken.stdout
+    apart = run("ingest", tmp_path / "A" / "docs", "-c", "docs", "--prefix", "a")
+    assert apart.exit_code == 0
+    assert "a/index.md" in apart.stdout
+
+
+def test_what_was_named_and_is_not_read_fails(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.ico").write_bytes(b"\0\0\1\0")
+    done = run("ingest", tmp_path / "a.ico", "-c", "docs")
+    assert done.exit_code == 4
+    assert "--convert" in done.stdout
+
+
+def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clone: str) -> None:
+    (tmp_path / "scan.pdf").write_bytes((DATA / "scanned.pdf").read_bytes())
+    assert run("ingest", tmp_path / "scan.pdf", "-c", "docs").exit_code == 4
+    code = "import sys; open(sys.argv[2], 'w').write('# Seen\\n\\nWhat the %s says.')"
+    for what in ("scan", "better scan"):
+        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code % what)} {{in}} {{out.md}}"
+        done = run("ingest", tmp_path / "scan.pdf", "-c", "docs", "--convert", f".pdf={command}")
+        assert done.exit_code == 0, done.output
+        with ragdb.connect(clone) as db:
+            (document,) = db.list_documents("docs")
+            assert document.media_type == "application/pdf"
+            assert document.chunking["converter"] == command
+            assert f"What the {what} says." in str(db.document_text("docs", document.doc_cid))
+    assert run("ingest", tmp_path, "-c", "docs", "--convert", "pdf").exit_code == 2
+
+
+def test_the_page_of_a_citation_is_the_page_of_its_quote(run: Run, clone: str) -> None:
+    assert run("ingest", DATA / "sample.pdf", "-c", "docs").exit_code == 0
+    found = json.loads(run("search", "Returns are free of charge", "-c", "docs", "--json").stdout)
+    hit = found[0] if isinstance(found, list) else found["hits"][0]
+    assert (hit["text"], hit["page"]) == ("Returns are free of charge.", 3)
+    with ragdb.connect(clone) as db:
+        (document,) = db.list_documents("docs")
+        chunks = db.document_chunks("docs", document.doc_cid)
+    assert [chunk.page for chunk in chunks] == [1, 3]
+    assert not any("\f" in chunk.text for chunk in chunks)
+
+
+def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
+    words = " ".join(f"word{n}" for n in range(40))
+    path = tmp_path / "large.md"
+    path.write_text("".join(f"# Part {n}\n\n{words} {n}.\n\n" * 3 for n in range(9_000)))
+    seen = []
+    with ragdb.connect(clone) as db:
+        db.ingest(path, corpus="docs", progress=lambda p: seen.append((p.stage, p.bytes)))
+        assert db.check_corpus("docs") == []
+        assert db.corpus_info("docs").chunks > 8_192
+    inside = {size for _, size in seen if 0 < size < path.stat().st_size}
+    assert len(inside) >= 4
+    assert [size for _, size in seen] == sorted(size for _, size in seen)
+    assert {stage for stage, _ in seen} == {"reading", "writing", "optimizing"}

@@ -1,0 +1,80 @@
+"""`ragdb init` beside a running server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import RAGDB, Api
+
+Start = Callable[..., Api]
+
+
+@contextmanager
+def asking(api: Api) -> Any:
+    """Search and trace all the while; counts the statuses of the answers."""
+    counts: Counter[int] = Counter()
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            path = "/api/rag/search/global?corpus=docs&query=refunds&mode=lexical"
+            counts[api("GET", path).status] += 1
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for asker in askers:
+        asker.start()
+    try:
+        yield counts
+    finally:
+        done.set()
+        for asker in askers:
+            asker.join(30)
+
+
+def init(dsn: str, *flags: str) -> str:
+    done = subprocess.run(
+        [*RAGDB, "init", *flags],
+        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_an_init_of_a_current_schema_disturbs_no_request(start: Start) -> None:
+    api = start()
+    with asking(api) as counts:
+        assert "the schema is current" in init(api.dsn)
+    assert set(counts) == {200}, counts
+    assert counts[200] > 10
+
+
+def test_a_reload_beside_a_server_ends_and_leaves_it_well(start: Start) -> None:
+    api = start()
+    with asking(api) as counts:
+        for _ in range(2):
+            assert "the schema was installed" in init(api.dsn, "--force")
+    # a request may meet functions that are being replaced: it is told to come again
+    assert set(counts) <= {200, 503}, (counts, [line for line in api.lines if "{" not in line])
+    with asking(api) as after:
+        threading.Event().wait(1)
+    assert set(after) == {200}, after
+
+
+@pytest.mark.nightly
+def test_ten_reloads_beside_a_server_end_and_leave_it_well(start: Start) -> None:
+    api = start()
+    with asking(api) as counts:
+        for _ in range(10):
+            init(api.dsn, "--force")
+    assert set(counts) <= {200, 503}, (counts, [line for line in api.lines if "{" not in line])

@@ -1,0 +1,103 @@
+"""`ragdb serve` and `ragdb mcp` sign with a key that is kept outside of the database."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+import ragdb
+from ragdb.server import signing
+from tests.embedding import one
+from tests.http.conftest import ANCHOR, fill, serve
+
+COMMAND = ["-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
+
+
+@pytest.fixture
+def keys(clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, str]]:
+    """A conversation whose slices are signed by a key in a file; the key, and tokens by role."""
+    tokens = fill(clone)
+    file = tmp_path / "keys"
+    given = signing.create(file, "outside")
+    with ragdb.connect(clone, signing_key=given) as db:
+        db.register_signing_key("outside")
+    monkeypatch.setenv(signing.FILE, str(file))
+    return given, tokens
+
+
+def signed(dsn: str, given: str, trace: str) -> bool | None:
+    """Whether a trace of a slice has a signature that this key makes; None where it is not ours."""
+    with psycopg.connect(dsn, options=f"-c ragdb.signing_key={given}" if given else "") as db:
+        assert one(db, "select is_admissible from ragdb.get_trace(%s)", trace)
+        row = db.execute(
+            "select is_intact from ragdb.verify_trace(%s) where field = 'trace_mac'", (trace,)
+        ).fetchone()
+    assert row is not None
+    return row[0]  # type: ignore[no-any-return]
+
+
+def holds(dsn: str, given: str, trace: str) -> None:
+    """The signature is of the key outside, and of no other."""
+    assert signed(dsn, given, trace) is True
+    assert signed(dsn, "", trace) is None
+    assert signed(dsn, "outside:" + "ab" * 32, trace) is None
+
+
+def test_a_slice_over_http_is_signed_by_a_key_outside(
+    clone: str, keys: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"query": "refunds", "anchor_turn_id": ANCHOR}
+    given, tokens = keys
+    api = serve(clone, tokens)
+    try:
+        answer = api("POST", "/api/rag/search/slice", body)
+        assert answer.status == 200, answer.body
+        assert answer.body["provenance"]["slice_info"]["admissibility_token"]
+        holds(clone, given, answer.body["provenance"]["query_id"])
+    finally:
+        api.process.terminate()
+        api.process.wait(30)
+    assert given.partition(":")[2] not in "\n".join(api.lines)
+    # the control: a server without the key records nothing unsigned
+    monkeypatch.delenv(signing.FILE)
+    api = serve(clone, tokens)
+    try:
+        refused = api("POST", "/api/rag/search/slice", body)
+        assert refused.status >= 400
+        assert "not at hand" in str(refused.body)
+    finally:
+        api.process.terminate()
+        api.process.wait(30)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_slice_over_mcp_is_signed_by_a_key_outside(
+    clone: str, keys: tuple[str, dict[str, str]]
+) -> None:
+    given, _ = keys
+    arguments = {"corpus": "chat", "query": "refunds", "anchor": ANCHOR}
+
+    async def asked(environment: dict[str, str]) -> Any:
+        process = StdioServerParameters(
+            command=sys.executable,
+            args=[*COMMAND, "mcp", "--record"],
+            env={**environment, "RAGDB_DATABASE_URL": clone},
+        )
+        with open(os.devnull, "w") as errors:
+            async with Client(stdio_client(process, errlog=errors)) as client:
+                return await client.call_tool("search_slice", arguments)
+
+    made = await asked(dict(os.environ))
+    assert not made.is_error, made
+    holds(clone, given, made.structured_content["provenance"]["id"])
+    without = {name: value for name, value in os.environ.items() if name != signing.FILE}
+    refused = await asked(without)
+    assert refused.is_error
+    assert "RG433" in refused.content[0].text

@@ -1,0 +1,134 @@
+"""Ctrl-C is heard at once, never breaks a statement in two, and ends with 130."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from ragdb.ingest import ingest as driver
+from ragdb.ingest import writing
+from ragdb.ingest.stopping import Signals
+from tests.conftest import Connection
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch, clone: str) -> CliRunner:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    return CliRunner()
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "note.md"
+    path.write_text("# Note\n\nIt is short.\n")
+    return path
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("where", ["sent", "done"])
+def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
+    runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    stored = writing.Writer._stored
+
+    def interrupted(self: Any, batch: Any) -> Any:
+        if where == "sent":
+            # a statement that runs, of which nobody has taken the answer
+            self.db.connection.pgconn.send_query(b"select pg_sleep(20)")
+            interrupt()
+            time.sleep(0.5)
+            while self.db.connection.pgconn.is_busy():
+                self.db.connection.pgconn.consume_input()
+            while self.db.connection.pgconn.get_result():
+                pass
+        rows = stored(self, batch)
+        interrupt()
+        return rows
+
+    monkeypatch.setattr(writing.Writer, "_stored", interrupted)
+    began = time.monotonic()
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 130, done.output
+    assert "stopping" in done.stderr
+    assert "another command" not in done.stderr
+    assert time.monotonic() - began < 15
+    with ragdb.connect(clone) as database:
+        assert database.corpus_info("docs").documents in (0, 1)
+        assert database.check_corpus("docs") == []
+
+
+def test_an_error_that_ctrl_c_left_behind_exits_with_130(
+    runner: CliRunner, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Any) -> Any:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise psycopg.OperationalError("another command is already in progress")
+
+    monkeypatch.setattr(driver.Run, "_ensure_corpus", interrupted)
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 130, done.output
+
+
+def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
+    said: list[str] = []
+    began = time.monotonic()
+
+    def run() -> None:
+        with Signals(db, lambda: said.append("stopping")):
+            db.execute("select pg_sleep(0)")
+            interrupt()
+            db.execute("select pg_sleep(60)")
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert said == ["stopping"]
+    assert time.monotonic() - began < 30
+    # and the next one is not
+    db.rollback()
+    assert db.execute("select 1").fetchone() == (1,)
+
+
+def test_the_signals_are_given_back(db: Connection) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Signals(db, lambda: None):
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
+    environment = {**os.environ, "RAGDB_DATABASE_URL": clone}
+    code = (
+        "from ragdb.cli import app, main; app.end_at_once(); print('up', flush=True); main.main()"
+    )
+    codes = set()
+    for n in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "ingest", str(note), "-c", f"docs{n}"],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.15 * n)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        # Python itself may say that it passed over one in a destructor
+        assert "Traceback" not in err.partition("Exception ignored")[0]
+        codes.add(process.returncode)
+    assert 130 in codes
+    assert codes <= {130, 0}  # 0 where it was quicker

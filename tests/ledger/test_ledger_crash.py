@@ -1,0 +1,100 @@
+"""A server killed with -9 while it seals loses nothing that was noted, and leaves no gap."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ragdb.server import embedded
+from tests.ingest.test_crash import kill
+from tests.watcher import watched_folder
+
+NOTE = (
+    "insert into ragdb.ledger_pending"
+    " select 'x', '1/' || %s::text || '-' || n, sha256(int4send(n)) from generate_series(1, 40) n"
+)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with watched_folder() as home:
+        embedded.dsn(home / "pg18")
+        with psycopg.connect(embedded.start(home / "pg18"), autocommit=True) as admin:
+            admin.execute("alter system set recovery_init_sync_method = 'syncfs'")
+        yield home / "pg18"
+
+
+def write(dsn: str, turn: int, acknowledged: list[str]) -> None:
+    """Note rows until the server dies."""
+    with suppress(psycopg.Error), psycopg.connect(dsn, autocommit=True) as db:
+        for n in range(100_000):
+            db.execute(NOTE, (f"{turn}-{n}",))
+            acknowledged.append(f"{turn}-{n}")
+
+
+def seal(dsn: str, sizes: list[int]) -> None:
+    """Seal until the server dies, a few hundred a transaction."""
+    with suppress(psycopg.Error), psycopg.connect(dsn, autocommit=True) as db:
+        while True:
+            ((size,),) = db.execute("select size from ragdb.seal_ledger(300)").fetchall()
+            sizes.append(size)
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [4, pytest.param(20, marks=pytest.mark.nightly)],
+    ids=["four-kills", "twenty-kills"],
+)
+def test_no_kill_loses_a_note_or_leaves_a_gap(folder: Path, kills: int) -> None:
+    dsn, chance = embedded.dsn(folder), random.Random(kills)
+    acknowledged: list[str] = []
+    sizes: list[int] = [0]
+    roots: dict[int, bytes] = {}
+    for turn in range(kills):
+        threads = [
+            threading.Thread(target=write, args=(dsn, kills * 100 + turn, acknowledged)),
+            threading.Thread(target=seal, args=(dsn, sizes)),
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.3, 1.2))
+        kill(folder)
+        for thread in threads:
+            thread.join(60)
+        embedded.start(folder)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            ((size, root),) = db.execute(
+                "select size, ragdb.ledger_root() from ragdb.ledger_status()"
+            ).fetchall()
+            # what was acknowledged is there, and every root that was seen before still is
+            assert size >= sizes[-1]
+            for old, seen in roots.items():
+                assert db.execute("select ragdb.ledger_root(%s)", (old,)).fetchall() == [(seen,)]
+            roots[size] = root
+            found = db.execute(
+                "select finding, count(*) from ragdb.verify_ledger()"
+                " where finding <> 'row_missing' group by 1"
+            ).fetchall()
+            assert found == []
+            assert [
+                row
+                for row in db.execute("select severity, finding from ragdb.verify()")
+                if row[0] == "error" and not row[1].startswith("row_missing")
+            ] == []
+    assert sizes[-1] > 0
+    with psycopg.connect(dsn, autocommit=True) as db:
+        while not db.execute("select is_done from ragdb.seal_ledger()").fetchall()[0][0]:
+            pass
+        rows = db.execute("select number, id from ragdb.ledger_leaves order by number").fetchall()
+    assert [number for number, _ in rows] == list(range(len(rows)))
+    sealed = {id for _, id in rows}
+    lost = {f"1/{name}-{n}" for name in acknowledged for n in range(1, 41)} - sealed
+    assert lost == set()
+    assert len(sealed) == len(rows)

@@ -1,0 +1,147 @@
+"""Programs and packages of others read what ragdb does not, within limits."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragdb.readers import converting, plugs
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import read
+
+PYTHON = shlex.quote(sys.executable)
+
+
+def command(code: str, rest: str = "{in} {out.md}") -> str:
+    return f"{PYTHON} -c {shlex.quote(code)} {rest}"
+
+
+COPY = "import sys; open(sys.argv[2], 'w').write('# ' + open(sys.argv[1]).read().upper())"
+
+
+def test_a_command_makes_a_file_of_another_type() -> None:
+    assert converting.convert(command(COPY), b"hello", "a.dwg") == (b"# HELLO", "converted.md")
+
+
+def test_without_an_output_what_it_prints_is_the_text() -> None:
+    made = converting.convert(command("print(open(__import__('sys').argv[1]).read())", "{in}"),
+                              b"hello", "a.dwg")  # fmt: skip
+    assert made == (b"hello\n", "converted.txt")
+
+
+def test_a_command_sees_no_secret_and_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
+    code = "import os; print(sorted(os.environ), os.getcwd() == os.environ['HOME'])"
+    made, _ = converting.convert(command(code, "{in}"), b"x", "a.dwg")
+    assert b"RAGDB" not in made
+    assert b"'PATH'" in made
+    assert b"True" in made
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "said"),
+    [
+        ("import sys; sys.exit('no such page')", "not_converted", "failed (1): no such page"),
+        ("pass", "not_converted", "made nothing"),
+        ("x = bytearray(10 * 2**30)", "not_converted", "MemoryError"),
+        ("import os; os.symlink('/etc/passwd', 'out.md')", "limits", "bytes"),
+    ],
+)
+def test_a_command_that_fails_says_why(code: str, error: str, said: str) -> None:
+    with pytest.raises(ReadError) as raised:
+        converting.convert(command(code), b"x", "a.dwg")
+    assert raised.value.code == error
+    assert said in raised.value.reason
+    assert raised.value.hint
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ReadError, match="no-such-program is not installed"):
+        converting.convert("no-such-program {in}", b"x", "a.dwg")
+
+
+def test_a_command_that_runs_on_is_ended_with_what_it_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(converting, "_SECONDS", 1)
+    pid = tmp_path / "pid"
+    code = (
+        "import subprocess, sys, time; p = subprocess.Popen(['sleep', '60']);"
+        f"open({str(pid)!r}, 'w').write(str(p.pid)); time.sleep(60)"
+    )
+    began = time.monotonic()
+    with pytest.raises(ReadError) as raised:
+        converting.convert(command(code), b"x", "a.dwg")
+    assert raised.value.code == "limits"
+    assert time.monotonic() - began < 20
+    time.sleep(0.2)
+    stat = Path(f"/proc/{pid.read_text()}/stat")
+    assert not stat.exists() or stat.read_text().split()[2] == "Z"
+
+
+@pytest.mark.parametrize("rule", ["pdf=x {in}", ".pdf", ".pdf=x", ".pdf=x '{in}", "=x {in}", ""])
+def test_a_rule_that_says_no_command_is_refused(rule: str) -> None:
+    with pytest.raises(ValueError, match="--convert"):
+        converting.rules([rule])
+
+
+READER = """
+import os
+from ragdb.readers.document import Content
+
+def read(data):
+    if data == b"environment":
+        return str(sorted(os.environ))
+    if data == b"open":
+        return open("/etc/passwd").read()
+    if data == b"memory":
+        return len(bytearray(10 * 2**30))
+    if data == b"print":
+        print("not an answer")
+    return Content(text=data.decode().upper(), title="A drawing", pages=((0, 1),))
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that reads .dwg, and would like to read .md."""
+    (tmp_path / "drawings.py").write_text(READER)
+    about = tmp_path / "drawings-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: drawings\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[ragdb.readers]\n.dwg = drawings:read\n.md = drawings:read\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugs.endings.cache_clear()
+    yield
+    plugs.endings.cache_clear()
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_package_may_read_an_ending_of_its_own() -> None:
+    [document] = read(b"a line", "plan.DWG")
+    assert (document.text, document.title, document.pages) == ("A LINE", "A drawing", ((0, 1),))
+    assert read(b"print", "plan.dwg")[0].text == "PRINT"
+    # what ragdb reads itself stays as it is
+    assert read(b"a line", "a.md")[0].text == "a line"
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_reader_of_a_package_runs_within_the_limits_of_our_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
+    assert "RAGDB" not in read(b"environment", "plan.dwg")[0].text
+    with pytest.raises(ReadError, match="OSError"):
+        read(b"open", "plan.dwg")
+    with pytest.raises(ReadError) as raised:
+        read(b"memory", "plan.dwg")
+    assert raised.value.code == "limits"
+    assert os.path.exists("/etc/passwd")

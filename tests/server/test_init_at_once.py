@@ -1,0 +1,48 @@
+"""`ragdb init` by several processes at once, as replicas of a deployment do, on one database."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import psycopg
+import pytest
+
+RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
+
+
+def at_once(dsn: str, processes: int = 3) -> list[str]:
+    """What each init wrote that ended otherwise than with 0."""
+    started = [
+        subprocess.Popen(
+            [*RAGDB, "init"],
+            env={**os.environ, "RAGDB_DATABASE_URL": dsn},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(processes)
+    ]
+    said = [(process.communicate(timeout=300)[0], process.returncode) for process in started]
+    return [f"exit {code}: {text}" for text, code in said if code or "deadlock" in text]
+
+
+def rounds(server: Any, count: int) -> None:
+    for number in range(count):
+        with server.database(template=None) as database:
+            dsn = server.dsn(database.dbname)
+            assert at_once(dsn) == [], f"round {number + 1}"
+            with psycopg.connect(dsn) as db:
+                wrong = db.execute("select * from ragdb.check_corpus('system')").fetchall()
+                assert wrong == []
+
+
+def test_three_inits_at_once_all_succeed(any_version: Any) -> None:
+    rounds(any_version, 2)
+
+
+@pytest.mark.nightly
+def test_twenty_rounds_of_three_inits_at_once_all_succeed(server18: Any) -> None:
+    rounds(server18, 20)

@@ -1,0 +1,21 @@
+"""Anybody may listen to a channel, so a notice says that something is there and never what."""
+
+from __future__ import annotations
+
+from tests.conftest import Login
+
+
+def test_notices_say_nothing_of_what_happened(any_clone: str, login: Login) -> None:
+    heard = login(any_clone, "stranger", autocommit=True)
+    heard.execute("listen ragdb_events; listen ragdb_embeddings")
+    writer = login(any_clone, "writer", autocommit=True)
+    writer.execute("select ragdb.create_corpus('hidden', is_restricted => true)")
+    writer.execute("select ragdb.create_corpus('personal')")
+    for corpus in ("hidden", "personal"):
+        writer.execute("select ragdb.put_text(%s, 'a.md', 'tulips')", (corpus,))
+        writer.execute("select ragdb.create_embedder(%s, 8)", (f"e-{corpus}",))
+        writer.execute("select ragdb.embed_corpus(%s, %s)", (corpus, f"e-{corpus}"))
+        writer.execute("select ragdb.request_query_embedding(%s, 'tulips')", (corpus,))
+    notices = list(heard.notifies(timeout=2))
+    assert {n.channel for n in notices} == {"ragdb_events", "ragdb_embeddings"}
+    assert {n.payload for n in notices} == {""}

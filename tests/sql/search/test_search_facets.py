@@ -1,0 +1,164 @@
+"""Facets and counts are exact over everything that matches."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.lexical_twin import document, put
+
+Connection = psycopg.Connection[Any]
+WORDS = ["bean", "coffee", "water", "kettle"]
+Doc = dict[str, Any]
+
+
+def made(n: int) -> Doc:
+    metadata: dict[str, Any] = {"year": 2000 + n % 3, "tags": [f"t{n % 2}", f"t{n % 5}"]}
+    if n % 4 == 0:
+        metadata["team"] = "red"
+    text = " ".join(WORDS[i] for i in range(4) if n >> i & 1) or "nothing"
+    return {"uri": f"d{n}", "text": text, "metadata": metadata, "language": ["en", "de"][n % 2]}
+
+
+DOCS = [made(n) for n in range(40)]
+
+
+@pytest.fixture
+def docs(any_db: Connection) -> Connection:
+    any_db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+    put(
+        any_db,
+        "docs",
+        [
+            document(d["uri"], d["text"], metadata=d["metadata"], language=d["language"])
+            for d in DOCS
+        ],
+    )
+    return any_db
+
+
+def expected(fields: list[str], matches: Callable[[Doc], bool]) -> dict[str, Counter[str]]:
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    for doc in filter(matches, DOCS):
+        flat = {"source": doc["uri"], "language": doc["language"], **doc["metadata"]}
+        for field in fields:
+            value = flat.get(field)
+            values = value if isinstance(value, list) else [] if value is None else [value]
+            for one in {json.dumps(v) for v in values}:
+                counted[field][one] += 1
+    return counted
+
+
+def counted(db: Connection, query: str | None, fields: list[str], **how: Any) -> Any:
+    named = "".join(f", {name} => %({name})s" for name in how)
+    rows = db.execute(
+        "select field, value, documents, chunks"
+        f" from ragdb.facets('docs', %(query)s, %(fields)s{named})",
+        {"query": query, "fields": fields, **how},
+    ).fetchall()
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for field, value, documents, chunks in rows:
+        assert documents == chunks  # a document of these has one chunk
+        found[field][json.dumps(value)] = documents
+    return found
+
+
+CASES: list[tuple[str | None, dict[str, Any], Callable[[Doc], bool]]] = [
+    (None, {}, lambda d: True),
+    ("bean", {}, lambda d: "bean" in d["text"]),
+    ("bean kettle", {}, lambda d: "bean" in d["text"] or "kettle" in d["text"]),
+    ("bean -kettle", {}, lambda d: "bean" in d["text"] or "kettle" in d["text"]),
+    (
+        "bean -kettle",
+        {"syntax": "web"},
+        lambda d: "bean" in d["text"] and "kettle" not in d["text"],
+    ),
+    ('+"coffee water" kettle', {"syntax": "web"}, lambda d: "coffee water" in d["text"]),
+    ("nosuchword", {}, lambda d: False),
+    (
+        "water",
+        {"filter": json.dumps({"tags": "t1"})},
+        lambda d: "water" in d["text"] and "t1" in d["metadata"]["tags"],
+    ),
+    (None, {"filter": json.dumps({"year": 2001})}, lambda d: d["metadata"]["year"] == 2001),
+]
+FIELDS = ["language", "year", "tags", "team", "source", "nosuchfield"]
+
+
+@pytest.mark.parametrize(("query", "how", "matches"), CASES)
+def test_facets_count_what_matches(
+    docs: Connection, query: str | None, how: dict[str, Any], matches: Callable[[Doc], bool]
+) -> None:
+    assert counted(docs, query, FIELDS, **how) == expected(FIELDS, matches)
+    named = "".join(f", {name} => %({name})s" for name in how)
+    total = sum(map(matches, DOCS))
+    assert docs.execute(
+        f"select * from ragdb.count_matches('docs', %(query)s{named})", {"query": query, **how}
+    ).fetchone() == (total, total)
+
+
+def test_facets_count_what_a_search_returns(docs: Connection) -> None:
+    (hits,) = docs.execute(
+        'select array_agg(source order by source collate "C") from ragdb.search('
+        "'docs', 'bean \"kettle', k => 1000)"
+    ).fetchone() or ([],)
+    found = counted(docs, 'bean "kettle', ["source"])
+    assert sorted(json.loads(value) for value in found["source"]) == hits
+
+
+def test_pages_are_counted_by_chunk_and_values_are_cut_in_order(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    chunks = [
+        {"text": f"bean {n}", "start": 10 * n, "end": 10 * n + 6, "tokens": 2, "page": page}
+        for n, page in enumerate([1, 1, 2, 3])
+    ]
+    put(db, "docs", [{**document("a", "x"), "chunks": chunks, "pages": 3}])
+    rows = "select value, documents, chunks from ragdb.facets('docs', 'bean', '{page}', null, %s)"
+    assert db.execute(rows, (9,)).fetchall() == [(1, 1, 2), (2, 1, 1), (3, 1, 1)]
+    assert db.execute(rows, (1,)).fetchall() == [(1, 1, 2)]
+
+
+def test_many_words_are_counted(docs: Connection) -> None:
+    query = " ".join([f"w{n}" for n in range(300)] + WORDS)
+    found = docs.execute("select chunks from ragdb.count_matches('docs', %s)", (query,)).fetchone()
+    assert found == (sum(d["text"] != "nothing" for d in DOCS),)
+
+
+def test_no_corpus_means_all_that_one_may_read(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('more', text_config => 'simple')")
+    put(docs, "more", [document("m", "bean")])
+    for call in ("null, 'bean'", "query => 'bean'", "null::text[], 'bean'"):
+        names = f"select array_agg(distinct corpus) from ragdb.search({call}, k => 100)"
+        assert docs.execute(names.encode()).fetchone() == (["docs", "more"],)
+    assert docs.execute("select chunks from ragdb.count_matches(null, 'bean')").fetchone() == (21,)
+    all_sources = "select sum(chunks) from ragdb.facets(null, 'bean', '{source}')"
+    assert docs.execute(all_sources).fetchone() == (21,)
+
+
+def test_all_that_one_may_read_is_not_all_that_there_is(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('secret', text_config => 'simple')")
+    put(docs, "secret", [document("m", "bean")])
+    docs.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'admin')")
+    docs.execute("create role somebody login in role ragdb_reader")
+    docs.execute("set local session authorization somebody")
+    assert docs.execute("select chunks from ragdb.count_matches(null, 'bean')").fetchone() == (20,)
+    names = "select array_agg(distinct corpus) from ragdb.search(query => 'bean', k => 100)"
+    assert docs.execute(names).fetchone() == (["docs"],)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["facets('docs', '', '{a}')", "facets('docs', 'a', null)", "facets('docs', 'a', '{}')",
+     "facets('docs', 'a', '{a,null}')", "facets('docs', 'a', '{a}', most_values => 0)",
+     "facets('docs', 'a', '{a}', syntax => 'x')", "count_matches('docs', 'a', syntax => null)",
+     "search('{}'::text[], 'a')", "search(query => null)"],
+)  # fmt: skip
+def test_what_cannot_be_counted_is_refused(docs: Connection, call: str) -> None:
+    with pytest.raises(psycopg.DatabaseError) as caught:
+        docs.execute(f"select * from ragdb.{call}".encode())
+    assert caught.value.sqlstate == "RG400"

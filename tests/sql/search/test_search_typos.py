@@ -1,0 +1,195 @@
+"""A word that a corpus lacks is replaced by one that is near, and words may stand for others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.client.calling import Reals
+from tests.embedding import ENCODER, embed, make_corpus
+from tests.sql.lexical_twin import Collection, document, put, search
+from tests.sql.made_corpus import Made
+
+Connection = psycopg.Connection[Any]
+TEXTS = {
+    "csv": "insert records from a csv file",
+    "table": "a table of records with columns",
+    "coffee": "the kettle boils water for coffee",
+    "car": "an automobile with an engine",
+    "motor": "the motor car needs oil",
+}
+
+
+@pytest.fixture
+def docs(any_db: Connection) -> Connection:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, "docs", [document(uri, text) for uri, text in TEXTS.items()])
+    return any_db
+
+
+def found(db: Connection, query: str, **how: Any) -> list[str]:
+    named = "".join(f", {name} => %({name})s" for name in how)
+    rows = db.execute(
+        f"select source from ragdb.search('docs', %(query)s{named}) order by rank",
+        {"query": query, **how},
+    )
+    return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("how do I inserrt a cvs", "csv"),
+        ("ketle", "coffee"),
+        ("kettel", "coffee"),
+        ("keetle", "coffee"),
+        ("kkettle", "coffee"),
+        ("coffe", "coffee"),
+        ("columsn", "table"),
+        ("recodrs colmns", "table"),
+    ],
+)
+def test_a_word_one_edit_away_is_found(docs: Connection, query: str, first: str) -> None:
+    assert found(docs, query)[:1] == [first]
+    assert found(docs, query, typos=False) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["kxttxe", "cv", "recrods2", "zeppelin", "the", "2019", "ab", "csvs1"]
+)
+def test_what_is_not_near_stays_not_found(docs: Connection, query: str) -> None:
+    assert found(docs, query) == []
+    assert docs.execute("select ragdb.did_you_mean('docs', %s)", (query,)).fetchone() == (None,)
+
+
+def test_words_of_other_scripts_are_near_too(any_db: Connection) -> None:
+    for config, text, query in (
+        ("russian", "столица России", "стлоица"),
+        ("german", "die größte Straße", "grösßte"),
+        ("greek", "η πρωτεύουσα", "πρωετύουσα"),
+        ("simple", "東京都庁舎", "東京部"),
+    ):
+        any_db.execute("select ragdb.create_corpus(%s, text_config => %s)", (config, config))
+        put(any_db, config, [document("a", text)])
+        hits = search(any_db, config, query)
+        assert len(hits) == 1, config
+
+
+def test_a_word_that_the_corpus_has_is_left_alone(docs: Connection) -> None:
+    put(docs, "docs", [document("kettel", "kettel")])
+    assert found(docs, "kettel") == ["kettel"]
+    docs.execute("select ragdb.delete_source('docs', 'kettel')")
+    assert found(docs, "kettel") == ["coffee"]
+
+
+def test_a_replacement_is_discounted_and_the_scale_stays(docs: Connection) -> None:
+    twin = Collection.read(docs, "docs")
+    ((chunk, score, bm25),) = search(docs, "docs", "kettel coffee", 1)
+    direct = twin.idf("coffe") * twin.impact(chunk, "coffe")
+    near = 0.7 * twin.idf("kettl") * twin.impact(chunk, "kettl")
+    assert bm25 == pytest.approx(direct + near, rel=1e-9)
+    asked = (twin.idf("coffe") + twin.idf("kettel")) * 2.2
+    assert score == pytest.approx((direct + near) / asked, rel=1e-9)
+    rows = docs.execute(
+        "select lexeme, stands_for, contribution"
+        " from ragdb.explain_search('docs', 'kettel coffee', %s)",
+        (chunk,),
+    ).fetchall()
+    assert {(lexeme, stands_for) for lexeme, stands_for, _ in rows} == {
+        ("coffe", None),
+        ("kettel", None),
+        ("kettl", "kettel"),
+    }
+    assert sum(row[2] for row in rows) == pytest.approx(bm25, rel=1e-12)
+
+
+def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
+    meant = "select ragdb.did_you_mean('docs', %s, %s)"
+    assert docs.execute(meant, ("How do I Inserrt a cvs?", "plain")).fetchone() == (
+        "How do I insert a csv?",
+    )
+    assert docs.execute(meant, ("insert a csv", "plain")).fetchone() == (None,)
+    assert docs.execute(meant, ("coffee -kettel", "web")).fetchone() == (None,)
+
+
+def test_clauses_stay_strict(docs: Connection) -> None:
+    assert found(docs, "+kettel", syntax="web") == []
+    assert found(docs, "coffee -kettel", syntax="web") == ["coffee"]
+
+
+def test_typos_change_the_lexical_leg_of_a_hybrid_search(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+    vector = Reals(ENCODER.encode(["kettel"]))
+    how = {"mode": "hybrid", "query_embedding": vector, "lexical_weight": 1.0, "k": 1}
+    assert found(db, "kettel", **how) == ["coffee"]
+
+
+def test_a_search_with_typos_is_exact_by_every_strategy(db: Connection) -> None:
+    made = Made(db, vocabulary=3_000, longest=12)
+    made.add(2_500)
+    near = [w for w in made.words if len(w) == 4][5]
+    typo = near[0] + near[1] + "x" + near[2:]  # nothing of the vocabulary
+    for optimized in (False, True):
+        if optimized:
+            db.execute("select ragdb.optimize_corpus('made')")
+        for more in ([], made.words[:2], made.words[:40:3]):
+            rows = db.execute(
+                "select chunk_id, score from ragdb.search('made', %s, k => 30)",
+                (" ".join([typo, *more]),),
+            ).fetchall()
+            every = db.execute(
+                "select chunk_id, score from ragdb.search('made', %s, k => 30, chunk_ids => %s)",
+                (" ".join([typo, *more]), made.ids),
+            ).fetchall()
+            assert rows == every
+            assert rows
+
+
+def test_a_trace_keeps_that_typos_were_off(docs: Connection) -> None:
+    docs.execute("select from ragdb.retrieve('docs', 'kettel coffee', typos => false)")
+    assert docs.execute(
+        "select t.ranking, r.verdict from ragdb.last_trace_id() i, ragdb.get_trace(i) t,"
+        " ragdb.replay(i) r"
+    ).fetchone() == ({"typos": False}, "exact")
+
+
+def test_synonyms_find_each_other(docs: Connection) -> None:
+    assert found(docs, "cars") == ["motor"]
+    (added,) = docs.execute(
+        "select ragdb.add_synonyms('docs', '{car,automobile,\"boiling water\"}')"
+    ).fetchone() or (0,)
+    assert added == 4
+    assert found(docs, "cars") == ["motor", "car", "coffee"]
+    assert found(docs, "automobiles")[0] == "car"
+    assert found(docs, "boiling") == ["coffee"]
+    scores = docs.execute("select score from ragdb.search('docs', 'car automobile')").fetchall()
+    assert all(0 < score <= 1 for (score,) in scores)
+    rows = "select word, synonyms from ragdb.list_synonyms('docs')"
+    assert docs.execute(rows).fetchall() == [
+        ("automobile", ["boiling water", "car"]),
+        ("car", ["automobile", "boiling water"]),
+    ]
+    docs.execute("select ragdb.remove_synonyms('docs', 'car')")
+    assert found(docs, "cars") == ["motor"]
+    docs.execute("select ragdb.remove_synonyms('docs', 'automobile')")
+    assert docs.execute("select has_synonyms from ragdb.corpora").fetchone() == (False,)
+
+
+def test_new_synonyms_are_a_change_of_the_configuration(docs: Connection) -> None:
+    docs.execute("select from ragdb.retrieve('docs', 'cars')")
+    docs.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
+    assert docs.execute(
+        "select verdict, cause from ragdb.replay(ragdb.last_trace_id())"
+    ).fetchone() == ("drifted", "config_changed")
+
+
+@pytest.mark.parametrize("words", [None, "{}", "{car}", "{car,null}", '{car," "}'])
+def test_synonyms_that_are_no_list_of_words_are_refused(
+    docs: Connection, words: str | None
+) -> None:
+    with pytest.raises(psycopg.DatabaseError) as caught:
+        docs.execute("select ragdb.add_synonyms('docs', %s)", (words,))
+    assert caught.value.sqlstate == "RG400"

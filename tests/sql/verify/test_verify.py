@@ -1,0 +1,427 @@
+"""ragdb.verify finds what was edited, deleted, switched off, replaced or granted without a key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.conftest import Connection
+from tests.sql.conversations import uuid
+from tests.sql.signed_slices import one, promote, retrieve
+
+ALL = "(select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid)"
+
+
+@pytest.fixture
+def proved(signed: Connection) -> Connection:
+    """Traces with and without a slice, a reranking, an original, an atom and a proposal."""
+    hits = retrieve(signed)
+    made = promote(signed, hits[0]["trace_id"], [hit["chunk_id"] for hit in hits], "lenient")
+    assert made["code"] == "PROMOTED", made
+    signed.execute(
+        "select ragdb.propose('chat', %s, 'Refunds cost nothing.')", ([made["atom_id"]],)
+    )
+    signed.execute("select ragdb.put_blob('a file', 'text/plain')")
+    for _ in range(3):
+        signed.execute("select from ragdb.retrieve('chat', 'refunds', k => 2)")
+    (trace,) = newest(signed)
+    signed.execute("select ragdb.bind_reranker('r', '/models/r', repeat('a', 64))")
+    chunks = [c for (c,) in signed.execute(
+        "select chunk_id from ragdb.trace_hits(%s)", (trace,)).fetchall()]  # fmt: skip
+    signed.execute(
+        "select from ragdb.record_rerank(%s, 'r', %s, %s)",
+        (trace, chunks, [float(n) for n in range(len(chunks))]),
+    )
+    assert found(signed) == []
+    return signed
+
+
+def newest(db: Connection) -> Any:
+    return db.execute("select id from ragdb.retrieval_traces order by id desc limit 1").fetchone()
+
+
+def found(db: Connection, call: str = "verify()") -> list[dict[str, Any]]:
+    """All findings but those about who may be the owner, which every test server has."""
+    with db.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(f"select * from ragdb.{call}").fetchall()
+    return [row for row in rows if row["severity"] != "note"]
+
+
+def off(db: Connection, *tables: str) -> None:
+    """What an owner does before an edit, and undoes after it."""
+    for table in tables or ("retrieval_traces", "retrieval_hits", "retrieval_reranks"):
+        parts = db.execute(
+            "select i.inhrelid::regclass::text from pg_inherits i where i.inhparent = %s::regclass",
+            (f"ragdb.{table}",),
+        ).fetchall() or [(f"ragdb.{table}",)]
+        for (part,) in parts:
+            db.execute(f"alter table {part} disable trigger all")
+
+
+def on(db: Connection) -> None:
+    """The triggers as they were, so that only the edit can be found."""
+    for (part,) in db.execute(
+        "select i.inhrelid::regclass::text from pg_inherits i join pg_class c on c.oid = i.inhrelid"
+        " join pg_class o on o.oid = i.inhparent where o.relnamespace = 'ragdb'::regnamespace"
+        " and c.relkind = 'r'"
+    ).fetchall():
+        db.execute(f"alter table {part} enable trigger all")
+        for name in ("rows_are_append_only", "table_is_append_only"):
+            db.execute(
+                f"do $$ begin alter table {part} enable always trigger {name};"
+                " exception when undefined_object then end $$"
+            )
+
+
+UNGUARDED = "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text"
+EDITS = {
+    # attack: (edit, check, a part of the finding)
+    "a trace edited": (
+        "update ragdb.retrieval_traces set caller = 'nobody' where id = (select max(id::text)::uuid"
+        " from ragdb.retrieval_traces)",
+        "traces",
+        "its row or its hits are not what was recorded",
+    ),
+    "a trace edited with its hash": (
+        "update ragdb.retrieval_traces t set caller = 'x', trace_hash = ragdb_internal.trace_hash("
+        "jsonb_populate_record(t, '{\"caller\": \"x\"}'), array(select h from"
+        " ragdb.retrieval_hits h where h.trace_id = t.id order by h.rank))",
+        "traces",
+        "none of the keys of this database made it",
+    ),
+    "a signature taken off": (
+        "update ragdb.retrieval_traces set trace_mac = null",
+        "traces",
+        "it is not signed, and key k1 was active then",
+    ),
+    "a hit edited": (
+        "update ragdb.retrieval_hits set score = 0.99 where rank = 1",
+        "traces",
+        "its row or its hits are not what was recorded",
+    ),
+    "a hit deleted": (
+        "delete from ragdb.retrieval_hits where rank = 1",
+        "traces",
+        "its row or its hits are not what was recorded",
+    ),
+    "a trace deleted with its hits left": (
+        "delete from ragdb.retrieval_traces where id = (select max(id::text)::uuid"
+        " from ragdb.retrieval_traces)",
+        "hits",
+        "there are rows of ragdb.retrieval_hits and the trace is gone",
+    ),
+    "the same, its reranking": (
+        "delete from ragdb.retrieval_traces where id = (select max(id::text)::uuid"
+        " from ragdb.retrieval_traces)",
+        "reranks",
+        "there are rows of ragdb.retrieval_reranks and the trace is gone",
+    ),
+    "all traces deleted with an atom left": (
+        "with h as (delete from ragdb.retrieval_hits), r as (delete from ragdb.retrieval_reranks)"
+        " delete from ragdb.retrieval_traces",
+        "atoms",
+        "the trace that it rests on is gone",
+    ),
+    "a reranking edited": (
+        "update ragdb.retrieval_reranks set score = 9 where rank = 1",
+        "traces",
+        "its reranking is not what was recorded",
+    ),
+    "a chunk's text": (
+        f"{UNGUARDED}; update ragdb.chunks set text = 'Paid in gold.' where chunk_no = 2",
+        "chunks",
+        "its text is not the text that was put",
+    ),
+    "the text of an atom": (
+        "update ragdb.semantic_atoms set text = 'Paid in gold.', lexemes = 'gold:1',"
+        " text_hash = sha256('Paid in gold.')",
+        "atoms",
+        "its row is not what was recorded",
+    ),
+    "the lexemes of an atom": (
+        "update ragdb.semantic_atoms set lexemes = 'gold:1'",
+        "atoms",
+        "it is found by another text than its own",
+    ),
+    "the chunks of an atom": (
+        f"update ragdb.semantic_atoms set source_chunk_ids = '{{{uuid(5)}}}'",
+        "atoms",
+        "it rests on chunks that its trace did not find",
+    ),
+    "the text of a proposal": (
+        "update ragdb.semantic_proposals set text = 'A myth.', lexemes = 'myth:1',"
+        " text_hash = sha256('A myth.')",
+        "proposals",
+        "its row is not what was recorded",
+    ),
+    "the lexemes of a proposal": (
+        "update ragdb.semantic_proposals set lexemes = 'myth:1'",
+        "proposals",
+        "it is found by another text than its own",
+    ),
+    "an atom deleted": (
+        "delete from ragdb.semantic_atoms",
+        "proposals",
+        "an atom that it rests on is gone",
+    ),
+    "an original": (
+        "update ragdb.blobs set bytes = 'another'",
+        "blobs",
+        "its bytes are not what its identity says",
+    ),
+    "a slice": (
+        "update ragdb.slices set content_hashes[1] = sha256('x')",
+        "slices",
+        "its members are not those of its fingerprint",
+    ),
+    "a policy": (
+        "update ragdb.slice_policies set policy = policy || '{\"max_nodes\": 3}'",
+        "policies",
+        "its row was changed",
+    ),
+    "events": ("delete from ragdb.events", "documents", "the event that tells of it is gone"),
+    "a corpus's version": (
+        "update ragdb.corpora set version = 0 where name = 'chat'",
+        "corpora",
+        "its version is 0, and a trace searched version 1",
+    ),
+    "the clock of events": (
+        "update ragdb.event_clock set lamport = 0",
+        "corpora",
+        "it stands before events that have been",
+    ),
+    "a secret": (
+        "update ragdb.signing_secrets set secret = sha256('mine')",
+        "keys",
+        "a secret is not that of its key",
+    ),
+    "the time of a key": (
+        "update ragdb.signing_keys set created_at = now() + interval '1 day'",
+        "keys",
+        "the row of a key was changed without an event: created_at",
+    ),
+    "a function": (
+        "create or replace function ragdb_internal.trace_mac(trace_hash bytea, secret bytea)"
+        " returns bytea language sql stable return trace_hash",
+        "code",
+        "it was changed",
+    ),
+    "a function added": (
+        "create function ragdb_internal.mine() returns int language sql return 1",
+        "code",
+        "it was added",
+    ),
+    "a grant to the public": (
+        "grant select on ragdb.chunks to public",
+        "code",
+        "it was added",
+    ),
+    "a constraint": (
+        "alter table ragdb.chunks drop constraint chunks_offsets_are_a_range",
+        "code",
+        "it is missing",
+    ),
+    "an owner": (
+        "alter table ragdb.rerankers owner to postgres",
+        "rights",
+        "it belongs to postgres, not ragdb_owner",
+    ),
+    "a grant on a partition": (
+        "grant select on ragdb.retrieval_traces_default to public",
+        "rights",
+        "it is granted to public",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", EDITS)
+def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -> None:
+    edit, check, finding = EDITS[attack]
+    off(proved)
+    off(proved, "slice_policies", "semantic_atoms", "semantic_proposals")
+    proved.execute(edit)
+    on(proved)
+    proved.execute("alter table ragdb.slice_policies enable trigger all")
+    said = {(row["check"], row["severity"], row["finding"]) for row in found(proved)}
+    assert (check, "error", finding) in said, said
+
+
+@pytest.mark.parametrize(
+    ("edit", "check", "finding"),
+    [
+        (
+            "alter table ragdb.retrieval_traces_default disable trigger user",
+            "triggers",
+            "trigger rows_are_append_only is switched off",
+        ),
+        (
+            "alter table ragdb.retrieval_hits_default enable trigger rows_are_append_only",
+            "triggers",
+            "trigger rows_are_append_only is switched off",
+        ),
+        (
+            "drop trigger table_is_append_only on ragdb.retrieval_hits_default",
+            "triggers",
+            "trigger table_is_append_only is missing",
+        ),
+        (
+            "alter table ragdb.retrieval_traces_default disable trigger admissibility_is_proved",
+            "triggers",
+            "trigger admissibility_is_proved is switched off",
+        ),
+        (
+            "alter table ragdb.chunks disable trigger all",
+            "triggers",
+            "foreign keys of the table are switched off",
+        ),
+        ("alter table ragdb.key_events disable trigger user", "code", "it was changed"),
+        ("alter role all set session_replication_role = replica", "triggers",
+         "session_replication_role is set, which switches ordinary triggers off"),
+    ],
+)  # fmt: skip
+def test_what_guards_evidence_and_is_off_is_found_quickly(
+    db: Connection, edit: str, check: str, finding: str
+) -> None:
+    assert found(db, "verify(quick => true)") == []
+    db.execute(edit)
+    said = {(row["check"], row["finding"]) for row in found(db, "verify(quick => true)")}
+    assert (check, finding) in said, said
+
+
+def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
+    off(proved)
+    proved.execute("update ragdb.retrieval_traces set trace_mac = null where limit_returned = 2")
+    proved.execute(UNGUARDED)
+    proved.execute("update ragdb.chunks set text = text || '!' where chunk_no in (1, 3, 5)")
+    whole = found(proved)
+    assert len([row for row in whole if row["check"] == "chunks"]) == 3
+    for most in (1, 2, 7, 1000):
+        state, rows, calls, looked = None, [], 0, 0
+        while True:
+            step = one(
+                proved, "select * from ragdb.verify_step(%s, %s)",
+                None if state is None else json.dumps(state), most,
+            )  # fmt: skip
+            calls += 1
+            rows += [row for row in step["findings"] if row["severity"] != "note"]
+            looked += step["looked"] if step["check"] == "chunks" else 0
+            state = step["next_state"]
+            if state is None:
+                break
+        assert (rows, looked) == (whole, 5)
+    assert calls == 17
+
+
+def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
+    proved.execute("delete from ragdb.signing_secrets")
+    said = [
+        (row["check"], row["severity"], row["place"].split(" from ")[0]) for row in found(proved)
+    ]
+    assert said == [("keys", "warning", "key k1"), ("traces", "warning", "4 traces")]
+
+
+def test_what_a_compromised_key_signed_is_listed(proved: Connection) -> None:
+    proved.execute("select ragdb.report_key_compromise('k1')")
+    said = [row["finding"] for row in found(proved) if row["check"] == "traces"]
+    assert len(said) == 4
+    assert all(s.startswith("not to be trusted: key k1 is reported compromised") for s in said)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "verify_step(null, 0)",
+        "verify_step(null, null)",
+        'verify_step(\'{"check": "nothing"}\')',
+        "verify(checks => '{nothing}')",
+        "verify(true, '{traces}')",
+    ],
+)
+def test_a_verification_that_cannot_be_is_refused(db: Connection, call: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(f"select * from ragdb.{call}")
+    assert caught.value.sqlstate == "RG400"
+    assert caught.value.diag.message_hint
+
+
+def test_only_an_admin_verifies(db: Connection) -> None:
+    db.execute("set local role admin")
+    assert db.execute("select count(*) from ragdb.verify(quick => true)").fetchone()
+    db.execute("set local role writer")
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute("select * from ragdb.verify(quick => true)")
+    assert caught.value.sqlstate == "42501"
+
+
+# ── pgvector ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("version", "builds", "vacuums"),
+    [
+        ("0.8.0", False, False),
+        ("0.8.1", False, False),
+        ("0.8", False, False),
+        ("0.8.2", True, False),
+        ("0.8.3", True, False),
+        ("0.8.4", True, True),
+        ("0.8.10", True, True),
+        ("0.9.0-dev", True, True),
+        ("0.10", True, True),
+        ("1.0.0", True, True),
+        ("1", True, True),
+        ("", False, False),
+        ("unknown", False, False),
+        (None, False, False),
+    ],
+)
+def test_versions_of_pgvector_compare_by_number(
+    db: Connection, version: str | None, builds: bool, vacuums: bool
+) -> None:
+    assert db.execute(
+        "select ragdb_internal.may_build_hnsw(%(v)s), ragdb_internal.may_vacuum_hnsw(%(v)s)",
+        {"v": version},
+    ).fetchone() == (builds, vacuums)
+
+
+def test_an_old_pgvector_builds_no_index_and_a_middling_one_warns(db: Connection) -> None:
+    db.execute("select ragdb_internal.check_may_index()")
+    notices: list[str] = []
+    db.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    db.execute("update pg_extension set extversion = '0.8.3' where extname = 'vector'")
+    db.execute("select ragdb_internal.check_may_index()")
+    assert notices == ["vacuum can corrupt HNSW indexes of pgvector 0.8.3"]
+    assert [row["severity"] for row in found(db, "verify(true, '{pgvector}')")] == ["warning"]
+    db.execute("update pg_extension set extversion = '0.8.1' where extname = 'vector'")
+    assert [row["severity"] for row in found(db, "verify(true, '{pgvector}')")] == ["error"]
+    db.execute("select ragdb.create_corpus('docs'), ragdb.create_embedder('three', 3)")
+    db.execute("select ragdb.embed_corpus('docs', 'three')")
+    db.execute("update ragdb.corpora set chunks = 20000 where name = 'docs'")
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute("select ragdb.index_space('docs')")
+    assert caught.value.sqlstate == "RG424"
+    assert "alter extension vector update" in (caught.value.diag.message_hint or "")
+
+
+def test_rows_that_the_ledger_lacks_are_counted_where_they_are_many(proved: Connection) -> None:
+    proved.execute(
+        "insert into ragdb.slice_policies select p.policy_id, to_char(n, 'FM0000000000000000'),"
+        " p.canonical, p.sha256, p.policy, p.created_at, p.created_by"
+        " from ragdb.slice_policies p, generate_series(1, 1500) n"
+    )
+    said = found(proved, "verify(checks => '{ledger}')")
+    assert len(said) == 1001
+    assert [row["finding"] for row in said if row["place"] == "the ledger"] == [
+        f"{1500 * policies(proved) - 1000} more findings"
+    ]
+
+
+def policies(db: Connection) -> int:
+    """How many policies there were before each was copied 1,500 times."""
+    row = db.execute("select count(*) from ragdb.slice_policies").fetchone()
+    assert row is not None
+    return int(row[0]) // 1501
