@@ -39,6 +39,7 @@ TRUSTED = 5.0  # seconds
 BECOME = """
   with asker as materialized (
     select case when %(hash)s::bytea is not null then ragdb.http_token_role(%(hash)s)
+      when %(session)s::bytea is not null then ragdb.http_session_role(%(session)s)
       else %(anonymous)s::text end as role)
   select a.role, set_config('statement_timeout', %(timeout)s, true),
     case when a.role is not null then set_config('role', a.role, true) end
@@ -123,7 +124,7 @@ class Server:
 
     async def _maintain_as(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """As the login, or as the writer that it may become; whom neither lets leaves it be."""
-        become = {"hash": None, "anonymous": "ragdb_writer", "timeout": "60s"}
+        become = {"hash": None, "session": None, "anonymous": "ragdb_writer", "timeout": "60s"}
         for values in (None, become):
             with contextlib.suppress(*upkeep.REFUSED):
                 async with connection.transaction():
@@ -134,11 +135,16 @@ class Server:
 
     @asynccontextmanager
     async def transaction(
-        self, request: Request, timeout: float | None = None
+        self, request: Request, timeout: float | None = None, session: bytes | None = None
     ) -> AsyncIterator[AsyncClient]:
-        """One transaction as the role of the request's token. Raises Refused."""
+        """One transaction as the role of the request's token, or of a session by its hash.
+
+        Raises Refused.
+        """
+        given = "" if session else request.headers.get("authorization", "")
         values = {
-            "hash": self._digest(request.headers.get("authorization", "")),
+            "hash": None if session else self._digest(given),
+            "session": session,
             "anonymous": self.config.anonymous_role,
             "timeout": f"{round(1000 * (timeout or self.config.timeout))}ms",
         }
@@ -157,6 +163,15 @@ class Server:
                 raise Refused(401, "UNAUTHORIZED", UNKNOWN)
             request.scope["role"] = row[0]
             yield AsyncClient(connection)
+
+    async def open_session(self, token: bytes | None) -> str | None:
+        """The secret of a new session of a browser, for a token's hash or the server's login."""
+        async with self.pool.connection() as connection:
+            return await AsyncClient(connection).open_http_session(token)
+
+    async def close_session(self, session: bytes) -> None:
+        async with self.pool.connection() as connection:
+            await AsyncClient(connection).close_http_session(session)
 
     def _digest(self, authorization: str) -> bytes | None:
         """The hash of a token, by which the database knows it. Raises Refused."""
