@@ -48,7 +48,15 @@ def register(router: APIRouter, studio: Studio) -> None:
                 bound = await db.corpus_embedder(chosen) is not None
                 waiting = bound and not ready
                 for mode in MODES if bound and ready else MODES[:1]:
-                    hits = await db.search(chosen, q, k, mode, lexical_weight=weight, **options)
+                    hits = await db.search(
+                        chosen,
+                        q,
+                        k,
+                        mode,
+                        lexical_weight=weight,
+                        syntax=syntax,
+                        per_document=per_document,
+                    )
                     columns[mode] = [
                         await _card(db, chosen, q, syntax, hit, weight) for hit in hits
                     ]
