@@ -87,7 +87,8 @@ def error(
 def _is_browser(scope: Mapping[str, Any]) -> bool:
     """Whether a page is asked for: a browser names text/html before all else."""
     accept = b"".join(value for name, value in scope["headers"] if name == b"accept")
-    return accept.startswith(b"text/html") and hasattr(scope["app"].state, "error_page")
+    asked = scope["path"].startswith(PAGES) or accept.startswith(b"text/html")
+    return asked and hasattr(scope["app"].state, "error_page")
 
 
 class Answerable(Protocol):

@@ -35,6 +35,9 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
         """An error as a page; who is not logged in is led to the login."""
         if status == 401 and request.url.path.startswith("/studio/"):
+            # the browser keeps the cookie back from who follows a link of another site
+            if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+                return studio.page(request, "again.html", here=studio.here(request))
             answer: Response = studio.to_login(request)
             if request.cookies.get(sessions.COOKIE):
                 sessions.forget(answer)

@@ -79,9 +79,13 @@ class Studio:
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
 
+    @staticmethod
+    def here(request: Request) -> str:
+        """The address of a page, without the server."""
+        return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
     def to_login(self, request: Request) -> RedirectResponse:
-        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        back = f"?{urlencode({'next': here})}" if request.method == "GET" else ""
+        back = f"?{urlencode({'next': self.here(request)})}" if request.method == "GET" else ""
         return RedirectResponse(f"/studio/login{back}", 303, dict(sessions.headers()))
 
 

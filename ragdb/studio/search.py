@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
+from pydantic import BeforeValidator, Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.studio.pages import Marks, Studio, shares
 
+# a number of a form, whose field may be left empty
+Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(lambda v: v or None)]
 MODES = ("lexical", "semantic", "hybrid")
 
 
@@ -36,7 +39,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         k: Annotated[int, Query(ge=1, le=50)] = 5,
         weight: Annotated[float, Query(ge=0, le=1)] = 0.5,
         syntax: str = "plain",
-        per_document: Annotated[int | None, Query(ge=1)] = None,
+        per_document: Count = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             corpora = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]

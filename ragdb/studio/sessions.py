@@ -124,7 +124,7 @@ def headers() -> Mapping[str, str]:
         "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self';"
         " img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none';"
         " frame-ancestors 'none'",
-        "Referrer-Policy": "no-referrer",
+        "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Cache-Control": "no-store",
