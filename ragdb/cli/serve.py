@@ -14,7 +14,7 @@ from ragdb.cli.session import DATABASE, Failure, Session
 if TYPE_CHECKING:
     from socket import socket
 
-    from ragdb.http.server import Config
+    from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
@@ -78,7 +78,7 @@ def serve(
     SIGTERM and SIGINT let running requests end.
     """
     need_server()
-    from ragdb.http.server import Config
+    from ragdb.http.config import Config
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
@@ -113,7 +113,7 @@ def studio(
     log in with a token.
     """
     need_server()
-    from ragdb.http.server import Config
+    from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
     listener, url = listen("127.0.0.1", port)

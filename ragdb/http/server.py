@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
@@ -23,6 +22,7 @@ from ragdb.client.client import AsyncClient, Client
 from ragdb.client.connecting import connect, options
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.http.config import Config
 from ragdb.server import signing
 from ragdb.version import __version__
 
@@ -44,27 +44,6 @@ BECOME = """
   select a.role, set_config('statement_timeout', %(timeout)s, true),
     case when a.role is not null then set_config('role', a.role, true) end
   from asker a"""
-
-
-@dataclass(frozen=True)
-class Config:
-    """The flags of `ragdb serve`."""
-
-    conninfo: str
-    corpus: str | None = None
-    anonymous_role: str | None = None
-    pool: int = 8
-    timeout: float = 30
-    """Seconds that a statement may take; a capability has its own limit."""
-    wait: float = 2
-    """Seconds that a request waits for a worker."""
-    max_body: int = 4 * 2**20
-    max_blob: int = 64 * 2**20
-    max_requests: int = 64
-    stall: float = 20
-    """Seconds that a body may pause."""
-    hosts: tuple[str, ...] = ()
-    """Names of this server beside localhost; an address is always right."""
 
 
 class Refused(Exception):
