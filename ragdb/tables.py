@@ -888,6 +888,23 @@ eval_metrics = Table(
     ),
 )
 
+http_sessions = Table(
+    "http_sessions",
+    metadata,
+    Column("session_hash", LargeBinary, primary_key=True),
+    Column("token_name", Text),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["token_name"],
+        ["ragdb.http_tokens.name"],
+        name="http_sessions_token_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 ingest_jobs = Table(
     "ingest_jobs",
     metadata,

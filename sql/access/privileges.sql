@@ -96,7 +96,8 @@ begin
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
-        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
+        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
+        'open_http_session http_session_role close_http_session'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',

@@ -300,6 +300,9 @@ class AsyncFunctions(AsyncCaller):
             calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
         )
 
+    async def close_http_session(self, session_hash: bytes) -> None:
+        await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     async def compare_runs(
         self,
         baseline: UUID | str,
@@ -687,6 +690,10 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
+    async def http_session_role(self, session_hash: bytes) -> str | None:
+        value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
+        return value
+
     async def http_token_role(self, token_hash: bytes) -> str | None:
         value: str | None = await self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
@@ -914,6 +921,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:

@@ -137,6 +137,7 @@ CLAIM_QUERIES = Call(
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
+CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
 COMPARE_RUNS = Call(
     "compare_runs",
     {
@@ -397,6 +398,7 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
@@ -520,6 +522,7 @@ MATCH_DOCUMENTS = Call(
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
+OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})

@@ -393,6 +393,10 @@ class Functions(Caller):
         """
         return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
 
+    def close_http_session(self, session_hash: bytes) -> None:
+        """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
+        self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     def compare_runs(
         self,
         baseline: UUID | str,
@@ -1024,6 +1028,13 @@ class Functions(Caller):
         )
         return value
 
+    def http_session_role(self, session_hash: bytes) -> str | None:
+        """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
+        unknown or has ended.
+        """
+        value: str | None = self._value(calls.HTTP_SESSION_ROLE, session_hash)
+        return value
+
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
         when it is unknown, has expired, or stands for a role that is gone.
@@ -1414,6 +1425,15 @@ class Functions(Caller):
         Raises RG400, RG481.
         """
         value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
+        secret this once; null when the token is not good. Without a token the session has the
+        role of the caller, and ragdb_admin when the caller is a superuser or the owner of the
+        database.
+        """
+        value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
