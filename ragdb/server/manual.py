@@ -25,15 +25,15 @@ def load(conninfo: str) -> bool:
         Client(connect(conninfo, autocommit=True)) as db,
     ):
         # which ingest does not do inside a transaction
-        with contextlib.suppress(*upkeep.REFUSED), _installing(db):
+        with contextlib.suppress(*upkeep.REFUSED), installing(db):
             db.maintain()
-        with _installing(db):
+        with installing(db):
             report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
         return bool(report.written or report.pruned)
 
 
 @contextlib.contextmanager
-def _installing(db: Client) -> Iterator[None]:
+def installing(db: Client) -> Iterator[None]:
     """A transaction of the one process that installs, as the owner where the login may be that.
 
     Who migrates may have the owner's rights by `set role` only, and not beyond the transaction:

@@ -46,7 +46,7 @@ begin
         'index_space claim_embeddings renew_embeddings complete_embeddings '
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
-        'claim_queries fail_query embed_query'),
+        'claim_queries fail_query embed_query has_worker'),
       ('search', 'ragdb_reader',
         'search explain_search highlight similar match_documents facets count_matches '
         'did_you_mean'),

@@ -672,6 +672,10 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    async def has_worker(self) -> bool:
+        value: bool = await self._value(calls.HAS_WORKER)
+        return value
+
     async def highlight(
         self,
         corpus: str,

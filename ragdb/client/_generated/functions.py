@@ -1004,6 +1004,13 @@ class Functions(Caller):
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    def has_worker(self) -> bool:
+        """Tells whether a worker is connected, which may embed a query on request
+        (ragdb.embed_query).
+        """
+        value: bool = self._value(calls.HAS_WORKER)
+        return value
+
     def highlight(
         self,
         corpus: str,
@@ -1644,8 +1651,8 @@ class Functions(Caller):
         )
 
     def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
-        """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
-        RG400, RG401, RG404, RG415.
+        """Says whether a query's embedding is kept or made by the search itself, and why a
+        worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
         return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 
