@@ -122,7 +122,7 @@ begin
     select string_agg(
       sha256(convert_to(ragdb_internal.exported_document(v_id, d.doc_no)::text, 'UTF8')
         || coalesce(v.hashes, '')), ''
-      order by d.doc_cid)
+      order by d.source)
     from ragdb.documents d
       cross join lateral (
         select string_agg(
@@ -136,7 +136,7 @@ begin
 end $$;
 comment on function ragdb_internal.exported_hashes(integer, ragdb.embedding_spaces) is
   'Returns the hashes of the documents of a corpus with their embeddings, in the order of their '
-  'identities, one behind the other.';
+  'first sources, one behind the other.';
 
 create or replace function ragdb_internal.export_header(corpus ragdb.corpora) returns jsonb
 language plpgsql stable parallel safe
@@ -217,7 +217,7 @@ comment on function ragdb.export_documents(text, integer, integer) is
 
 create or replace function ragdb.export_embeddings(
   corpus text, after integer default 0, count integer default 1000)
-returns table ("position" integer, doc_cids text[], ordinals integer[], embeddings bytea)
+returns table ("position" integer, sources text[], ordinals integer[], embeddings bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -230,7 +230,7 @@ declare
 begin
   perform ragdb_internal.check_page(after, count);
   return query
-    select max(e.chunk_no), array_agg(d.doc_cid order by e.chunk_no),
+    select max(e.chunk_no), array_agg(d.source order by e.chunk_no),
       array_agg(c.ordinal order by e.chunk_no),
       string_agg(ragdb_internal.embedding_bytes(e.embedding), '' order by e.chunk_no)
     from (
@@ -244,5 +244,5 @@ begin
 end $$;
 comment on function ragdb.export_embeddings(text, integer, integer) is
   'Returns the next 1 to 1000 embeddings of the current space of a corpus after a position: '
-  'document and ordinal of each chunk, and their numbers one behind the other as big-endian '
-  'float4; no row when there are no more. Raises RG400, RG404.';
+  'document (its first source) and ordinal of each chunk, and their numbers one behind the other '
+  'as big-endian float4; no row when there are no more. Raises RG400, RG404.';
