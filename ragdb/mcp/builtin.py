@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
+from ragdb.client._generated.rows import Chunk, Document
 from ragdb.client.client import Client
-from ragdb.client.rows import Chunk, Document, record
+from ragdb.client.rows import record
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
 from ragdb.mcp.served import Json, Served, ToolError
 

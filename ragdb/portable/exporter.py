@@ -127,6 +127,9 @@ def _write(
             done += len(some.ordinals)
             if progress:
                 progress(done, total)
+        words = [{"word": row.word, "synonyms": row.synonyms} for row in db.list_synonyms(corpus)]
+        for begin in range(0, len(words), 1000):
+            put(_json({"synonyms": words[begin : begin + 1000]}))
         lines.write(_json({"end": digest.hexdigest(), "originals": originals}))
     return originals
 

@@ -96,6 +96,8 @@ def _read(db: Client, source: Path, name: str, progress: Progress | None) -> Non
                     make_space()
                     has_space = True
                 done += _read_embeddings(db, source, name, record)
+            elif "synonyms" in record:
+                db.import_synonyms(name, record["synonyms"])
             elif record.get("originals") != originals:
                 raise strange(source, "one of its lines is of an unknown kind")
         if progress:

@@ -166,7 +166,8 @@ begin
       ragdb_internal.packed('ragdb-corpus-1')
       || ragdb_internal.packed(v_settings::text)
       || ragdb_internal.packed(coalesce(v_embedder::text, ''))
-      || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')), 'hex'));
+      || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')
+      || coalesce(ragdb_internal.exported_synonyms(v_id), '')), 'hex'));
 end $$;
 comment on function ragdb_internal.export_header(ragdb.corpora) is
   'Returns the first line of an export: settings, embedder, counts and the digest of all that '
@@ -180,8 +181,8 @@ set search_path = pg_catalog, pg_temp
 return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.corpus, 'header'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '
-  'digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal '
-  'wherever these are equal, under whatever name. Raises RG400, RG404.';
+  'digest (64 hex digits of SHA-256) over settings, documents, embeddings and synonyms that is '
+  'equal wherever these are equal, under whatever name. Raises RG400, RG404.';
 
 -- On a plan that is kept: custom plans would be made anew for every document, too.
 create or replace function ragdb.export_documents(

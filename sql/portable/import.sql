@@ -199,7 +199,7 @@ begin
   end if;
   if v_found -> 'digest' is distinct from header -> 'digest' then
     perform ragdb_internal.refuse_import(
-      'its settings, documents or embeddings are not those of its digest');
+      'its settings, documents, embeddings or synonyms are not those of its digest');
   end if;
   perform ragdb_internal.build_blocks(v_corpus);
   update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;

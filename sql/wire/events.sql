@@ -20,8 +20,7 @@ begin
     select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
       'wall_clock', ragdb_internal.wire_time(e.created_at), 'community_id', current_database(),
       'author', e.author, 'event_type', e.kind, 'data', jsonb_build_object('corpus', e.corpus,
-        'doc_cid', e.doc_cid, 'source', e.source, 'title', e.title, 'language', e.language,
-        'chunks', e.chunks))
+        'doc_cid', e.doc_cid, 'title', e.title, 'language', e.language, 'chunks', e.chunks))
     from ragdb.events e
     where e.corpus_id in (select r.corpus_id from routable r)
       and e.event_id > coalesce(event_envelopes.after, '00000000-0000-0000-0000-000000000000')
@@ -31,5 +30,5 @@ comment on function ragdb.event_envelopes(uuid, integer) is
   'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
   'to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", '
   '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '
-  '{"corpus", "doc_cid", "source", "title", "language", "chunks"}}; personal corpora are left out. '
-  'Raises RG400.';
+  '{"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises '
+  'RG400.';

@@ -293,6 +293,45 @@ def test_bytes_of_two_names_come_back_under_both_and_are_in_the_file_once(
     assert [blob.bytes for blob in [empty.get_blob(rows[0].doc_cid)]] == [b"alpha"]
 
 
+def test_synonyms_come_back(empty: ragdb.Database, tmp_path: Path) -> None:
+    empty.create_corpus("words", text_config="english")
+    empty.put_text("words", "a.md", "The automobile stood outside.")
+    empty.put_text("words", "b.md", "A motor car is heavy.")
+    plain = empty.export_corpus("words")["digest"]
+    empty.add_synonyms("words", ["car", "automobile", "motor car"])
+    assert empty.export_corpus("words")["digest"] != plain
+    empty.export_file("words", tmp_path / "words.gz")
+    empty.import_file(tmp_path / "words.gz", corpus="again")
+    assert empty.list_synonyms("again") == empty.list_synonyms("words") != []
+    found = [
+        [(hit.source, hit.score) for hit in empty.search(corpus, "cars")]
+        for corpus in ("words", "again")
+    ]
+    assert found[0] == found[1]
+    assert {source for source, _ in found[0]} == {"a.md", "b.md"}
+    empty.remove_synonyms("again", "automobile")
+    assert empty.export_corpus("again")["digest"] not in (
+        plain,
+        empty.export_corpus("words")["digest"],
+    )
+    true = [{"word": row.word, "synonyms": row.synonyms} for row in empty.list_synonyms("words")]
+    import_by_hand(empty, "words", true)
+    for false in ([], [{"word": "car", "synonyms": ["tram"]}], [{"word": 7}], 7):
+        with pytest.raises(RagdbError) as caught:
+            import_by_hand(empty, "words", false)
+        assert caught.value.sqlstate == "RG455"
+
+
+def import_by_hand(db: ragdb.Database, corpus: str, synonyms: Any) -> None:
+    with db.connection.transaction(force_rollback=True):
+        header = db.export_corpus(corpus)
+        db.import_corpus(header, "changed")
+        db.import_synonyms("changed", synonyms)
+        rows = db.export_documents(corpus)
+        db.import_documents("changed", [json.loads(row.document) for row in rows])
+        db.finish_import("changed", header)
+
+
 def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) -> None:
     """A twin: texts of documents in order of their sources, each with the hashes of its vectors."""
 

@@ -711,6 +711,10 @@ class AsyncFunctions(AsyncCaller):
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
 
+    async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
+
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
         return value

@@ -404,6 +404,7 @@ IMPORT_SIGNING_KEY = Call(
     },
     {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
+IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})

@@ -745,8 +745,8 @@ class Functions(Caller):
         """Returns the events after a given one (null: from the beginning), oldest first, at most
         count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
         "lamport", "wall_clock", "community_id" (the database), "author" (the role),
-        "event_type", "data": {"corpus", "doc_cid", "source", "title", "language", "chunks"}};
-        personal corpora are left out. Raises RG400.
+        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
+        corpora are left out. Raises RG400.
         """
         return self._values(calls.EVENT_ENVELOPES, after, count)
 
@@ -796,8 +796,9 @@ class Functions(Caller):
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
-        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
-        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        and a digest (64 hex digits of SHA-256) over settings, documents, embeddings and
+        synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
+        RG404.
         """
         return self._value(calls.EXPORT_CORPUS, corpus)
 
@@ -1068,6 +1069,14 @@ class Functions(Caller):
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        """Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns
+        them, in the corpus that this transaction imports, and returns the number of pairs.
+        Raises RG400, RG401, RG404, RG413, RG455.
+        """
+        value: int = self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is

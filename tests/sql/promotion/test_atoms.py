@@ -337,6 +337,28 @@ def test_what_rests_on_other_documents_stays(signed: Connection) -> None:
     assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
 
 
+@pytest.mark.parametrize("old_is_first", [True, False])
+def test_what_was_derived_from_a_file_outlives_its_name_and_not_its_bytes(
+    signed: Connection, old_is_first: bool
+) -> None:
+    old, new = ("a.md", "b.md") if old_is_first else ("b.md", "a.md")
+    put_text = "select ragdb.put_text('chat', %s, 'Kites are lent for a week.')"
+    signed.execute(put_text, (old,))
+    (anchor,) = one(
+        signed, "select array_agg(chunk_id) as found from ragdb.document_chunks('chat', %s)", old
+    )["found"]
+    hits = retrieve(signed, "kites", anchor=anchor)
+    assert promoting(signed, hits, "Kites are lent for a week.")["code"] == "PROMOTED"
+    signed.execute(put_text, (new,))
+    signed.execute("select ragdb.delete_source('chat', %s)", (old,))
+    assert state(signed) == "stale"
+    assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
+    signed.execute("select ragdb.delete_source('chat', %s)", (new,))
+    assert state(signed) == "redacted"
+    (row,) = signed.execute("select cause from ragdb.list_erasures('chat')").fetchall()
+    assert row == (f"source {new}",)
+
+
 def test_a_dropped_corpus_leaves_a_record_of_what_went(signed: Connection) -> None:
     atom = promoted(signed)
     signed.execute("select ragdb.drop_corpus('chat', 'moved away')")
