@@ -9,22 +9,30 @@ create or replace function ragdb_internal.chunks_that_go(corpus_id integer, uris
 returns text[]
 language sql stable parallel safe
 return array(
-  select k.chunk_id
-  from (
-    select distinct s.doc_no from pg_catalog.unnest(chunks_that_go.uris) u (uri)
+  with gone as materialized (
+    select distinct d.doc_no, d.doc_cid from pg_catalog.unnest(chunks_that_go.uris) u (uri)
       cross join lateral (
         select h.doc_no from ragdb.document_sources h
-        where h.corpus_id = chunks_that_go.corpus_id and h.uri = u.uri offset 0) s) d
+        where h.corpus_id = chunks_that_go.corpus_id and h.uri = u.uri offset 0) s
+      cross join lateral (
+        select h.doc_no, h.doc_cid from ragdb.documents h
+        where h.corpus_id = chunks_that_go.corpus_id and h.doc_no = s.doc_no offset 0) d
+  ), staying as materialized (
+    select c.doc_cid from (select distinct g.doc_cid from gone g) c
+    where exists (
+      select from ragdb.documents w
+        cross join lateral (
+          select o.uri from ragdb.document_sources o
+          where o.corpus_id = w.corpus_id and o.doc_no = w.doc_no offset 0) o
+      where w.corpus_id = chunks_that_go.corpus_id and w.doc_cid = c.doc_cid
+        and o.uri not in (select u from pg_catalog.unnest(chunks_that_go.uris) u))
+  )
+  select k.chunk_id
+  from gone g
     cross join lateral (
       select c.chunk_id from ragdb.chunks c
-      where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = d.doc_no offset 0) k
-  where not exists (
-    select from ragdb.document_sources o
-    where o.corpus_id = chunks_that_go.corpus_id and o.doc_no in (
-        select w.doc_no from ragdb.documents g
-          join ragdb.documents w on w.corpus_id = g.corpus_id and w.doc_cid = g.doc_cid
-        where g.corpus_id = chunks_that_go.corpus_id and g.doc_no = d.doc_no)
-      and o.uri <> all (chunks_that_go.uris)));
+      where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = g.doc_no offset 0) k
+  where g.doc_cid not in (select s.doc_cid from staying s));
 comment on function ragdb_internal.chunks_that_go(integer, text[]) is
   'Returns the chunks of the documents whose bytes have no sources but these.';
 
