@@ -102,7 +102,7 @@ begin
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
-        'import_documents import_embeddings finish_import')
+        'import_documents import_embeddings import_synonyms finish_import')
     ) as g (domain, roles, names)
       cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)

@@ -438,10 +438,10 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
         return await self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
         )
 
     async def delete_source(
@@ -453,11 +453,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
-    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+    async def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
 
-    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+    async def document_text(self, corpus: str, document: str) -> str | None:
+        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     async def drop_access_events_before(self, before: date) -> int:
@@ -651,8 +651,8 @@ class AsyncFunctions(AsyncCaller):
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, doc_cid: str) -> Document:
-        return await self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+    async def get_document(self, corpus: str, document: str) -> Document:
+        return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
@@ -709,12 +709,12 @@ class AsyncFunctions(AsyncCaller):
     async def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
-            calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
+            calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings
         )
         return value
 
@@ -733,6 +733,10 @@ class AsyncFunctions(AsyncCaller):
         await self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)

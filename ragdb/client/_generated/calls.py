@@ -245,7 +245,7 @@ DECIDE_PROPOSAL = Call(
 )
 DELETE_DOCUMENT = Call(
     "delete_document",
-    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"corpus": "text", "document": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
 DELETE_SOURCE = Call(
@@ -256,8 +256,8 @@ DELETE_SOURCE = Call(
 DID_YOU_MEAN = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
-DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
+DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
@@ -378,7 +378,7 @@ FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
-GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
@@ -404,7 +404,7 @@ IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"c
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
 IMPORT_EMBEDDINGS = Call(
     "import_embeddings",
-    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+    {"corpus": "text", "sources": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
 )
 IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 IMPORT_SIGNING_KEY = Call(
@@ -419,6 +419,7 @@ IMPORT_SIGNING_KEY = Call(
     },
     {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
+IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})

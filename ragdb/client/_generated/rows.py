@@ -538,6 +538,7 @@ class EventsAfterRow:
     author: str
     corpus: str
     doc_cid: str
+    source: str
     title: str | None
     language: str | None
     chunks: int
@@ -574,7 +575,7 @@ class ExportEmbeddingsRow:
     """A row of `export_embeddings`."""
 
     position: int
-    doc_cids: list[str]
+    sources: list[str]
     ordinals: list[int]
     embeddings: bytes | None
 
