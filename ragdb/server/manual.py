@@ -18,12 +18,15 @@ CORPUS = "system"
 def load(conninfo: str) -> bool:
     """Bring the corpus to this version's manual; return whether anything was written.
 
-    Only a member of ragdb_owner may: the corpus is read-only for everybody else.
+    Only a member of ragdb_owner may, because the corpus is read-only for everybody else; another's
+    call does nothing.
     """
     with (
         as_file(files("ragdb.docs")) as folder,
         Client(connect(conninfo, autocommit=True)) as db,
     ):
+        if not roles.may_be_owner(db.connection):
+            return False
         # which ingest does not do inside a transaction
         with contextlib.suppress(*upkeep.REFUSED), _installing(db):
             db.maintain()
