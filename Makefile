@@ -52,4 +52,6 @@ venv: .venv/made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed]" --group dev
+	# a folder ragdb/ where Python is started would stand before what setuptools' finder finds
+	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ragdb-checkout.pth"
 	touch $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import psycopg
@@ -53,6 +54,11 @@ def load(embedder: Embedders) -> Encoder:
         raise EmbedderNotFound(
             f"embedder {embedder.name!r} is not bound to a provider; run "
             f"ragdb embedder bind {embedder.name} --provider sentence-transformers|openai|hash"
+        )
+    if find_spec("numpy") is None:
+        raise EmbedderNotFound(
+            f"embedder {embedder.name!r} needs numpy, which is not installed: "
+            f"pip install 'ragdb-postgres[{'endpoint' if embedder.provider == 'openai' else 'embed'}]'"
         )
     return _load(
         embedder.provider,
