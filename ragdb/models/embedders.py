@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -16,6 +16,9 @@ from ragdb.errors import EmbedderNotFound, InvalidEmbedding
 from ragdb.models.encoders import Encoder, HashEncoder, check
 from ragdb.models.endpoints import EndpointEncoder
 from ragdb.models.local import PACKAGED, LocalEncoder
+
+if TYPE_CHECKING:
+    from ragdb.models.encoders import Matrix
 
 # the weights that sentence-transformers/all-MiniLM-L6-v2 was published with
 MINILM: dict[str, Any] = {
@@ -56,9 +59,10 @@ def load(embedder: Embedders) -> Encoder:
             f"ragdb embedder bind {embedder.name} --provider sentence-transformers|openai|hash"
         )
     if find_spec("numpy") is None:
+        extra = "endpoint" if embedder.provider == "openai" else "embed"
         raise EmbedderNotFound(
             f"embedder {embedder.name!r} needs numpy, which is not installed: "
-            f"pip install 'ragdb-postgres[{'endpoint' if embedder.provider == 'openai' else 'embed'}]'"
+            f"pip install 'ragdb-postgres[{extra}]'"
         )
     return _load(
         embedder.provider,
@@ -98,15 +102,19 @@ def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embed
 
 def query(embedder: Embedders, text: str) -> Reals:
     """The embedding of a query. Raises ProviderDown, InputRefused, InvalidEmbedding."""
-    vectors = load(embedder).encode([embedder.query_prefix + text])
-    if wrong := check(vectors)[0]:
-        raise InvalidEmbedding(wrong)
-    return Reals(vectors)
+    return Reals(_encoded(embedder, text))
 
 
 def numbers(embedder: Embedders, text: str) -> list[float]:
     """The numbers of a query's embedding. Raises what `query` raises."""
-    return [float(number) for number in query(embedder, text).vectors.ravel()]
+    return [float(number) for number in _encoded(embedder, text).ravel()]
+
+
+def _encoded(embedder: Embedders, text: str) -> Matrix:
+    vectors = load(embedder).encode([embedder.query_prefix + text])
+    if wrong := check(vectors)[0]:
+        raise InvalidEmbedding(wrong)
+    return vectors
 
 
 def for_query(
