@@ -13,6 +13,7 @@ from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate, roles
 
 CORPUS = "system"
+PREFIX = "docs"
 
 
 def load(conninfo: str) -> bool:
@@ -31,8 +32,11 @@ def load(conninfo: str) -> bool:
         with contextlib.suppress(*upkeep.REFUSED), _installing(db):
             db.maintain()
         with _installing(db):
-            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
-        return bool(report.written or report.pruned)
+            # wherever the package lies now: it was another folder before an upgrade, perhaps
+            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
+            pages = [file.uri for file in report.files]
+            gone = db.prune_sources(CORPUS, f"{PREFIX}/", pages).documents_deleted
+        return bool(report.written or gone)
 
 
 @contextlib.contextmanager
