@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragdb.cli.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
@@ -58,10 +60,10 @@ def _whole(text: str) -> UUID | None:
         return None
 
 
-def shortened(ids: Sequence[UUID]) -> Callable[[UUID], str]:
+def shortened(ids: Sequence[UUID | str]) -> Callable[[UUID | str], str]:
     """How to write each of some ids so that it differs from the others."""
     texts = {str(id) for id in ids}
     size = next(
         n for n in (SHOWN, 18, 23, 28, 36) if n == 36 or len({t[:n] for t in texts}) == len(texts)
     )
-    return lambda id: str(id)[:size]
+    return lambda id: clean(str(id)[:size])

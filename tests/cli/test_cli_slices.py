@@ -446,7 +446,7 @@ def test_chunks_and_policies_are_named_by_how_they_begin(chat: Run) -> None:
     reference = f"{policy['policy_id']}@{policy['params_hash'][:5]}"
     given = ["-c", "chat", "--policy", reference]
     made = done(chat, "slice", "build", short, *given)
-    assert made == done(chat, "slice", "build", uuid(1), *given)
+    assert made["slice_id"] == done(chat, "slice", "build", uuid(1), *given)["slice_id"]
     assert made["params_hash"] == policy["params_hash"]
     ambiguous = chat("slice", "build", uuid(1)[:common], "-c", "chat")
     assert (ambiguous.exit_code, "more than one chunk begins" in ambiguous.stderr) == (2, True)
