@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -80,6 +81,13 @@ def psql(
     program = str(postgres.binary("psql"))
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
+    if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
+        # rows of many columns, some of them long texts; what ~/.psqlrc says wins
+        context += ["-P", "expanded=auto", "-P", "format=wrapped"]
+        session.note(
+            "\\df ragdb.* lists the functions; tables are for ragdb_owner alone, and"
+            " \\d+ ragdb.TABLE says which function reads one for you; \\dv bi.* lists the views"
+        )
     database = ["-d", make_conninfo("", **given)]
     os.execve(program, [program, *context, *database, *(arguments or [])], environment)
 

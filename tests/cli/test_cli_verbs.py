@@ -208,6 +208,29 @@ def test_search_shows_rank_score_source_page_and_heading(demo: Run) -> None:
     assert "█" in first
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, None], ids=["60", "80", "120", "a pipe"])
+def test_a_hit_has_the_same_lines_at_every_width(
+    demo: Run, monkeypatch: pytest.MonkeyPatch, width: int | None
+) -> None:
+    asked = ("search", "angle grinder sparks", "-k", "3")
+    wanted = json.loads(demo(*asked, "--json").stdout)
+    monkeypatch.delenv("COLUMNS")
+    if width:
+        monkeypatch.setenv("COLUMNS", str(width))
+    shown = [hit.splitlines() for hit in demo(*asked).stdout.strip("\n").split("\n\n")]
+    assert len(shown) == len(wanted) == 2
+    for hit, (place, section, *text) in zip(wanted, shown, strict=True):
+        rank, score, bar, where = place.split(maxsplit=3)
+        assert (int(rank), score, len(bar)) == (hit["rank"], f"{hit['score']:.3f}", 12)
+        page = f", page {hit['page']}" if hit["page"] is not None else ""
+        assert where == hit["source"] + page
+        assert section.startswith("     ")
+        assert section.split(" › ")[-1].strip() == (hit["heading"] or [hit["title"]])[-1]
+        assert len(text) == 1 or (width and max(map(len, text)) <= width)
+        words = " ".join(" ".join(text).split()).removesuffix(" …").removeprefix("… ")
+        assert words in " ".join(hit["text"].split())
+
+
 def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     coloured = demo("search", "sparks", "-k", "1").stdout
