@@ -125,8 +125,6 @@ def _read_original(db: Client, source: Path, name: str, record: Json) -> None:
 
 
 def _read_embeddings(db: Client, source: Path, name: str, record: Json) -> int:
-    import numpy as np
-
     data, of = _bytes(source, record["embeddings"]), record.get("of")
     if (
         len(data) % 4
@@ -136,7 +134,7 @@ def _read_embeddings(db: Client, source: Path, name: str, record: Json) -> int:
         or not all(type(ordinal) is int for ordinal in of[1])
     ):
         raise strange(source, "embeddings are not numbers, or do not belong to chunks")
-    values: Any = Reals(np.frombuffer(data, ">f4").astype(np.float32))
+    values: Any = Reals(data)
     return db.import_embeddings(name, of[0], of[1], values)
 
 

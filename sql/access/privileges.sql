@@ -32,7 +32,7 @@ begin
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document put_text delete_source '
         'delete_document prune_sources put_blob get_blob list_documents get_document '
-        'get_source known_sources get_chunk document_chunks document_text check_corpus '
+        'get_source known_sources get_chunk find_chunk document_chunks document_text check_corpus '
         'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
@@ -63,7 +63,7 @@ begin
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
-        'build_slice build_slices export_slice verify_token slice_members '
+        'build_slice build_slices export_slice list_slices find_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '
         'resolve_from_query resolve_anchor replay why_not'),
       ('promotion', 'ragdb_reader',

@@ -182,6 +182,36 @@ end $$;
 comment on function ragdb.get_chunk(text, text) is
   'Returns one chunk by its id. Raises RG400, RG404, RG406.';
 
+-- A reader is shown the beginning of an id, and may give that back.
+create or replace function ragdb.find_chunk(corpus text, prefix text) returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_chunk.corpus, 'read');
+  v_id text;
+begin
+  select c.chunk_id into v_id from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = prefix;
+  if not found and prefix <> '' then
+    v_id := ragdb_internal.only_id(array(
+      select c.chunk_id from ragdb.chunks c
+        where c.corpus_id = v_corpus.corpus_id
+          and c.chunk_id >= prefix and c.chunk_id <= ragdb_internal.past_prefix(prefix)
+        order by c.chunk_id limit 2), 'chunk', prefix);
+  end if;
+  if v_id is null then
+    raise exception 'corpus % has no chunk %',
+        ragdb_internal.quote(corpus), coalesce(ragdb_internal.quote(prefix), 'null')
+      using errcode = 'RG406', detail = 'neither is it an id, nor does an id begin so',
+        hint = 'ragdb.document_chunks() lists the chunks of a document';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_chunk(text, text) is
+  'Returns the id of the one chunk of a corpus that is named so, or whose id alone begins so. '
+  'Raises RG400, also where two do, RG404, RG406.';
+
 create or replace function ragdb.document_chunks(corpus text, document text)
 returns setof ragdb.chunk
 language plpgsql stable security definer

@@ -76,6 +76,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -634,8 +635,16 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_chunk(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     async def find_run(self, prefix: str) -> UUID:
         value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_slice(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     async def find_trace(self, prefix: str) -> UUID:
@@ -884,6 +893,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    async def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)

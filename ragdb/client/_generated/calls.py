@@ -373,7 +373,9 @@ FAIL_QUERY = Call(
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+FIND_CHUNK = Call("find_chunk", {"corpus": "text", "prefix": "text"})
 FIND_RUN = Call("find_run", {"prefix": "text"})
+FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
@@ -501,6 +503,11 @@ LIST_PROPOSALS = Call(
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+LIST_SLICES = Call(
+    "list_slices",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"since": None, "count": 50},
+)
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})

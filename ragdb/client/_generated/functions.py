@@ -75,6 +75,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -938,12 +939,26 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_chunk(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one chunk of a corpus that is named so, or whose id alone begins
+        so. Raises RG400, also where two do, RG404, RG406.
+        """
+        value: str = self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     def find_run(self, prefix: str) -> UUID:
         """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
         hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG443.
         """
         value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_slice(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400,
+        also where two do, RG404, RG435.
+        """
+        value: str = self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     def find_trace(self, prefix: str) -> UUID:
@@ -1371,6 +1386,15 @@ class Functions(Caller):
         database, and whether this session can sign or verify by it.
         """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        """Returns the slices of a corpus that are stored, newest first, stored at or after
+        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
+        RG404.
+        """
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is

@@ -942,6 +942,21 @@ class ListSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListSlicesRow:
+    """A row of `list_slices`."""
+
+    slice_id: str
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str
+    chunks: int
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    graph_snapshot_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListSourcesRow:
     """A row of `list_sources`."""
 
