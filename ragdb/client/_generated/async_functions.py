@@ -16,6 +16,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -53,6 +54,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -202,6 +204,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
         return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     async def capabilities(self) -> list[CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
@@ -642,6 +647,9 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
@@ -1062,8 +1070,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         return await self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1161,8 +1169,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:

@@ -75,6 +75,7 @@ BUILD_SLICES = Call(
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
 )
+CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
 CAPABILITIES = Call("capabilities", {})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
@@ -375,6 +376,7 @@ FILTER_ADMISSIBLE = Call(
 FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
@@ -631,7 +633,7 @@ RAG_ENOUGH_CONTEXT_GATE = Call(
         "min_score": "double precision",
         "min_coverage": "double precision",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5},
 )
 RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
@@ -713,7 +715,7 @@ RECORD_GATE = Call(
         "trace_id": "uuid",
         "client": "text",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5, "trace_id": None, "client": None},
 )
 RECORD_READING = Call(
     "record_reading",

@@ -15,6 +15,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -52,6 +53,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -256,6 +258,16 @@ class Functions(Caller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
+        0.5) to be about what was asked, for each mode whose questions can be embedded: a
+        quarter of the way from the median best score for questions about something else to
+        that for pieces of the corpus. It runs by itself when a corpus has 50 chunks, again
+        when they have doubled or halved, and when a static embedder takes over. Raises RG400,
+        RG401, RG404.
+        """
+        return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     def capabilities(self) -> list[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
@@ -485,7 +497,8 @@ class Functions(Caller):
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
-        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        (each occurrence counted), the caller's right to it, and the floors of its gate by
+        mode (null: not measured yet). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -948,6 +961,13 @@ class Functions(Caller):
         RG455.
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
+
+    def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
+        questions about something else. Where a model outside embeds the corpus,
+        put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
     def get_blob(self, cid: str) -> Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
@@ -1628,13 +1648,14 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
-        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
-        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
-        RG460.
+        score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
+        trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
+        it, weighed by their idf where the caller may read the corpus; returns enough with all
+        it was decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1771,8 +1792,8 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
