@@ -903,6 +903,7 @@ gate_calibrations = Table(
     Column("own_questions", Integer, nullable=False),
     Column("other_questions", Integer, nullable=False),
     Column("chunks", Integer, nullable=False),
+    Column("pivot", Double, nullable=False),
     Column("calibrated_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],

@@ -76,11 +76,13 @@ declare
     select t from ragdb_internal.gate_traces(question, evidence) t);
   v_trace constant ragdb.retrieval_traces := v_traces[1];
 begin
-  select c.* into basis.corpus from ragdb.corpora c
+  basis.corpus := (
+    select c from ragdb.corpora c
     where case when v_trace.id is null
         then c.name = coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id')
         else c.corpus_id = v_trace.corpus_id end
-      and ragdb_internal.privilege(c) > 0;
+      and ragdb_internal.privilege(c) > 0
+    order by c.corpus_id limit 1);
   select max(h.score) into basis.best_score
     from unnest(v_traces) t
       join ragdb.retrieval_hits h on h.corpus_id = t.corpus_id and h.trace_id = t.id

@@ -64,7 +64,7 @@ returns void
 language sql
 begin atomic
   insert into ragdb.gate_calibrations (corpus_id, mode, embedder_id, lexical_weight, floor,
-      own_score, other_score, own_questions, other_questions, chunks, calibrated_at)
+      own_score, other_score, own_questions, other_questions, chunks, pivot, calibrated_at)
     select (keep_floor.corpus).corpus_id, keep_floor.mode,
       case when keep_floor.mode <> 'lexical' then (keep_floor.space).embedder_id end,
       case keep_floor.mode when 'hybrid'
@@ -73,7 +73,8 @@ begin atomic
           pg_catalog.cardinality(keep_floor.own), pg_catalog.cardinality(keep_floor.other)) >= 10
         then ragdb_internal.gate_floor(keep_floor.mode, m.own, m.other) end,
       m.own, m.other, pg_catalog.cardinality(keep_floor.own),
-      pg_catalog.cardinality(keep_floor.other), (keep_floor.corpus).chunks, ragdb_internal.now()
+      pg_catalog.cardinality(keep_floor.other), (keep_floor.corpus).chunks,
+      (keep_floor.corpus).pivot, ragdb_internal.now()
     from (select ragdb_internal.median(keep_floor.own) as own,
       ragdb_internal.median(keep_floor.other) as other) m
   on conflict on constraint gate_calibrations_are_unique_per_mode do update
@@ -81,7 +82,7 @@ begin atomic
       floor = excluded.floor, own_score = excluded.own_score,
       other_score = excluded.other_score, own_questions = excluded.own_questions,
       other_questions = excluded.other_questions, chunks = excluded.chunks,
-      calibrated_at = excluded.calibrated_at;
+      pivot = excluded.pivot, calibrated_at = excluded.calibrated_at;
 end;
 comment on function ragdb_internal.keep_floor(
   ragdb.corpora, ragdb.embedding_spaces, text, float8[], float8[]) is
@@ -141,21 +142,22 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
-  v_chunks integer := (
-    select g.chunks from ragdb.gate_calibrations g
-    where g.corpus_id = corpus.corpus_id and g.mode = 'lexical');
+  v_words ragdb.gate_calibrations;
 begin
-  if v_chunks is null then
+  select g.* into v_words from ragdb.gate_calibrations g
+    where g.corpus_id = corpus.corpus_id and g.mode = 'lexical';
+  if not found then
     return corpus.chunks >= 50;
   end if;
-  return corpus.chunks::bigint not between v_chunks / 2 + 1 and v_chunks * 2::bigint - 1
+  return corpus.chunks::bigint not between v_words.chunks / 2 + 1 and v_words.chunks * 2::bigint - 1
+    or corpus.pivot <> v_words.pivot
     or (ragdb_internal.static_model(v_space.embedder_id)).embedder_id is not null
       and not exists (select from ragdb.gate_calibrations g
         where g.corpus_id = corpus.corpus_id and g.embedder_id = v_space.embedder_id);
 end $$;
 comment on function ragdb_internal.is_calibration_due(ragdb.corpora) is
   'Whether the floors of a corpus are to be measured: with 50 chunks first, again with twice or '
-  'half as many, and where a static embedder has taken over.';
+  'half as many, with another pivot, and where a static embedder has taken over.';
 
 -- Definer: a deferred trigger runs as whoever commits.
 create or replace function ragdb_internal.calibrate_when_due() returns trigger
@@ -179,7 +181,8 @@ comment on function ragdb_internal.calibrate_when_due() is
 -- Updates only: a trigger on insert would run at restore.
 drop trigger if exists floors_follow_chunks on ragdb.corpora;
 create constraint trigger floors_follow_chunks after update on ragdb.corpora
-  deferrable initially deferred for each row when (old.chunks is distinct from new.chunks)
+  deferrable initially deferred for each row
+  when (old.chunks is distinct from new.chunks or old.pivot is distinct from new.pivot)
   execute function ragdb_internal.calibrate_when_due();
 
 drop trigger if exists floors_follow_embedder on ragdb.embedding_spaces;
@@ -207,5 +210,5 @@ comment on function ragdb.calibrate_gate(text) is
   'Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to 0.5) to be '
   'about what was asked, for each mode whose questions can be embedded: a quarter of the way from '
   'the median best score for questions about something else to that for pieces of the corpus. It '
-  'runs by itself when a corpus has 50 chunks, again when they have doubled or halved, and when a '
-  'static embedder takes over. Raises RG400, RG401, RG404.';
+  'runs by itself when a corpus has 50 chunks, again when they have doubled or halved, after '
+  'ragdb.optimize_corpus, and when a static embedder takes over. Raises RG400, RG401, RG404.';

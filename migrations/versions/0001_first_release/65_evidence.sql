@@ -15,6 +15,7 @@ create table ragdb.gate_calibrations (
   own_questions integer not null,
   other_questions integer not null,
   chunks integer not null,
+  pivot float8 not null,
   calibrated_at timestamptz not null,
   constraint gate_calibrations_are_unique_per_mode primary key (corpus_id, mode),
   constraint gate_calibrations_of_words_have_no_embedder
@@ -39,6 +40,7 @@ comment on column ragdb.gate_calibrations.own_questions is 'Number of pieces tha
 comment on column ragdb.gate_calibrations.other_questions is
   'Number of questions about something else that were searched.';
 comment on column ragdb.gate_calibrations.chunks is 'Chunks that the corpus had.';
+comment on column ragdb.gate_calibrations.pivot is 'Pivot that the corpus had.';
 comment on column ragdb.gate_calibrations.calibrated_at is
   'Start of the transaction that measured it.';
 
