@@ -1064,6 +1064,31 @@ SEARCH_2 = Call(
         "typos": True,
     },
 )
+SEARCH_DOCUMENTS = Call(
+    "search_documents",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "chunks_per_document": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "k": 10,
+        "chunks_per_document": 3,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
 SEARCH_DUAL = Call(
     "search_dual",
     {
@@ -1232,8 +1257,9 @@ SIMILAR = Call(
         "k": "integer",
         "min_score": "double precision",
         "filter": "jsonb",
+        "mode": "text",
     },
-    {"k": 10, "min_score": 0.0, "filter": None},
+    {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})

@@ -35,6 +35,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -2351,6 +2352,40 @@ class Functions(Caller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
+    def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        """Returns the k best documents of a corpus (null: all that the caller may read) for a
+        query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
+        k times as many are 1000 at most) best chunks as objects with chunk_id, score,
+        heading, page, start_offset, end_offset, text and citation. The rest is as in
+        ragdb.search. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        """
+        return self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     def search_dual(
         self,
         corpus: str,
@@ -2565,12 +2600,20 @@ class Functions(Caller):
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
-        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
+        one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
+        in it (lexical); when mode is left out semantic where the chunk has an embedding.
+        Raises RG400, RG401, RG404, RG406, RG410, RG415.
         """
-        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and

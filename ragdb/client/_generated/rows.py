@@ -361,6 +361,21 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A row of type `ragdb.document_hit`."""
+
+    rank: int
+    corpus: str
+    doc_cid: str
+    source: str
+    title: str | None
+    metadata: Any
+    score: float
+    mode: str
+    chunks: Any
+
+
+@dataclass(frozen=True, slots=True)
 class DropTracesBeforeRow:
     """A row of `drop_traces_before`."""
 

@@ -31,7 +31,7 @@ def test_a_floor_of_another_embedder_does_not_count(loaded: Database) -> None:
     db.execute("select ragdb.create_embedder('other', 4)")
     db.execute("select ragdb.reembed_corpus('docs', 'other')")
     db.execute("select ragdb.cutover_corpus('docs', 'other', true)")
-    how = {"mode": "semantic", "query_embedding": [1.0, 0.0, 0.0, 0.0]}
+    how: dict[str, Any] = {"mode": "semantic", "query_embedding": [1.0, 0.0, 0.0, 0.0]}
     assert weighed(db, ANSWERED[0], **how)["min_score_by"] == "none"
     db.execute("select ragdb.calibrate_gate('docs')")
     assert floors(db) == {"lexical": by_static["lexical"]}
