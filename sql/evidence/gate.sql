@@ -146,7 +146,7 @@ create or replace function ragdb.rag_enough_context_gate(
   query text, pack jsonb, min_chunks integer default 1, min_score float8 default null,
   min_coverage float8 default 0.5)
 returns jsonb
-language plpgsql stable security definer
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

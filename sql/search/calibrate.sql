@@ -159,7 +159,7 @@ comment on function ragdb_internal.is_calibration_due(ragdb.corpora) is
   'Whether the floors of a corpus are to be measured: with 50 chunks first, again with twice or '
   'half as many, with another pivot, and where a static embedder has taken over.';
 
--- Definer: a deferred trigger runs as whoever commits.
+-- Definer: before version 18 a deferred trigger runs as whoever commits.
 create or replace function ragdb_internal.calibrate_when_due() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -4,7 +4,7 @@
 create table ragdb.gate_calibrations (
   corpus_id integer not null
     constraint gate_calibrations_corpus_exists references ragdb.corpora on delete cascade,
-  mode text not null
+  mode text collate "C" not null
     constraint gate_calibrations_mode_is_known check (mode in ('lexical', 'semantic', 'hybrid')),
   embedder_id integer
     constraint gate_calibrations_embedder_exists references ragdb.embedders,
