@@ -44,11 +44,9 @@ def init(
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
-    for advice in migrate.advice(conninfo):
+    is_meant = static.load_default(conninfo)
+    for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
-    session.note(
-        static.HINT if not static.load_default(conninfo) else "search is by words and meaning"
-    )
     if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")
 

@@ -41,16 +41,25 @@ class StaticModel:
     weights_sha256: str
     tokenizer: str
     folding: str
-    pieces: list[tuple[str, int, str]]
-    """Piece, rank and whole numbers as pgvector writes them, in the order of their bytes."""
+    pieces: list[str]
+    """In the order of their bytes."""
+    ranks: list[int]
+    vectors: Matrix
+    """A row of whole numbers for each piece."""
 
     @property
     def digest(self) -> str:
         """What `ragdb.bind_static` compares with what has come."""
+        import numpy as np
+
+        rows = np.empty((len(self.pieces), self.dims + 2), ">u2")
+        rows[:, :2] = self.dims, 0
+        rows[:, 2:] = self.vectors.astype(np.float16).view(np.uint16)
         total = hashlib.sha256()
-        for piece, rank, numbers in self.pieces:
-            row = f"{piece}\n{rank}\n{numbers}"
-            total.update(hashlib.sha256(row.encode()).digest())
+        for piece, rank, row in zip(self.pieces, self.ranks, rows, strict=True):
+            name = piece.encode()
+            total.update(struct.pack(">i", len(name)) + name + struct.pack(">i", rank))
+            total.update(row.tobytes())
         return total.hexdigest()
 
 
@@ -81,14 +90,16 @@ def read(source: str | None = None) -> StaticModel:
                 " model.safetensors and tokenizer.json, or the package wordllama"
             )
     described = _tokenizer(tokenizer)
-    vectors = _vectors(weights)
+    pieces, ranks, vectors = _scaled(described, _vectors(weights))
     return StaticModel(
         model=name,
         dims=vectors.shape[1],
         weights_sha256=_sha256(weights),
         tokenizer=described.kind,
         folding=described.folding,
-        pieces=_pieces(described, vectors),
+        pieces=pieces,
+        ranks=ranks,
+        vectors=vectors,
     )
 
 
@@ -248,8 +259,8 @@ def _folding(normalizer: dict[str, Any] | None) -> str:
     return "accents" if accents and case else "case" if case else "none"
 
 
-def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, str]]:
-    """All pieces with their numbers, scaled to whole ones of at most 511."""
+def _scaled(described: _Described, vectors: Matrix) -> tuple[list[str], list[int], Matrix]:
+    """All pieces, their ranks, and their numbers scaled to whole ones of at most 511."""
     import numpy as np
 
     if any(number >= len(vectors) for number, _ in described.tokens.values()):
@@ -257,17 +268,13 @@ def _pieces(described: _Described, vectors: Matrix) -> list[tuple[str, int, str]
             f"the tokenizer has more tokens than the {len(vectors)} vectors of the model"
         )
     names = sorted(described.tokens, key=str.encode)
-    rows = vectors[[described.tokens[name][0] for name in names]].astype(np.float64)
+    rows = vectors[[described.tokens[name][0] for name in names]]
     rows[[name == " " for name in names]] = 0
-    whole = np.rint(rows * (LARGEST / np.abs(rows).max())).astype(int)
+    whole = np.rint(rows * (LARGEST / np.abs(rows).max().astype(np.float64)))
     nothing = -whole.sum(axis=0)
     if not nothing.any():
         nothing[0] = 1
-    nothing = np.rint(nothing * (LARGEST / np.abs(nothing).max())).astype(int)
+    nothing = np.rint(nothing * (LARGEST / np.abs(nothing).max()))
     ranks = [0, *(described.tokens[name][1] for name in names)]
-    return [
-        (name, rank, f"[{','.join(map(str, numbers))}]")
-        for name, rank, numbers in zip(
-            ["", *names], ranks, [nothing.tolist(), *whole.tolist()], strict=True
-        )
-    ]
+    # there is one zero
+    return ["", *names], ranks, np.vstack([nothing, whole]).astype(np.int16).astype(np.float32)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import psycopg
-
+from ragdb.client import connecting
+from ragdb.client.calling import Reals
 from ragdb.client.client import Client
 from ragdb.errors import EmbedderMismatch
 from ragdb.models import static
@@ -16,7 +15,7 @@ from ragdb.server import roles
 if TYPE_CHECKING:
     from ragdb.models.static import StaticModel
 
-BATCH = 1000
+BATCH = 2000
 HINT = (
     "search is by words alone: `pip install 'ragdb-postgres[static]'` and"
     " `ragdb embedder load` add meaning"
@@ -51,14 +50,15 @@ def load_default(conninfo: str) -> bool:
 
     Returns whether new corpora are searched by meaning too. Only who may be the owner loads.
     """
-    with Client(psycopg.connect(conninfo, autocommit=True)) as db:
+    with Client(connecting.connect(conninfo, autocommit=True)) as db:
         if any(row.is_default for row in db.list_static_models()):
             return True
         if not static.installed() or not roles.may_be_owner(db.connection):
             return False
-        # who migrates may have its rights by `set role` only
-        db.connection.execute(f"set role {roles.OWNER}")
-        load(db)
+        with db.connection.transaction():
+            # who migrates may have its rights by `set role` only
+            roles.become_owner(db.connection)
+            load(db)
     return True
 
 
@@ -71,7 +71,10 @@ def _put(db: Client, name: str, model: StaticModel) -> None:
         weights_sha256=model.weights_sha256,
     )
     for start in range(0, len(model.pieces), BATCH):
-        db.put_static_pieces(name, model.pieces[start : start + BATCH])
+        end = start + BATCH
+        db.put_static_pieces(
+            name, model.pieces[start:end], model.ranks[start:end], Reals(model.vectors[start:end])
+        )
     db.bind_static(name, model.tokenizer, model.folding, model.digest)
 
 
@@ -87,11 +90,16 @@ def script(name: str | None, source: str | None) -> Iterator[str]:
         f" model => {_quoted(model.model)}, max_tokens => 65536,"
         f" weights_sha256 => '{model.weights_sha256}') is not null as created;"
     )
+    numbers = model.vectors.astype(int)
     for start in range(0, len(model.pieces), BATCH):
-        rows = json.dumps(
-            model.pieces[start : start + BATCH], ensure_ascii=True, separators=(",", ":")
+        end = start + BATCH
+        pieces = ",".join(_quoted(piece) for piece in model.pieces[start:end])
+        ranks = ",".join(map(str, model.ranks[start:end]))
+        vectors = ",".join(map(str, numbers[start:end].ravel().tolist()))
+        yield (
+            f"select ragdb.put_static_pieces({_quoted(name)}, array[{pieces}],"
+            f" '{{{ranks}}}', '{{{vectors}}}');"
         )
-        yield f"select ragdb.put_static_pieces({_quoted(name)}, {_quoted(rows)});"
     yield (
         f"select ragdb.bind_static({_quoted(name)}, '{model.tokenizer}', '{model.folding}',"
         f" '{model.digest}') is not null as bound;"

@@ -1025,8 +1025,14 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
-    async def put_static_pieces(self, embedder: str, pieces: Any) -> int:
-        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces)
+    async def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     async def put_text(

@@ -592,7 +592,10 @@ PUT_DOCUMENTS = Call(
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
-PUT_STATIC_PIECES = Call("put_static_pieces", {"embedder": "text", "pieces": "jsonb"})
+PUT_STATIC_PIECES = Call(
+    "put_static_pieces",
+    {"embedder": "text", "pieces": "text[]", "ranks": "integer[]", "vectors": "real[]"},
+)
 PUT_TEXT = Call(
     "put_text",
     {

@@ -1592,13 +1592,19 @@ class Functions(Caller):
         value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
-    def put_static_pieces(self, embedder: str, pieces: Any) -> int:
-        """Puts pieces of a static embedder that is not bound yet, each as [piece, rank,
-        "[numbers]"] with as many whole numbers from -511 to 511 as it has dimensions, and
-        returns how many. A piece that begins words begins with a space; the empty one is what
-        a text without known words gets. Raises RG409, RG416, RG417, RG418.
+    def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        """Puts pieces of a static embedder that is not bound yet, each with its rank and as many
+        whole numbers from -511 to 511 as the embedder has dimensions, one vector behind the
+        other, and returns how many. A piece that begins words begins with a space; the empty
+        one is what a text without known words gets. Raises RG409, RG416, RG417, RG418.
         """
-        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces)
+        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     def put_text(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragdb.client.calling import Reals
 from ragdb.database import Database
 from ragdb.errors import (
     AlreadyExists,
@@ -119,39 +120,67 @@ def test_pieces_that_are_not_those_of_the_digest_are_not_bound(
     model = read(str(bpe_folder))
     door = Database(db)
     door.create_embedder("small", model.dims)
-    door.put_static_pieces("small", model.pieces[:-1])
+    pieces, ranks, numbers = model.pieces, model.ranks, model.vectors
+    door.put_static_pieces("small", pieces[:-1], ranks[:-1], Reals(numbers[:-1]))
     with pytest.raises(EmbedderMismatch, match="not those of the digest"), db.transaction():
         door.bind_static("small", model.tokenizer, model.folding, model.digest)
-    door.put_static_pieces("small", model.pieces[-1:])
+    with pytest.raises(AlreadyExists), db.transaction():
+        door.put_static_pieces("small", pieces[:1], ranks[:1], Reals(numbers[:1]))
+    door.put_static_pieces("small", pieces[-1:], ranks[-1:], Reals(numbers[-1:]))
     assert door.bind_static("small", model.tokenizer, model.folding, model.digest)
     with pytest.raises(AlreadyExists), db.transaction():
-        door.put_static_pieces("small", [["zz", 1, model.pieces[0][2]]])
+        door.put_static_pieces("small", ["zz"], [1], Reals(numbers[:1]))
     with pytest.raises(AlreadyExists):
         door.bind_embedder("small", "hash", "hash-v1")
 
 
 @pytest.mark.parametrize(
-    "piece",
+    ("pieces", "ranks", "numbers"),
     [
-        ["a", 1, "[1,2]"],
-        ["a", 1, "[" + ",".join(["NaN"] * 16) + "]"],
-        ["a", 1, "[" + ",".join(["1.5"] * 16) + "]"],
-        ["a", "1", "[" + ",".join(["1"] * 16) + "]"],
-        [None, 1, "[" + ",".join(["1"] * 16) + "]"],
-        "a",
+        (["a"], [1], [1, 2]),
+        (["a"], [1], [math.nan] * 16),
+        (["a"], [1], [math.inf] * 16),
+        (["a"], [1], [1.0] * 15 + [512.0]),
+        (["a"], [1], [-1e9] + [1.0] * 15),
+        (["a"], [], [1] * 16),
+        ([None], [1], [1] * 16),
+        (["a"], [None], [1] * 16),
+        (["a"], [1], [None] * 16),
     ],
 )
-def test_a_piece_that_is_not_one_is_refused(db: Connection, piece: Any) -> None:
+def test_a_piece_that_is_not_one_is_refused(
+    db: Connection, pieces: list[Any], ranks: list[Any], numbers: list[Any]
+) -> None:
     door = Database(db)
     door.create_embedder("small", 16)
     with pytest.raises(InvalidEmbedding, match="not as they must be"):
-        door.put_static_pieces("small", [piece])
+        door.put_static_pieces("small", pieces, ranks, numbers)
+
+
+@pytest.mark.parametrize("number", [0.5, -510.75, 1e-3])
+def test_numbers_that_are_not_whole_are_not_bound(db: Connection, number: float) -> None:
+    door = Database(db)
+    door.create_embedder("small", 16)
+
+    def bind() -> None:
+        [[digest]] = db.execute(
+            "select ragdb_internal.pieces_digest(max(embedder_id)) from ragdb.embedders"
+        )
+        door.bind_static("small", "bpe", "none", digest)
+
+    door.put_static_pieces("small", [""], [0], [1.0] * 16)
+    door.put_static_pieces("small", ["a"], [1], [511.0, -511.0, 3.0, 0.0] * 4)
+    door.put_static_pieces("small", ["b"], [1], [1.0] * 15 + [number])
+    with pytest.raises(InvalidEmbedding, match="not as they must be"), db.transaction():
+        bind()
+    db.execute("delete from ragdb.static_pieces where piece = 'b'")
+    bind()
 
 
 def test_only_an_admin_loads(loaded: Database) -> None:
     loaded.connection.execute("set role writer")
     for call in (
-        lambda: loaded.put_static_pieces("small", []),
+        lambda: loaded.put_static_pieces("small", [], [], []),
         lambda: loaded.bind_static("small", "bpe", "none", "0" * 64),
         lambda: loaded.set_default_embedder(None),
     ):
