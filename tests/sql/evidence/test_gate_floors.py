@@ -188,7 +188,8 @@ def test_a_rare_word_counts_more_than_a_common_one(docs: Connection) -> None:
 
 def test_whoever_writes_moves_a_floor_only_so_far(db: Connection) -> None:
     questions = [
-        row[0] for row in db.execute("select unnest(ragdb_internal.other_questions('english'))").fetchall()
+        row[0]
+        for row in db.execute("select unnest(ragdb_internal.other_questions('english'))").fetchall()
     ]
     for corpus, texts in (
         ("high", [f"{question} {n}" for n in range(3) for question in questions]),
