@@ -22,12 +22,22 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import Hit, TracedHit, TurnHit
+    from ragdb.client._generated.rows import (
+        CalibrateGateRow,
+        DocumentHit,
+        Hit,
+        TracedHit,
+        TurnHit,
+    )
     from ragdb.ingest.options import Options
     from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
 
+BY_DOCUMENT = (
+    "corpus", "query", "k", "chunks_per_document", "mode", "min_score", "filter",
+    "query_embedding", "syntax", "typos",
+)  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 
@@ -62,6 +72,23 @@ class Database(Client):
             from ragdb.models.asking import with_embedding
 
             return super().retrieve(*args, **with_embedding(self.connection, args, how))
+
+        @functools.wraps(Client.search_documents)
+        def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
+            from ragdb.models.asking import with_embedding
+
+            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
+            return super().search_documents(**with_embedding(self.connection, (), how))
+
+    def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measure what a search of a corpus must score at least for its gate, for each mode.
+
+        It is `calibrate_gate`, for which a model outside the database, where the corpus has one,
+        embeds the questions here. Raises CorpusNotFound, NotAuthorized, ProviderDown.
+        """
+        from ragdb.models.asking import calibrate
+
+        return calibrate(self, corpus)
 
     @overload
     def rerank(
@@ -131,6 +158,13 @@ class AsyncDatabase(AsyncClient):
 
             how = await awith_embedding(self.connection, args, how)
             return await super().retrieve(*args, **how)
+
+        @functools.wraps(AsyncClient.search_documents)
+        async def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
+            return await super().search_documents(**await awith_embedding(self.connection, (), how))
 
     @overload
     async def rerank(

@@ -306,6 +306,8 @@ evidence_gates = Table(
     Column("coverage", Double, nullable=False),
     Column("min_coverage", Double, nullable=False),
     Column("missing_terms", ARRAY(Text)),
+    Column("rank_mode", Text),
+    Column("min_score_by", Text, nullable=False),
     Column("client", Text),
     Column("caller", Text, nullable=False),
 )
@@ -887,6 +889,32 @@ eval_metrics = Table(
         ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
         name="eval_metrics_run_exists",
         ondelete="CASCADE",
+    ),
+)
+
+gate_calibrations = Table(
+    "gate_calibrations",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("mode", Text, primary_key=True),
+    Column("embedder_id", Integer),
+    Column("lexical_weight", Double),
+    Column("floor", Double),
+    Column("own_score", Double),
+    Column("other_score", Double),
+    Column("own_questions", Integer, nullable=False),
+    Column("other_questions", Integer, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("pivot", Double, nullable=False),
+    Column("calibrated_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="gate_calibrations_corpus_exists",
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["embedder_id"], ["ragdb.embedders.embedder_id"], name="gate_calibrations_embedder_exists"
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,6 +45,12 @@ def ask(
     ] = None,
     max_context: Context = None,
     rerank: Rerank = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Least best score to answer. Default: the floor of the corpus."
+        ),
+    ] = None,
     sentences: Annotated[
         int, typer.Option(min=1, max=20, help="Most sentences of the answer.")
     ] = 2,
@@ -62,12 +69,13 @@ def ask(
     """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.
 
     The answer consists of sentences of the corpus, unless --model names a model that writes it.
-    Its citations are checked before it is printed. Retrieval, gate and answer are recorded.
+    Nothing is answered if the best chunk scores less than questions that the corpus answers do.
+    Citations are checked before they are printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
     from ragdb.evidence.answers import RagError
     from ragdb.evidence.engine import Engine
-    from ragdb.evidence.tasks import RagPolicy
+    from ragdb.evidence.tasks import Gate, RagPolicy
 
     declared = _contract(contract)
     with session.connect() as db:
@@ -85,6 +93,10 @@ def ask(
             policy["top_k"] = k
         if max_context is not None:
             policy["max_context"] = max_context
+        if min_score is not None:
+            policy["enough_context_gate"] = replace(
+                engine.policy.gate or Gate(), min_score=min_score
+            )
         try:
             answer = engine.run(question, **policy)
         except RagError as error:
@@ -112,14 +124,9 @@ def ask(
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif insufficient:
-        session.note(
-            f"{summary.get('retrieval_skipped', 'the corpus does not say')}{_recorded(summary)}"
-        )
+        session.note(f"{_why_not(answer)}{_recorded(summary)}")
     else:
         _print(session, answer)
-        if answer.gate is not None and not answer.gate["enough"]:
-            missing = ", ".join(answer.gate["missing_terms"]) or "nothing"
-            session.note(f"the evidence is not enough; it lacks of the question's terms: {missing}")
         session.note(f"citations checked{_recorded(summary)}")
         session.note(f"what that proves: {PROVES}")
     for problem in answer.problems:
@@ -203,6 +210,23 @@ def _model(name: str | None, endpoint: str | None) -> Task | None:
         return OpenAIModel(name, endpoint)
     except ValueError as error:
         raise Failure(str(error), hint="--endpoint URL") from None
+
+
+def _why_not(answer: Answer) -> str:
+    """Why nothing was answered, in the words of the gate where it said no."""
+    from ragdb.evidence.answers import NOT_ENOUGH
+
+    gate = answer.gate
+    if gate is None or gate["enough"]:
+        return str(answer.trace_summary.get("retrieval_skipped", "the corpus does not say"))
+    why = []
+    if (gate["best_score"] or 0) < gate["min_score"]:
+        why.append(
+            f"best score {gate['best_score'] or 0:.2f}, not {gate['min_score']:.2f} (--min-score)"
+        )
+    if gate["missing_terms"]:
+        why.append("it lacks " + ", ".join(gate["missing_terms"]))
+    return f"{NOT_ENOUGH}: the corpus does not say" + "".join(f"; {reason}" for reason in why)
 
 
 def _recorded(summary: dict[str, Any]) -> str:

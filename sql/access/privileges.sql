@@ -49,7 +49,7 @@ begin
         'claim_queries fail_query embed_query has_worker'),
       ('search', 'ragdb_reader',
         'search explain_search highlight similar match_documents facets count_matches '
-        'did_you_mean'),
+        'did_you_mean search_documents calibrate_gate gate_questions'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
