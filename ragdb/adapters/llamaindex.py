@@ -131,8 +131,9 @@ class RagdbVectorStore(BasePydanticVectorStore):
         )
 
     def _hits(self, query: VectorStoreQuery, mode: str | None) -> Sequence[Hit]:
-        filter, among = self._left(query.node_ids, query.filters)
-        if query.doc_ids is not None:
+        # an index that keeps no nodes itself says so by an empty list
+        filter, among = self._left(query.node_ids or None, query.filters)
+        if query.doc_ids:
             filter = {**(filter or {}), "doc_id": {"in": query.doc_ids}}
         vector = None
         if self.embedder is not None and mode != "lexical":
@@ -148,10 +149,11 @@ class RagdbVectorStore(BasePydanticVectorStore):
                 how["lexical_weight"] = 1 - query.alpha
         if query.mode == VectorStoreQueryMode.MMR:
             how["diversity"] = 1 - (0.5 if query.mmr_threshold is None else query.mmr_threshold)
-        if not query.query_str:
-            # nothing is known of the query but its vector
-            mode = "semantic"
-        return self._db.search(self.corpus, query.query_str or "", k, mode, **how)
+        words = query.query_str
+        if not words:
+            # nothing is known of the query but its vector, and a search takes no empty one
+            words, mode = "*", "semantic"
+        return self._db.search(self.corpus, words, k, mode, **how)
 
     def _chunks(
         self, node_ids: Sequence[str] | None, filters: MetadataFilters | None
