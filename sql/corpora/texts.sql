@@ -194,7 +194,7 @@ comment on function ragdb_internal.give_text_embeddings(
 
 create or replace function ragdb.put_texts(
   corpus text, texts text[], metadatas jsonb default null, ids text[] default null,
-  cut boolean default true, embedder text default null, embeddings real[] default null)
+  cut boolean default true, embedder text default null, embeddings float8[] default null)
 returns table (id text, chunks_indexed integer, was_duplicate boolean)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -202,10 +202,11 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_variable
 declare
+  v_numbers constant real[] := ragdb_internal.single(embeddings);
   v_given ragdb_internal.given_text[];
   v_results ragdb.put_result[];
 begin
-  perform ragdb_internal.check_texts(texts, metadatas, ids, cut, embedder, embeddings);
+  perform ragdb_internal.check_texts(texts, metadatas, ids, cut, embedder, v_numbers);
   perform ragdb_internal.ensure_corpus(corpus);
   v_given := array(
     select g from ragdb_internal.given_texts(texts, metadatas, ids) g order by g.n);
@@ -216,7 +217,7 @@ begin
     (select jsonb_agg(ragdb_internal.text_document(g, cut) order by g.n) from unnest(v_given) g),
     '[]')) p);
   if embedder is not null then
-    perform ragdb_internal.give_text_embeddings(corpus, v_given, cardinality(texts), embeddings);
+    perform ragdb_internal.give_text_embeddings(corpus, v_given, cardinality(texts), v_numbers);
   end if;
   return query
     select g.id, r.chunks_indexed, r.was_duplicate
@@ -225,7 +226,7 @@ begin
     order by g.n;
 end $$;
 comment on function ragdb.put_texts(
-  text, text[], jsonb, text[], boolean, text, real[]) is
+  text, text[], jsonb, text[], boolean, text, float8[]) is
   'Stores texts, at most 10000, each as the document of a source that is called as its id, and '
   'returns the ids; a text that has the id of an earlier one takes its place. metadatas is an '
   'array of objects. Without ids each text is named by a hash of itself and its metadata. The '

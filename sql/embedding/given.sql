@@ -65,7 +65,7 @@ comment on function ragdb_internal.give_embeddings(ragdb.corpora, text[], real[]
   'RG418.';
 
 create or replace function ragdb.put_embeddings(
-  corpus text, chunk_ids text[], embeddings real[])
+  corpus text, chunk_ids text[], embeddings float8[])
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -89,9 +89,10 @@ begin
   if v_missing is not null then
     perform from ragdb.get_chunk(corpus, v_missing);  -- it says that there is no such chunk
   end if;
-  return ragdb_internal.give_embeddings(v_corpus, chunk_ids, embeddings);
+  return ragdb_internal.give_embeddings(
+    v_corpus, chunk_ids, ragdb_internal.single(embeddings));
 end $$;
-comment on function ragdb.put_embeddings(text, text[], real[]) is
+comment on function ragdb.put_embeddings(text, text[], float8[]) is
   'Stores embeddings that the caller made, one behind the other, for chunks of a corpus under its '
   'current embedder, in the place of any that they have, and returns for how many. Of the text of '
   'a chunk that changes later its embedding is dropped. Raises RG400, RG401, RG404, RG406, RG415, '

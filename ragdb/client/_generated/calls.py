@@ -591,7 +591,7 @@ PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
 PUT_EMBEDDINGS = Call(
-    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "real[]"}
+    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
 )
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
@@ -635,7 +635,7 @@ PUT_TEXTS = Call(
         "ids": "text[]",
         "cut": "boolean",
         "embedder": "text",
-        "embeddings": "real[]",
+        "embeddings": "double precision[]",
     },
     {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
 )
