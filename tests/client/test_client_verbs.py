@@ -70,7 +70,7 @@ def test_lists_of_unequal_lengths_are_refused_before_anything_is_put(db: ragdb.D
         ({"ids": ["1", "1"]}, "the id '1' is given twice"),
     ):
         with pytest.raises(ValueError, match=said):
-            db.add(["a", "b"], corpus="unequal", **given)  # type: ignore[arg-type]
+            db.add(["a", "b"], corpus="unequal", **given)
     with pytest.raises(TypeError, match="not a list"):
         db.add("a text", corpus="unequal")
     assert "unequal" not in {corpus.name for corpus in db.list_corpora()}

@@ -89,7 +89,9 @@ def test_the_views_are_joined_by_bi_reader(dsn: str) -> None:
         db.retrieve("docs", "refunds take", 1)
         db.retrieve("closed", "refunds", 1)
         traces = db.list_traces("docs", count=1000)
-        expected = Counter(hit.source for trace in traces for hit in db.trace_hits(trace.id))
+        source = {chunk.chunk_id: chunk.source for chunk in db.list_chunks("docs")}
+        hits = [hit for trace in traces for hit in db.trace_hits(trace.id)]
+        expected = Counter(source[hit.chunk_id] for hit in hits)
     page: dict[str, Any] = {}
     exec(block("python", "sqlalchemy"), page)
     engine = create_engine(
