@@ -7,6 +7,7 @@ Each of these is a function of the room that does the work; `Database` puts them
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -17,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
 from ragdb.client.client import AsyncClient, Client
+from ragdb.client.shown import VERBS, described
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
@@ -34,24 +36,6 @@ if TYPE_CHECKING:
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
 
-VERBS = (
-    "add", "ask", "build_evidence_pack", "check_citations", "close", "connection", "corpus_info",
-    "count_matches", "create_corpus", "delete_document", "delete_source", "delete_sources",
-    "did_you_mean", "document_text", "drop_corpus", "explain_search", "export_file", "facets",
-    "get_chunk", "get_document", "get_trace", "highlight", "import_file", "ingest",
-    "list_chunks", "list_corpora", "list_documents", "list_traces", "put_text", "rerank",
-    "retrieve", "retrieve_slice", "retrieve_with", "search", "search_slice", "search_with",
-    "similar", "verify_trace",
-)  # fmt: skip
-"""What dir() shows of a database: the verbs of a program that searches. `help()` shows all."""
-
-
-def _described(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> str:
-    if connection.closed:
-        return "closed"
-    info = connection.info
-    return f"{info.dbname!r} at {info.host}:{info.port} as {info.user!r}"
-
 
 class Database(Client):
     """The functions of ragdb on a psycopg connection, and what takes files or models.
@@ -62,7 +46,7 @@ class Database(Client):
     """
 
     def __repr__(self) -> str:
-        return f"<ragdb.Database {_described(self.connection)}>"
+        return f"<ragdb.Database {described(self.connection)}>"
 
     def __dir__(self) -> Iterable[str]:
         return VERBS
@@ -112,6 +96,20 @@ class Database(Client):
         from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
+
+    if not TYPE_CHECKING:  # for a checker they are those of Client
+
+        @functools.wraps(Client.search)
+        def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().search(*args, **with_embedding(self.connection, args, how))
+
+        @functools.wraps(Client.retrieve)
+        def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().retrieve(*args, **with_embedding(self.connection, args, how))
 
     @overload
     def rerank(
@@ -167,7 +165,7 @@ class AsyncDatabase(AsyncClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
 
     def __repr__(self) -> str:
-        return f"<ragdb.AsyncDatabase {_described(self.connection)}>"
+        return f"<ragdb.AsyncDatabase {described(self.connection)}>"
 
     def __dir__(self) -> Iterable[str]:
         return VERBS
@@ -217,6 +215,22 @@ class AsyncDatabase(AsyncClient):
         except asyncio.CancelledError:
             bridge.stop()
             raise
+
+    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
+
+        @functools.wraps(AsyncClient.search)
+        async def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().search(*args, **how)
+
+        @functools.wraps(AsyncClient.retrieve)
+        async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().retrieve(*args, **how)
 
     @overload
     async def rerank(

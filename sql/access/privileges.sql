@@ -36,6 +36,8 @@ begin
         'document_text check_corpus repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
+      ('static', 'ragdb_reader', 'embed list_static_models'),
+      ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
       ('graph', 'ragdb_reader',
         'turn_id put_conversations get_turn resolve_explicit resolve_from_session '
         'resolve_temporal'),
@@ -94,7 +96,8 @@ begin
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
-        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
+        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
+        'open_http_session http_session_role close_http_session'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',

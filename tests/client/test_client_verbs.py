@@ -18,7 +18,7 @@ import pytest
 import ragdb
 from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
-from ragdb.database import VERBS
+from ragdb.client.shown import VERBS
 from ragdb.errors import AlreadyExists
 from tests.conftest import Server
 

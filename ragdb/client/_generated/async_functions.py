@@ -78,6 +78,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -169,6 +170,13 @@ class AsyncFunctions(AsyncCaller):
 
     async def bind_role(self, role: str, becomes: str | None = None) -> None:
         await self._run(calls.BIND_ROLE, role, becomes)
+
+    async def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        return await self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
 
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
@@ -293,6 +301,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(
             calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
         )
+
+    async def close_http_session(self, session_hash: bytes) -> None:
+        await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
 
     async def compare_runs(
         self,
@@ -470,6 +481,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    async def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        value: list[float] = await self._value(calls.EMBED, text, embedder)
+        return value
 
     async def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -680,6 +695,10 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
+    async def http_session_role(self, session_hash: bytes) -> str | None:
+        value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
+        return value
+
     async def http_token_role(self, token_hash: bytes) -> str | None:
         value: str | None = await self._value(calls.HTTP_TOKEN_ROLE, token_hash)
         return value
@@ -880,6 +899,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_sources(self) -> Rows[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    async def list_static_models(self) -> Rows[ListStaticModelsRow]:
+        return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     async def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
@@ -914,6 +936,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
@@ -1024,6 +1050,16 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    async def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     async def put_text(
@@ -1322,7 +1358,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1406,7 +1442,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1544,7 +1580,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1568,7 +1604,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1593,7 +1629,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> Rows[SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
@@ -1621,7 +1657,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1671,7 +1707,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1741,6 +1777,9 @@ class AsyncFunctions(AsyncCaller):
             rag,
             rerank,
         )
+
+    async def set_default_embedder(self, embedder: str | None = None) -> None:
+        await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     async def set_ledger(self, is_on: bool) -> int:
         value: int = await self._value(calls.SET_LEDGER, is_on)

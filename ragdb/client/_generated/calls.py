@@ -38,6 +38,17 @@ BIND_RERANKER = Call(
     {"max_tokens": 512, "revision": None},
 )
 BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
+BIND_STATIC = Call(
+    "bind_static",
+    {
+        "embedder": "text",
+        "tokenizer": "text",
+        "folding": "text",
+        "digest": "text",
+        "lexical_weight": "double precision",
+    },
+    {"lexical_weight": 0.75},
+)
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -126,6 +137,7 @@ CLAIM_QUERIES = Call(
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
+CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
 COMPARE_RUNS = Call(
     "compare_runs",
     {
@@ -255,6 +267,7 @@ DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"}
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
+EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
@@ -389,6 +402,7 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
@@ -502,6 +516,7 @@ LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
+LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
@@ -522,6 +537,7 @@ MATCH_DOCUMENTS = Call(
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
+OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
@@ -595,6 +611,10 @@ PUT_EMBEDDINGS = Call(
 )
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
+)
+PUT_STATIC_PIECES = Call(
+    "put_static_pieces",
+    {"embedder": "text", "pieces": "text[]", "ranks": "integer[]", "vectors": "real[]"},
 )
 PUT_TEXT = Call(
     "put_text",
@@ -835,7 +855,7 @@ RETRIEVE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -915,7 +935,7 @@ RETRIEVE_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1023,7 +1043,7 @@ SEARCH_1 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1068,7 +1088,7 @@ SEARCH_2 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1100,7 +1120,7 @@ SEARCH_DUAL = Call(
         "filter": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
     },
 )
 SEARCH_GLOBAL = Call(
@@ -1136,7 +1156,7 @@ SEARCH_GLOBAL = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1185,7 +1205,7 @@ SEARCH_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1228,6 +1248,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
 SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SET_QUOTA = Call(
     "set_quota",

@@ -77,6 +77,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -174,7 +175,8 @@ class Functions(Caller):
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
-        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
+        RG417.
         """
         return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
@@ -202,6 +204,18 @@ class Functions(Caller):
         name_is_taken. Raises RG400, RG401, RG409.
         """
         self._run(calls.BIND_ROLE, role, becomes)
+
+    def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        """Ends the loading of a static embedder: from now on it runs inside the database.
+        tokenizer is bpe, wordpiece or unigram, folding none, case or accents, digest that of
+        all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
+        hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
+        """
+        return self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
@@ -381,6 +395,10 @@ class Functions(Caller):
         """
         return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
 
+    def close_http_session(self, session_hash: bytes) -> None:
+        """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
+        self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     def compare_runs(
         self,
         baseline: UUID | str,
@@ -496,10 +514,10 @@ class Functions(Caller):
         record_query_text: str = "full",
         is_restricted: bool = False,
     ) -> None:
-        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none; is_restricted
-        makes it the caller's and the admins' alone until ragdb.grant_corpus. Raises RG400,
-        RG401, RG409, RG411.
+        """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
+        64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
+        record_query_text full, hash or none; is_restricted makes it the caller's and the
+        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
         """
         self._run(
             calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
@@ -650,6 +668,13 @@ class Functions(Caller):
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
+    def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
+        the default one unless another is named, of length 1. Raises RG400, RG416.
+        """
+        value: list[float] = self._value(calls.EMBED, text, embedder)
+        return value
+
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
@@ -715,7 +740,7 @@ class Functions(Caller):
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> Rows[EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
-        by words. Raises RG404, RG417, RG441.
+        by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
         return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
@@ -1004,6 +1029,13 @@ class Functions(Caller):
         value: str = self._value(
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
+        return value
+
+    def http_session_role(self, session_hash: bytes) -> str | None:
+        """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
+        unknown or has ended.
+        """
+        value: str | None = self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
@@ -1346,6 +1378,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    def list_static_models(self) -> Rows[ListStaticModelsRow]:
+        """Lists the embedders that run inside the database: how they cut words, their pieces,
+        the words cut so far and kept, the digest, and which one new corpora get.
+        """
+        return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
         """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
         return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
@@ -1404,6 +1442,15 @@ class Functions(Caller):
         Raises RG400, RG481.
         """
         value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
+        secret this once; null when the token is not good. Without a token the session has the
+        role of the caller, and ragdb_admin when the caller is a superuser or the owner of the
+        database.
+        """
+        value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
@@ -1577,6 +1624,21 @@ class Functions(Caller):
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
         value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        """Puts pieces of a static embedder that is not bound yet, each with its rank and as many
+        whole numbers from -511 to 511 as the embedder has dimensions, one vector behind the
+        other, and returns how many. A piece that begins words begins with a space; the empty
+        one is what a text without known words gets. Raises RG409, RG416, RG417, RG418.
+        """
+        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     def put_text(
@@ -2022,7 +2084,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2115,7 +2177,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2294,7 +2356,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2323,7 +2385,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2340,9 +2402,9 @@ class Functions(Caller):
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
-        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1);
-        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
-        Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
+        what suits the embedder); min_lexical and min_semantic are floors for the legs, one
+        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
@@ -2363,7 +2425,7 @@ class Functions(Caller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> Rows[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
@@ -2397,7 +2459,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2451,7 +2513,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2537,6 +2599,12 @@ class Functions(Caller):
             rag,
             rerank,
         )
+
+    def set_default_embedder(self, embedder: str | None = None) -> None:
+        """Makes a static embedder the one that new corpora get; null: they get none. Raises
+        RG416, RG417.
+        """
+        self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     def set_ledger(self, is_on: bool) -> int:
         """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when

@@ -969,6 +969,20 @@ class ListSourcesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListStaticModelsRow(Row):
+    """A row of `list_static_models`."""
+
+    embedder: str
+    tokenizer: str
+    folding: str
+    pieces: int
+    words: int
+    digest: str
+    lexical_weight: float
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListSynonymsRow(Row):
     """A row of `list_synonyms`."""
 
