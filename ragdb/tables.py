@@ -6,7 +6,7 @@ reads tables; everyone else calls the functions.
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import SPARSEVEC, VECTOR
+from pgvector.sqlalchemy import HALFVEC, SPARSEVEC, VECTOR
 from sqlalchemy import (
     REAL,
     BigInteger,
@@ -261,6 +261,7 @@ events = Table(
     Column("corpus_id", Integer, nullable=False),
     Column("corpus", Text, nullable=False),
     Column("doc_cid", Text, nullable=False),
+    Column("source", Text, nullable=False),
     Column("title", Text),
     Column("language", Text),
     Column("chunks", Integer, nullable=False),
@@ -743,6 +744,7 @@ documents = Table(
     Column("external_id", Text),
     Column("source_name", Text, nullable=False),
     Column("source", Text, nullable=False),
+    Column("name", Text, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("pages", Integer),
     Column("chunks", Integer, nullable=False),
@@ -750,7 +752,7 @@ documents = Table(
     Column("event_id", Uuid, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("corpus_id", "doc_cid", name="documents_cid_is_unique_per_corpus"),
+    UniqueConstraint("corpus_id", "doc_cid", "name", name="documents_name_is_unique_per_content"),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -884,6 +886,23 @@ eval_metrics = Table(
         ["corpus_id", "run_id"],
         ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
         name="eval_metrics_run_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+http_sessions = Table(
+    "http_sessions",
+    metadata,
+    Column("session_hash", LargeBinary, primary_key=True),
+    Column("token_name", Text),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["token_name"],
+        ["ragdb.http_tokens.name"],
+        name="http_sessions_token_exists",
         ondelete="CASCADE",
     ),
 )
@@ -1035,6 +1054,53 @@ source_readings = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="source_readings_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_models = Table(
+    "static_models",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("tokenizer", Text, nullable=False),
+    Column("folding", Text, nullable=False),
+    Column("longest", Integer, nullable=False),
+    Column("pieces", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("lexical_weight", Double, nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_models_embedder_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_pieces = Table(
+    "static_pieces",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("piece", Text, primary_key=True),
+    Column("rank", Integer, nullable=False),
+    Column("embedding", HALFVEC, nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_pieces_embedder_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_words = Table(
+    "static_words",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("pieces", ARRAY(Text), nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_words_embedder_exists",
         ondelete="CASCADE",
     ),
 )

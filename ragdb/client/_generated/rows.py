@@ -538,6 +538,7 @@ class EventsAfterRow:
     author: str
     corpus: str
     doc_cid: str
+    source: str
     title: str | None
     language: str | None
     chunks: int
@@ -574,7 +575,7 @@ class ExportEmbeddingsRow:
     """A row of `export_embeddings`."""
 
     position: int
-    doc_cids: list[str]
+    sources: list[str]
     ordinals: list[int]
     embeddings: bytes | None
 
@@ -941,6 +942,21 @@ class ListSigningKeysRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListSlicesRow:
+    """A row of `list_slices`."""
+
+    slice_id: str
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str
+    chunks: int
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    graph_snapshot_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListSourcesRow:
     """A row of `list_sources`."""
 
@@ -956,6 +972,20 @@ class ListSourcesRow:
     documents: int
     failed: int
     is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListStaticModelsRow:
+    """A row of `list_static_models`."""
+
+    embedder: str
+    tokenizer: str
+    folding: str
+    pieces: int
+    words: int
+    digest: str
+    lexical_weight: float
+    is_default: bool
 
 
 @dataclass(frozen=True, slots=True)
