@@ -77,7 +77,7 @@ def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Fresh:
-    """A database of a test's own: made by `init`, or as a context and gone after it."""
+    """A database of a test's own: between `init` and `drop`, or as a context."""
 
     def __init__(self, uri: str, dbname: str, template: str) -> None:
         self.uri, self.dbname, self.template = uri, dbname, template
@@ -100,6 +100,9 @@ class Fresh:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def drop(self) -> None:
         self._execute("drop database if exists {name} with (force)", name=self.dbname)
 
 
