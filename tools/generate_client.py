@@ -95,7 +95,7 @@ def python_default(argument: Argument) -> str:
     if text:
         literal = text[1].replace("''", "'")
         return literal if python_type(argument.type) in ("int", "float") else repr(literal)
-    raise ValueError(f"the default {argument.default} of {argument.name} is no literal")
+    raise ValueError(f"the default {argument.default} of {argument.name} is not a literal")
 
 
 def is_empty_object(argument: Argument) -> bool:
