@@ -10,8 +10,9 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 
 from ragdb.http import capabilities, graph_kernel, health, problems, rag, records
+from ragdb.http.config import Config
 from ragdb.http.gate import Answer, Gate
-from ragdb.http.server import Config, Refused, Server
+from ragdb.http.server import Refused, Server
 from ragdb.version import __version__
 
 

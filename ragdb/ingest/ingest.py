@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
 from ragdb.ingest import origins
+from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import READ, Outcome, tasks
@@ -36,8 +37,6 @@ MAX_FAILURES = 1000
 BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
-DRIFT = 0.1
-MANY = 1000  # chunks written, after which the index is brought up to date
 
 
 def ingest(
@@ -260,8 +259,5 @@ class Run:
     def _optimize(self) -> None:
         self.stage = "optimizing"
         self._tell()
-        drift = self.db.corpus_info(self.corpus).drift
-        if drift is not None and (abs(drift) > DRIFT or self.chunks >= MANY):
-            with self.db.connection.transaction():
-                self.db.optimize_corpus(self.corpus)
-            self.report.optimized = True
+        with self.db.connection.transaction():
+            self.report.optimized = optimize(self.db, self.corpus, self.chunks)

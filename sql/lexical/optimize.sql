@@ -100,7 +100,7 @@ declare
   v_mean constant float8 := case when v_corpus.lexeme_count > 0
     then v_corpus.lexeme_count::float8 / v_corpus.chunks else v_before end;
   v_moves constant boolean := v_mean <> v_before
-    and (v_corpus.chunks < 10000 or abs(v_mean / v_before - 1) > 0.05);
+    and (v_corpus.chunks < 10000 or abs(v_mean / v_before - 1) > 0.1);
   v_dropped integer;
 begin
   if v_moves then
@@ -121,5 +121,5 @@ begin
 end $$;
 comment on function ragdb.optimize_corpus(text) is
   'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it is '
-  'over 5 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. Raises '
+  'over 10 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. Raises '
   'RG400, RG401, RG404.';

@@ -16,6 +16,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -35,6 +36,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -53,6 +55,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -76,7 +79,9 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -168,6 +173,13 @@ class AsyncFunctions(AsyncCaller):
     async def bind_role(self, role: str, becomes: str | None = None) -> None:
         await self._run(calls.BIND_ROLE, role, becomes)
 
+    async def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        return await self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
+
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
     ) -> None:
@@ -194,6 +206,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
         return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     async def capabilities(self) -> list[CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
@@ -291,6 +306,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(
             calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
         )
+
+    async def close_http_session(self, session_hash: bytes) -> None:
+        await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
 
     async def compare_runs(
         self,
@@ -427,10 +445,10 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
         return await self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
         )
 
     async def delete_source(
@@ -442,11 +460,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
-    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+    async def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
 
-    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+    async def document_text(self, corpus: str, document: str) -> str | None:
+        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     async def drop_access_events_before(self, before: date) -> int:
@@ -461,6 +479,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    async def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        value: list[float] = await self._value(calls.EMBED, text, embedder)
+        return value
 
     async def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -619,8 +641,16 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_chunk(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     async def find_run(self, prefix: str) -> UUID:
         value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_slice(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     async def find_trace(self, prefix: str) -> UUID:
@@ -630,14 +660,17 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, doc_cid: str) -> Document:
-        return await self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+    async def get_document(self, corpus: str, document: str) -> Document:
+        return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
@@ -657,6 +690,10 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    async def has_worker(self) -> bool:
+        value: bool = await self._value(calls.HAS_WORKER)
+        return value
+
     async def highlight(
         self,
         corpus: str,
@@ -669,6 +706,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
+        return value
+
+    async def http_session_role(self, session_hash: bytes) -> str | None:
+        value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
 
     async def http_token_role(self, token_hash: bytes) -> str | None:
@@ -686,12 +727,12 @@ class AsyncFunctions(AsyncCaller):
     async def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
-            calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
+            calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings
         )
         return value
 
@@ -710,6 +751,10 @@ class AsyncFunctions(AsyncCaller):
         await self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
@@ -858,8 +903,16 @@ class AsyncFunctions(AsyncCaller):
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    async def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    async def list_static_models(self) -> list[ListStaticModelsRow]:
+        return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
     async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
@@ -895,6 +948,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
@@ -1001,6 +1058,16 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
+    async def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
+        return value
+
     async def put_text(
         self,
         corpus: str,
@@ -1043,8 +1110,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         return await self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1142,8 +1209,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -1283,7 +1350,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1367,7 +1434,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1505,7 +1572,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1529,7 +1596,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1544,6 +1611,34 @@ class AsyncFunctions(AsyncCaller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
 
+    async def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        return await self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     async def search_dual(
         self,
         corpus: str,
@@ -1554,7 +1649,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
@@ -1582,7 +1677,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1632,7 +1727,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1703,6 +1798,9 @@ class AsyncFunctions(AsyncCaller):
             rerank,
         )
 
+    async def set_default_embedder(self, embedder: str | None = None) -> None:
+        await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
+
     async def set_ledger(self, is_on: bool) -> int:
         value: int = await self._value(calls.SET_LEDGER, is_on)
         return value
@@ -1717,9 +1815,15 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     async def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)

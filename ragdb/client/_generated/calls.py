@@ -38,6 +38,17 @@ BIND_RERANKER = Call(
     {"max_tokens": 512, "revision": None},
 )
 BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
+BIND_STATIC = Call(
+    "bind_static",
+    {
+        "embedder": "text",
+        "tokenizer": "text",
+        "folding": "text",
+        "digest": "text",
+        "lexical_weight": "double precision",
+    },
+    {"lexical_weight": 0.75},
+)
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -64,6 +75,7 @@ BUILD_SLICES = Call(
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
 )
+CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
 CAPABILITIES = Call("capabilities", {})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
@@ -126,6 +138,7 @@ CLAIM_QUERIES = Call(
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
+CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
 COMPARE_RUNS = Call(
     "compare_runs",
     {
@@ -233,7 +246,7 @@ DECIDE_PROPOSAL = Call(
 )
 DELETE_DOCUMENT = Call(
     "delete_document",
-    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"corpus": "text", "document": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
 DELETE_SOURCE = Call(
@@ -241,15 +254,21 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
+DELETE_SOURCES = Call(
+    "delete_sources",
+    {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
 DID_YOU_MEAN = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
-DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
+DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
+EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
@@ -360,18 +379,22 @@ FAIL_QUERY = Call(
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+FIND_CHUNK = Call("find_chunk", {"corpus": "text", "prefix": "text"})
 FIND_RUN = Call("find_run", {"prefix": "text"})
+FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
-GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+HAS_WORKER = Call("has_worker", {})
 HIGHLIGHT = Call(
     "highlight",
     {
@@ -384,12 +407,13 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
 IMPORT_EMBEDDINGS = Call(
     "import_embeddings",
-    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+    {"corpus": "text", "sources": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
 )
 IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 IMPORT_SIGNING_KEY = Call(
@@ -404,6 +428,7 @@ IMPORT_SIGNING_KEY = Call(
     },
     {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
+IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
@@ -456,6 +481,17 @@ LIST_ACCESS_EVENTS = Call(
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
+LIST_CHUNKS = Call(
+    "list_chunks",
+    {
+        "corpus": "text",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "after": "text",
+        "count": "integer",
+    },
+    {"filter": None, "chunk_ids": None, "after": "", "count": 100},
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -485,7 +521,13 @@ LIST_PROPOSALS = Call(
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+LIST_SLICES = Call(
+    "list_slices",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"since": None, "count": 50},
+)
 LIST_SOURCES = Call("list_sources", {})
+LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
@@ -506,6 +548,7 @@ MATCH_DOCUMENTS = Call(
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
+OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
@@ -574,8 +617,15 @@ PUT_DOCUMENT = Call(
 PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
+PUT_EMBEDDINGS = Call(
+    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
+)
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
+)
+PUT_STATIC_PIECES = Call(
+    "put_static_pieces",
+    {"embedder": "text", "pieces": "text[]", "ranks": "integer[]", "vectors": "real[]"},
 )
 PUT_TEXT = Call(
     "put_text",
@@ -607,6 +657,19 @@ PUT_TEXT = Call(
         "force": False,
     },
 )
+PUT_TEXTS = Call(
+    "put_texts",
+    {
+        "corpus": "text",
+        "texts": "text[]",
+        "metadatas": "jsonb",
+        "ids": "text[]",
+        "cut": "boolean",
+        "embedder": "text",
+        "embeddings": "double precision[]",
+    },
+    {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
+)
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
     "rag_enough_context_gate",
@@ -617,7 +680,7 @@ RAG_ENOUGH_CONTEXT_GATE = Call(
         "min_score": "double precision",
         "min_coverage": "double precision",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5},
 )
 RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
@@ -699,7 +762,7 @@ RECORD_GATE = Call(
         "trace_id": "uuid",
         "client": "text",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5, "trace_id": None, "client": None},
 )
 RECORD_READING = Call(
     "record_reading",
@@ -803,7 +866,7 @@ RETRIEVE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -883,7 +946,7 @@ RETRIEVE_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -991,7 +1054,7 @@ SEARCH_1 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1036,7 +1099,7 @@ SEARCH_2 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1045,6 +1108,31 @@ SEARCH_2 = Call(
         "diversity": 0.0,
         "context": 0,
         "section": False,
+        "typos": True,
+    },
+)
+SEARCH_DOCUMENTS = Call(
+    "search_documents",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "chunks_per_document": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "k": 10,
+        "chunks_per_document": 3,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "syntax": "plain",
         "typos": True,
     },
 )
@@ -1068,7 +1156,7 @@ SEARCH_DUAL = Call(
         "filter": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
     },
 )
 SEARCH_GLOBAL = Call(
@@ -1104,7 +1192,7 @@ SEARCH_GLOBAL = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1153,7 +1241,7 @@ SEARCH_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1196,6 +1284,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
 SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SET_QUOTA = Call(
     "set_quota",
@@ -1215,8 +1304,9 @@ SIMILAR = Call(
         "k": "integer",
         "min_score": "double precision",
         "filter": "jsonb",
+        "mode": "text",
     },
-    {"k": 10, "min_score": 0.0, "filter": None},
+    {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})

@@ -15,6 +15,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -34,6 +35,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -52,6 +54,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -75,7 +78,9 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -172,7 +177,8 @@ class Functions(Caller):
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
-        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
+        RG417.
         """
         return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
@@ -200,6 +206,18 @@ class Functions(Caller):
         name_is_taken. Raises RG400, RG401, RG409.
         """
         self._run(calls.BIND_ROLE, role, becomes)
+
+    def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        """Ends the loading of a static embedder: from now on it runs inside the database.
+        tokenizer is bpe, wordpiece or unigram, folding none, case or accents, digest that of
+        all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
+        hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
+        """
+        return self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
@@ -242,6 +260,16 @@ class Functions(Caller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
+        0.5) to be about what was asked, for each mode whose questions can be embedded: a
+        quarter of the way from the median best score for questions about something else to
+        that for pieces of the corpus. It runs by itself when a corpus has 50 chunks, again
+        when they have doubled or halved, after ragdb.optimize_corpus, and when a static
+        embedder takes over. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     def capabilities(self) -> list[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
@@ -379,6 +407,10 @@ class Functions(Caller):
         """
         return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
 
+    def close_http_session(self, session_hash: bytes) -> None:
+        """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
+        self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     def compare_runs(
         self,
         baseline: UUID | str,
@@ -471,7 +503,8 @@ class Functions(Caller):
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
-        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        (each occurrence counted), the caller's right to it, and the floors of its gate by
+        mode (null: not measured yet). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -494,10 +527,10 @@ class Functions(Caller):
         record_query_text: str = "full",
         is_restricted: bool = False,
     ) -> None:
-        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none; is_restricted
-        makes it the caller's and the admins' alone until ragdb.grant_corpus. Raises RG400,
-        RG401, RG409, RG411.
+        """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
+        64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
+        record_query_text full, hash or none; is_restricted makes it the caller's and the
+        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
         """
         self._run(
             calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
@@ -576,21 +609,25 @@ class Functions(Caller):
         )
 
     def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks, and what was derived from it, as
-        ragdb.delete_source does; returns how many documents and chunks went. Raises RG400,
-        RG401, RG404, RG405.
+        """Removes a document, named as for ragdb.get_document, with all its sources and chunks,
+        and what was derived from it, as ragdb.delete_source does; returns how many documents
+        and chunks went. The same bytes under another name stay. Raises RG400, RG401, RG404,
+        RG405, RG425.
         """
-        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason)
+        return self._row(
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
+        )
 
     def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Atoms and proposals that rest on chunks that go lose their
-        texts (derived: redact) or go too (erase), which is recorded with the reason (up to
-        10000 characters). Raises RG400, RG401, RG404, RG405.
+        documents and chunks went. When no other document has its bytes, atoms and proposals
+        that rest on chunks that go lose their texts (derived: redact) or go too (erase),
+        which is recorded with the reason (up to 10000 characters). Raises RG400, RG401,
+        RG404, RG405.
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
@@ -601,16 +638,18 @@ class Functions(Caller):
         value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
-    def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
-        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
-
-    def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        """Returns the text of a document as its chunks have it: each character once, with a line
-        end or two for white space that no chunk has; null without chunks. Raises RG400,
-        RG404, RG405.
+    def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        """Returns the chunks of a document, named as for ragdb.get_document, in order. Raises
+        RG400, RG404, RG405, RG425.
         """
-        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+
+    def document_text(self, corpus: str, document: str) -> str | None:
+        """Returns the text of a document, named as for ragdb.get_document, as its chunks have
+        it: each character once, with a line end or two for white space that no chunk has;
+        null without chunks. Raises RG400, RG404, RG405, RG425.
+        """
+        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     def drop_access_events_before(self, before: date) -> int:
@@ -639,6 +678,13 @@ class Functions(Caller):
         and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
+        the default one unless another is named, of length 1. Raises RG400, RG416.
+        """
+        value: list[float] = self._value(calls.EMBED, text, embedder)
+        return value
 
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -705,7 +751,7 @@ class Functions(Caller):
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> list[EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
-        by words. Raises RG404, RG417, RG441.
+        by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
         return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
@@ -790,8 +836,9 @@ class Functions(Caller):
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
-        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
-        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        and a digest (64 hex digits of SHA-256) over settings, documents, embeddings and
+        synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
+        RG404.
         """
         return self._value(calls.EXPORT_CORPUS, corpus)
 
@@ -809,8 +856,9 @@ class Functions(Caller):
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> list[ExportEmbeddingsRow]:
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
-        position: document and ordinal of each chunk, and their numbers one behind the other
-        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        position: document (its first source) and ordinal of each chunk, and their numbers one
+        behind the other as big-endian float4; no row when there are no more. Raises RG400,
+        RG404.
         """
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
@@ -905,12 +953,26 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_chunk(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one chunk of a corpus that is named so, or whose id alone begins
+        so. Raises RG400, also where two do, RG404, RG406.
+        """
+        value: str = self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     def find_run(self, prefix: str) -> UUID:
         """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
         hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG443.
         """
         value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_slice(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400,
+        also where two do, RG404, RG435.
+        """
+        value: str = self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     def find_trace(self, prefix: str) -> UUID:
@@ -928,6 +990,13 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
+    def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
+        questions about something else. Where a model outside embeds the corpus,
+        put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     def get_blob(self, cid: str) -> Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
         that the caller may read. Raises RG408, RG471.
@@ -938,11 +1007,13 @@ class Functions(Caller):
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
         return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    def get_document(self, corpus: str, doc_cid: str) -> Document:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
-        RG404, RG405.
+    def get_document(self, corpus: str, document: str) -> Document:
+        """Returns one document, as ragdb.list_documents does, by one of its sources, by its
+        external id, or by the identity of its bytes (sha256: and 64 hex digits): the first of
+        these three that the corpus has. The same bytes may be several documents, which are
+        told apart by their sources. Raises RG400, RG404, RG405, RG425.
         """
-        return self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+        return self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
@@ -979,6 +1050,13 @@ class Functions(Caller):
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    def has_worker(self) -> bool:
+        """Tells whether a worker is connected, which may embed a query on request
+        (ragdb.embed_query).
+        """
+        value: bool = self._value(calls.HAS_WORKER)
+        return value
+
     def highlight(
         self,
         corpus: str,
@@ -994,6 +1072,13 @@ class Functions(Caller):
         value: str = self._value(
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
+        return value
+
+    def http_session_role(self, session_hash: bytes) -> str | None:
+        """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
+        unknown or has ended.
+        """
+        value: str | None = self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
@@ -1024,15 +1109,15 @@ class Functions(Caller):
     def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
-        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
-        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
-        RG404, RG418, RG455.
+        """Stores embeddings, one behind the other, of chunks (first source of the document, and
+        ordinal) of the corpus that this transaction imports, and returns their number. Raises
+        RG400, RG401, RG404, RG418, RG455.
         """
-        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
+        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings)
         return value
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
@@ -1059,6 +1144,14 @@ class Functions(Caller):
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        """Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns
+        them, in the corpus that this transaction imports, and returns the number of pairs.
+        Raises RG400, RG401, RG404, RG413, RG455.
+        """
+        value: int = self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
@@ -1315,12 +1408,27 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        """Returns the slices of a corpus that are stored, newest first, stored at or after
+        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
+        RG404.
+        """
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when it was last read, how old that may be (refresh; null: any age),
         and whether it is due. A source that was never read is due.
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
+
+    def list_static_models(self) -> list[ListStaticModelsRow]:
+        """Lists the embedders that run inside the database: how they cut words, their pieces,
+        the words cut so far and kept, the digest, and which one new corpora get.
+        """
+        return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
     def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
         """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
@@ -1380,6 +1488,15 @@ class Functions(Caller):
         Raises RG400, RG481.
         """
         value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
+        secret this once; null when the token is not good. Without a token the session has the
+        role of the caller, and ragdb_admin when the caller is a superuser or the owner of the
+        database.
+        """
+        value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
@@ -1545,6 +1662,21 @@ class Functions(Caller):
         value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
         return value
 
+    def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        """Puts pieces of a static embedder that is not bound yet, each with its rank and as many
+        whole numbers from -511 to 511 as the embedder has dimensions, one vector behind the
+        other, and returns how many. A piece that begins words begins with a space; the empty
+        one is what a text without known words gets. Raises RG409, RG416, RG417, RG418.
+        """
+        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
+        return value
+
     def put_text(
         self,
         corpus: str,
@@ -1583,8 +1715,8 @@ class Functions(Caller):
         )
 
     def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
-        """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
-        RG400, RG401, RG404, RG415.
+        """Says whether a query's embedding is kept or made by the search itself, and why a
+        worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
         return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 
@@ -1593,13 +1725,14 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
-        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
-        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
-        RG460.
+        score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
+        trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
+        it, weighed by their idf where the caller may read the corpus; returns enough with all
+        it was decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1736,8 +1869,8 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -1964,7 +2097,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2057,7 +2190,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2236,7 +2369,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2265,7 +2398,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2282,9 +2415,9 @@ class Functions(Caller):
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
-        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1);
-        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
-        Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
+        what suits the embedder); min_lexical and min_semantic are floors for the legs, one
+        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
@@ -2294,6 +2427,40 @@ class Functions(Caller):
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
+
+    def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        """Returns the k best documents of a corpus (null: all that the caller may read) for a
+        query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
+        k times as many are 1000 at most) best chunks as objects with chunk_id, score,
+        heading, page, start_offset, end_offset, text and citation. The rest is as in
+        ragdb.search. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        """
+        return self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
 
     def search_dual(
         self,
@@ -2305,7 +2472,7 @@ class Functions(Caller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
@@ -2339,7 +2506,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2393,7 +2560,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2480,6 +2647,12 @@ class Functions(Caller):
             rerank,
         )
 
+    def set_default_embedder(self, embedder: str | None = None) -> None:
+        """Makes a static embedder the one that new corpora get; null: they get none. Raises
+        RG416, RG417.
+        """
+        self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
+
     def set_ledger(self, is_on: bool) -> int:
         """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
         it is on, also notes every row of evidence that nobody noted, and returns how many.
@@ -2503,12 +2676,20 @@ class Functions(Caller):
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
-        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
+        one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
+        in it (lexical); when mode is left out semantic where the chunk has an embedding.
+        Raises RG400, RG401, RG404, RG406, RG410, RG415.
         """
-        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and

@@ -1,0 +1,27 @@
+"""What follows the writing of many chunks: a corpus is made anew for their length, and indexed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragdb.client.client import Client
+
+DRIFT = 0.1
+MANY = 1000  # chunks written, after which the index is brought up to date
+
+
+def optimize(db: Client, corpus: str, written: int) -> bool:
+    """Optimize a corpus of many new chunks, or of other lengths than it takes them for, by a tenth.
+
+    Vectors that the database makes come with the chunks, and no worker comes to index them: that
+    happens here. Returns whether the corpus was optimized.
+    """
+    drift = db.corpus_info(corpus).drift
+    is_due = drift is not None and (abs(drift) > DRIFT or written >= MANY)
+    if is_due:
+        db.optimize_corpus(corpus)
+    embedder = db.corpus_embedder(corpus)
+    if embedder is not None and embedder.provider == "static":
+        db.index_space(corpus)
+    return is_due

@@ -1,0 +1,144 @@
+"""The embedding that a search by Python needs, where a model outside the database makes it.
+
+Queries for a static embedder are embedded in SQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from psycopg.pq import TransactionStatus
+
+from ragdb.client._generated.async_functions import AsyncFunctions
+from ragdb.client._generated.functions import Functions
+from ragdb.errors import EmbedderNotFound, ModeNotAvailable, NoAnswer
+from ragdb.models import embedders
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ragdb.client._generated.rows import CalibrateGateRow, Embedders
+
+ARGUMENTS = ("corpus", "query", "k", "mode", "min_score", "filter", "chunk_ids", "statistics")
+PATIENCE = 10.0
+"""Seconds that a search waits for a worker, which may be loading its model."""
+
+
+def is_kept(db: Functions, corpora: Sequence[str], text: str) -> bool:
+    """Whether the database has the embedding of a query for each of these corpora."""
+    return all(db.query_embedding_state(corpus, text)[0].is_ready for corpus in corpora)
+
+
+def is_made(db: Functions, corpora: Sequence[str], text: str) -> bool:
+    """Whether a worker that is connected has embedded a query for these corpora.
+
+    It needs a connection in autocommit mode, because the worker must see what is asked.
+    """
+    if not _may_wait(db.connection) or not db.has_worker():
+        return False
+    try:
+        for corpus in corpora:
+            db.embed_query(text, corpus, PATIENCE)
+    except NoAnswer:
+        return False
+    return True
+
+
+def with_embedding(
+    connection: psycopg.Connection[Any], args: Sequence[Any], how: dict[str, Any]
+) -> dict[str, Any]:
+    """The named arguments of a search, with the embedding of its query where one is needed.
+
+    The model is asked where it is installed; then what is kept counts, then a worker. Raises
+    ModeNotAvailable, which names who could make it, and what `embedders.query` raises.
+    """
+    asked = _asked(args, how)
+    if asked is None:
+        return how
+    corpora, query = asked
+    embedder = embedders.common(connection, corpora)
+    if embedder is None or embedder.provider is None:
+        return how
+    try:
+        return {**how, "query_embedding": embedders.numbers(embedder, query)}
+    except (ImportError, EmbedderNotFound) as error:
+        db = Functions(connection)
+        if is_kept(db, corpora, query) or is_made(db, corpora, query):
+            return how
+        raise _nobody(embedder, error) from error
+
+
+async def awith_embedding(
+    connection: psycopg.AsyncConnection[Any], args: Sequence[Any], how: dict[str, Any]
+) -> dict[str, Any]:
+    """The same, the model in a thread of its own."""
+    asked = _asked(args, how)
+    if asked is None:
+        return how
+    corpora, query = asked
+    db = AsyncFunctions(connection)
+    embedder = embedders.outside([await db.corpus_embedder(corpus) for corpus in corpora])
+    if embedder is None or embedder.provider is None:
+        return how
+    try:
+        vector = await asyncio.to_thread(embedders.numbers, embedder, query)
+        return {**how, "query_embedding": vector}
+    except (ImportError, EmbedderNotFound) as error:
+        may_wait = _may_wait(connection) and await db.has_worker()
+        for corpus in corpora:
+            if (await db.query_embedding_state(corpus, query))[0].is_ready:
+                continue
+            if not may_wait:
+                raise _nobody(embedder, error) from error
+            try:
+                await db.embed_query(query, corpus, PATIENCE)
+            except NoAnswer:
+                raise _nobody(embedder, error) from error
+        return how
+
+
+def calibrate(db: Functions, corpus: str) -> list[CalibrateGateRow]:
+    """Measure the floors of a gate, a model outside embedding what they are measured by.
+
+    Without that model by words alone. Raises what `ragdb.calibrate_gate` raises.
+    """
+    embedder = embedders.common(db.connection, [corpus])
+    if embedder is not None and embedder.provider is not None:
+        with contextlib.suppress(ImportError, EmbedderNotFound):
+            for row in db.gate_questions(corpus):
+                db.put_query_embedding(
+                    corpus, row.question, embedders.numbers(embedder, row.question)
+                )
+    return list(db.calibrate_gate(corpus))
+
+
+def _may_wait(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether what is asked of a worker is seen by it at once."""
+    idle = connection.info.transaction_status == TransactionStatus.IDLE
+    return bool(connection.autocommit) and idle
+
+
+def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str] | None:
+    """Corpora and query of a search that may need an embedding and brings none."""
+    given = {**dict(zip(ARGUMENTS, args, strict=False)), **how}
+    corpora, query = given.get("corpora", given.get("corpus")), given.get("query")
+    if (
+        len(args) > len(ARGUMENTS)
+        or how.get("query_embedding") is not None
+        or given.get("mode") in ("lexical", "reference")
+        or not isinstance(query, str)
+        or not corpora
+    ):
+        return None
+    return [corpora] if isinstance(corpora, str) else list(corpora), query
+
+
+def _nobody(embedder: Embedders, error: Exception) -> ModeNotAvailable:
+    return ModeNotAvailable(
+        f"the query cannot be embedded by {embedder.name} here: {error}; install"
+        " 'ragdb-postgres[embed]', pass query_embedding, start a worker (`ragdb worker`), which"
+        " makes it here and for call ragdb.embed_query(...), or search with mode='lexical'"
+    )
