@@ -120,6 +120,6 @@ begin
   return query select v_corpus.chunks, v_before, v_corpus.pivot, v_dropped;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
-  'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it is '
-  'over 10 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. Raises '
-  'RG400, RG401, RG404.';
+  'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
+  'is over 10 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. '
+  'Raises RG400, RG401, RG404.';
