@@ -88,7 +88,7 @@ begin
       b, pivot, record_query_text, created_at, updated_at)
     values (v_id, corpus, case when v_is_personal then ragdb_internal.caller() end,
       case when v_is_personal then ragdb_internal.caller_oid() end, title, text_config, k1, b,
-      -- until ragdb.optimize_corpus: about a chunk of 240 tokens, with stop words and without
+      -- until chunks tell: about a chunk of 240 tokens, with stop words and without
       case text_config when 'simple' then 160 else 100 end, record_query_text, v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
   if not found then

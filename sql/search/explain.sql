@@ -10,28 +10,32 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
   v_statistics ragdb.corpora := v_corpus;
-  v_chunk_no integer;
+  v_chunk ragdb.chunks;
+  v_words tsvector;
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
-  v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
+  v_chunk := ragdb_internal.chunk(v_corpus, chunk_id);
+  v_words := ragdb_internal.lexemes(ragdb_internal.searched_text(
+    ragdb_internal.title(v_corpus.corpus_id, v_chunk.doc_no), v_chunk.heading, v_chunk.text),
+    v_corpus.text_config);
   return query
     with weighed as (
       select t.lexeme, t.common_df, t.frequency, t.idf, t.weight, t.stands_for,
-        coalesce(p.tf, 0)::integer as tf,
+        coalesce(p.tf, 0) as tf,
         coalesce(ragdb_internal.impact(p.tf, n.norm, v_corpus.k1), 0) as impact
       from ragdb_internal.query_terms(
           v_corpus, v_statistics,
           ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), typos) t
-        join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
+        join ragdb.chunk_lexemes x
+          on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk.chunk_no
         cross join lateral (select ragdb_internal.length_norm(
           x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot) as norm offset 0) n
-        cross join lateral (select ragdb_internal.inner_product(
-          x.impacts, ragdb_internal.sparse(t.term_id || ':1')) as impact offset 0) i
-        left join lateral (select ragdb_internal.frequency(i.impact, n.norm, v_corpus.k1) as tf
-          where i.impact > 0) p on true
+        left join lateral (
+          select cardinality(u.positions) as tf from unnest(v_words) u
+          where u.lexeme = t.lexeme) p on true
     ), contributing as (
       select w.*, w.weight * w.impact as contribution from weighed w
     )

@@ -62,8 +62,8 @@ comment on column ragdb.corpora.text_config is
 comment on column ragdb.corpora.k1 is 'BM25 saturation of term frequency, 0 to 10.';
 comment on column ragdb.corpora.b is 'BM25 weight of length, 0 to 1.';
 comment on column ragdb.corpora.pivot is
-  'Length in lexemes at which BM25 neither rewards nor punishes. It stays until '
-  'ragdb.optimize_corpus.';
+  'Length in lexemes at which BM25 neither rewards nor punishes. The first '
+  'chunks set it where they are 1,000 at least; then it stays until ragdb.optimize_corpus.';
 comment on column ragdb.corpora.record_query_text is
   'What traces keep of a query: full, hash or none.';
 comment on column ragdb.corpora.version is

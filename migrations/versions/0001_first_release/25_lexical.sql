@@ -13,7 +13,7 @@ create table ragdb.lexemes (
   constraint lexemes_term_id_is_unique_per_corpus unique (corpus_id, term_id)
 -- every batch of documents counts most of its lexemes anew: with room on its page a row moves
 -- without touching an index
-) with (fillfactor = 60);
+) with (fillfactor = 80);
 -- as for ragdb.documents
 alter table ragdb.lexemes alter corpus_id set statistics 0;
 comment on table ragdb.lexemes is
