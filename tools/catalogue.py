@@ -105,6 +105,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     """Every public function, by name and number of arguments."""
     nullable = {name for (name,) in connection.execute(NULLABLE)}
     nullable |= {"bm25", "coverage"}  # of a hit that the lexical leg did not find
+    nullable |= {"context"}  # of a hit where none was asked for
     nullable |= {"drift", "language_majority"}  # of a corpus without chunks
     chapters = _chapters()
 

@@ -80,6 +80,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
+    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
@@ -357,10 +358,21 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    @overload
+    async def count_matches(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        filter: Any = None,
+        syntax: str = "plain",
+    ) -> CountMatchesRow: ...
+    @overload
     async def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow:
-        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+    ) -> CountMatchesRow: ...
+    async def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return await self._row(call, CountMatchesRow, *values)
 
     async def create_corpus(
         self,
@@ -567,6 +579,17 @@ class AsyncFunctions(AsyncCaller):
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
 
+    @overload
+    async def facets(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        fields: Sequence[str] | None = None,
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> list[FacetsRow]: ...
+    @overload
     async def facets(
         self,
         corpus: str,
@@ -575,10 +598,10 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> list[FacetsRow]:
-        return await self._rows(
-            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
-        )
+    ) -> list[FacetsRow]: ...
+    async def facets(self, *args: Any, **kwargs: Any) -> list[FacetsRow]:
+        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return await self._rows(call, FacetsRow, *values)
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -892,6 +915,9 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
+
+    async def metrics(self) -> list[MetricSample]:
+        return await self._rows(calls.METRICS, MetricSample)
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
@@ -1806,6 +1832,7 @@ class AsyncFunctions(AsyncCaller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
+        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         return await self._row(
             calls.VERIFY_TOKEN,
@@ -1819,6 +1846,7 @@ class AsyncFunctions(AsyncCaller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
+            edge_count,
         )
 
     async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:

@@ -669,7 +669,7 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -996,6 +996,18 @@ class MatchDocumentsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricSample:
+    """A row of type `ragdb.metric_sample`."""
+
+    name: str
+    kind: str
+    help: str
+    suffix: str
+    labels: Any
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class OptimizeCorpusRow:
     """A row of `optimize_corpus`."""
 
@@ -1303,7 +1315,7 @@ class TracedHit:
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1340,7 +1352,7 @@ class TurnHit:
     homogeneity: float
     temporal: float
     complexity: float
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True)
