@@ -66,6 +66,24 @@ def serve(
     grace: Annotated[
         int, typer.Option(min=0, help="Seconds for running requests to end when the server stops.")
     ] = 30,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Model that answers questions; citations are checked."),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
+    ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
+    ] = False,
+    otlp: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Send spans of retrievals to this OTLP endpoint (HTTP)."),
+    ] = None,
+    otlp_query_text: Annotated[
+        bool, typer.Option("--otlp-query-text", help="Put the text of queries into spans.")
+    ] = False,
 ) -> None:
     """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
 
@@ -79,11 +97,18 @@ def serve(
             code=DATABASE,
             hint="pip install 'ragdb-postgres[http]'",
         )
+    if otlp is not None and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        raise Failure(
+            "the exporter of spans is not installed",
+            code=DATABASE,
+            hint="pip install 'ragdb-postgres[otlp]'",
+        )
     import uvicorn
 
+    from ragdb.cli.ask import model_of
     from ragdb.http.app import create_app
     from ragdb.http.protocol import with_head_timeout
-    from ragdb.http.server import Config
+    from ragdb.http.transactions import Config
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
@@ -99,6 +124,10 @@ def serve(
             max_blob=max_blob,
             max_requests=max_requests,
             hosts=(host, *(allow_host or ())),
+            metrics=metrics,
+            model=model_of(model, endpoint),
+            otlp=otlp,
+            otlp_query_text=otlp_query_text,
         )
     )
     _log_to_stderr(session.quiet)

@@ -15,6 +15,8 @@ NOT_ENOUGH = "insufficient evidence"
 NOT_ACCEPTED = "rag required but task contract does not accept evidence"
 Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
 Planner = Callable[[str], "dict[str, Any] | str"]
+Told = Callable[[str, dict[str, Any]], None]
+PROVES = "reference, location and lexical support of each citation, not entailment"
 
 
 class PolicyOverrides(TypedDict, total=False):
@@ -49,3 +51,15 @@ class Answer:
     trace_summary: dict[str, Any]
     gate: dict[str, Any] | None = None
     """The verdict of the gate with the terms that are missing; None where none was asked."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer as every door gives it: the output and what is known of it."""
+        return {
+            **self.output,
+            "problems": list(self.problems),
+            "proves": PROVES,
+            "gate": self.gate,
+            "evidence_hash": self.pack.hash if self.pack else None,
+            "trace_id": next(iter(self.trace_summary.get("trace_ids", [])), None),
+            "trace_summary": self.trace_summary,
+        }
