@@ -88,7 +88,14 @@ REQUESTS: dict[str, dict[str, Any]] = {
     },
     "GET /api/rag/search/global": {"query": {"query": QUESTION, "corpus": "handbook", "limit": 1}},
     "GET /api/rag/search": {"query": {"query": QUESTION, "corpus": "handbook", "limit": 1}},
-    "POST /api/atoms": {"body": {"trace_id": MADE["trace"], "chunk_ids": [ANCHOR], "text": REFUND}},
+    "POST /api/atoms": {
+        "body": {
+            "trace_id": MADE["trace"],
+            "chunk_ids": [ANCHOR],
+            "text": REFUND,
+            "sufficiency": "lenient",
+        }
+    },
     "GET /api/atoms": {"query": {"corpus": "desk"}},
     "GET /api/incidents": {"query": {"corpus": "desk"}},
     "POST /api/proposals": {

@@ -39,7 +39,7 @@ class Promotion(m.Body):
     trace_id: Annotated[UUID, Field(strict=False)]
     chunk_ids: Annotated[list[m.TurnId], Field(min_length=1, max_length=1000)]
     text: Statement
-    sufficiency: Annotated[str, Field(min_length=1, max_length=64)] = "default"
+    sufficiency: Literal["default", "lenient", "strict"] = "default"
 
 
 class Proposal(m.Body):

@@ -131,8 +131,9 @@ def register(app: FastAPI, server: Server) -> None:
         how = body.model_dump(exclude={"query", "corpora", "record"})
 
         async def meant(db: AsyncClient, names: list[str], hits: Any) -> str | None:
-            corpus = hits[0].corpus if hits else names[0]
-            return await db.did_you_mean(corpus, body.query, body.syntax)
+            # what the best hit comes from knows the words; where nothing is found, nobody does
+            asked = [hits[0].corpus] if hits else names
+            return await db.did_you_mean(asked, body.query, body.syntax)
 
         async def retrieve(db: AsyncClient, corpus: str) -> dict[str, Any]:
             hits = await db.retrieve(corpus, body.query, client=CLIENT, **how, **ids(request))

@@ -73,9 +73,7 @@ def test_no_sample_has_anything_of_a_query_or_a_document(asked: Connection) -> N
     rows = asked.execute("select m::text, labels from ragdb.metrics() m").fetchall()
     assert SECRET not in json.dumps(rows)
     keys = {key for _, labels in rows for key in labels}
-    assert keys == {
-        *("corpus", "retrieval_mode", "rank_mode", "error", "le", "queue", "state")
-    }
+    assert keys == {*("corpus", "retrieval_mode", "rank_mode", "error", "le", "queue", "state")}
 
 
 @pytest.mark.parametrize(

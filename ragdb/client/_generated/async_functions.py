@@ -450,8 +450,15 @@ class AsyncFunctions(AsyncCaller):
     ) -> DeleteSourceRow:
         return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
-    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
-        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+    @overload
+    async def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None: ...
+    @overload
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None: ...
+    async def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = await self._value(call, *values)
         return value
 
     async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:

@@ -246,7 +246,12 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
-DID_YOU_MEAN = Call(
+DID_YOU_MEAN_1 = Call(
+    "did_you_mean",
+    {"corpora": "text[]", "query": "text", "syntax": "text"},
+    {"corpora": None, "query": None, "syntax": "plain"},
+)
+DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})

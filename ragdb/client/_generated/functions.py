@@ -616,11 +616,26 @@ class Functions(Caller):
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
+    @overload
+    def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+
+    @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
         """Returns a query with the words that a corpus lacks replaced by those one edit away
         that were probably meant; null where there are none. Raises RG400, RG404.
         """
-        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+
+    def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = self._value(call, *values)
         return value
 
     def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
