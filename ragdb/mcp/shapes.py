@@ -102,7 +102,7 @@ PICKING: Json = {
     "section": {"type": "boolean", "description": "The section of a passage as its context."},
     "typos": {
         "type": "boolean",
-        "description": "Whether a word that a corpus lacks stands for a near one; true unless given.",
+        "description": "Whether a near word stands for one that a corpus lacks; true unless given.",
     },
 }
 TRACE = string("Id of a recorded retrieval.", format="uuid")

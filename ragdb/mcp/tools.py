@@ -1,8 +1,9 @@
 """The tools, prompts and resources of a server: those that are always there, then contracts'.
 
 Tools call functions of the database and nothing else. They run in read-only transactions unless
-retrievals are recorded or corpora may be changed, and under the rights of the role that the server connects as. Tools of
-contracts are looked up with each request: one that is applied is served at once.
+retrievals are recorded or corpora may be changed, and under the rights of the role that the server
+connects as. Tools of contracts are looked up with each request: one that is applied is served at
+once.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ class DecideProposalRow:
     """A row of `decide_proposal`."""
 
     code: str
-    detail: str
+    detail: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -772,7 +772,7 @@ class ListAtomsRow:
 
     atom_id: UUID
     state: str
-    text: str
+    text: str | None
     source_chunk_ids: list[str]
     source_slice_id: str
     trace_id: UUID
@@ -901,14 +901,14 @@ class ListProposalsRow:
     proposal_id: UUID
     status: str
     evidence_state: str
-    text: str
+    text: str | None
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime
-    decided_by: str
-    decision_reason: str
+    decided_at: datetime | None
+    decided_by: str | None
+    decision_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1029,18 +1029,18 @@ class OriginRow:
 class PromoteToAtomRow:
     """A row of `promote_to_atom`."""
 
-    atom_id: UUID
+    atom_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ProposeRow:
     """A row of `propose`."""
 
-    proposal_id: UUID
+    proposal_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
