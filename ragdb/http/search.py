@@ -166,11 +166,11 @@ def register(app: FastAPI, server: Server) -> None:
             )  # fmt: skip
         with server.spans.retrieval(request, body.query) as span:
             needs = body.query if body.query_embedding is None else None
-            return Answer(
-                await server.when_ready(
-                    request, lambda db: server.corpora(db, body.corpora), needs, body.mode, look
-                )
+            found = await server.when_ready(
+                request, lambda db: server.corpora(db, body.corpora), needs, body.mode, look
             )
+            span.stage("search")
+        return Answer(found)
 
     @app.post("/api/facets", tags=["Search"], response_model=FacetsAnswer, responses=failures(404))
     async def facets(request: Request, body: Facets, _: Token) -> Answer:

@@ -106,9 +106,7 @@ class Server(Transactions):
                     or all([await db.prepare_query(corpus, query) for corpus in corpora])
                 ):
                     current(request).stage("prepare")
-                    found = await search(db, corpora)
-                    current(request).stage("search")
-                    return found
+                    return await search(db, corpora)
             if time.monotonic() + pause > until:
                 raise Refused(
                     503,
@@ -144,9 +142,11 @@ class Server(Transactions):
         with self.spans.retrieval(request, query) as span:
             try:
                 needs = None if is_embedded else query
-                return await self.when_ready(
+                found = await self.when_ready(
                     request, named, needs, mode, lambda db, names: search(db, names[0])
                 )
+                span.stage("search")
+                return found
             except (RagdbError, psycopg.errors.QueryCanceled) as error:
                 span.failed(error.sqlstate)
                 elapsed = 1000 * (time.perf_counter() - began)

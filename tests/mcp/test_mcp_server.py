@@ -397,7 +397,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
     [
         ("search", {}, "'query' is a required property"),
         ("search", {"query": ""}, "query: "),
-        ("search", {"query": "x", "k": 3}, "'k' was unexpected"),
+        ("search", {"query": "x", "top": 3}, "'top' was unexpected"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -631,7 +631,7 @@ def test_what_cannot_be_served_is_refused(
     [
         {"k": 2, "mode": "lexical"},
         {"corpora": ["docs"], "per_document": 1, "context": 1, "mode": "lexical"},
-        {"syntax": "web", "query": "refunds -policy", "mode": "lexical"},
+        {"syntax": "web", "query": "refunds -mondays", "mode": "lexical"},
         {"section": True, "collapse": True, "diversity": 0.3, "mode": "lexical"},
         {"filter": {"source": "docs/refunds.md"}, "mode": "lexical"},
         {"query": "refnds", "typos": False, "mode": "lexical"},
@@ -687,8 +687,12 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert {name for name in CHANGES if offered[name].destructive_hint} == {
         "drop_corpus", "delete_document", "remove_synonyms",
     }  # fmt: skip
-    with pytest.raises(MCPError, match="unknown tool"):
-        call(dsn, "drop_corpus", {"corpus": "bare"})
+
+    async def refused(client: Client) -> None:
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("drop_corpus", {"corpus": "bare"})
+
+    talk(dsn, refused)
     assert "RG401" in call(login_dsn, "create_corpus", {"corpus": "mine"}, write=True)
     made = call(dsn, "create_corpus", {"corpus": "mine", "title": "Mine"}, write=True)
     assert (made["name"], made["title"]) == ("mine", "Mine")
