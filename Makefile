@@ -4,7 +4,8 @@ BIN := .venv/bin
 
 .PHONY: demo test lint extension tables client docs dashboards bench nightly venv
 
-demo: venv
+# no torch: the database embeds by itself
+demo: .venv/demo
 	$(BIN)/ragdb demo
 
 # files run in parallel; each process starts its own servers
@@ -45,11 +46,16 @@ nightly: venv
 bench: venv
 	for run in bench/*/run.py; do $(BIN)/python -m $$(dirname $$run | tr / .).run || exit 1; done
 
+.venv/demo: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[static]"
+	touch $@
+
 venv: .venv/made
 
 .venv/made: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed]" --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed,static]" --group dev
 	touch $@

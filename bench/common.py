@@ -73,9 +73,15 @@ def document(uri: str, *texts: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def fill(db: Connection, corpus: str, documents: Iterable[dict[str, Any]]) -> None:
+def fill(
+    db: Connection,
+    corpus: str,
+    documents: Iterable[dict[str, Any]],
+    *,
+    text_config: str = "english",
+) -> None:
     """Make a corpus of these documents, put in batches of 2,000 chunks, and optimize it."""
-    db.execute("select ragdb.create_corpus(%s)", (corpus,))
+    db.execute("select ragdb.create_corpus(%s, text_config => %s)", (corpus, text_config))
 
     def put(batch: list[dict[str, Any]]) -> None:
         db.execute("select from ragdb.put_documents(%s, %s)", (corpus, json.dumps(batch)))

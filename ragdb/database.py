@@ -6,6 +6,7 @@ Each of these is a function of the room that does the work; `Database` puts them
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -47,6 +48,20 @@ class Database(Client):
         from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
+
+    if not TYPE_CHECKING:  # for a checker they are those of Client
+
+        @functools.wraps(Client.search)
+        def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().search(*args, **with_embedding(self.connection, args, how))
+
+        @functools.wraps(Client.retrieve)
+        def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import with_embedding
+
+            return super().retrieve(*args, **with_embedding(self.connection, args, how))
 
     @overload
     def rerank(
@@ -100,6 +115,22 @@ class Database(Client):
 
 class AsyncDatabase(AsyncClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
+
+    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
+
+        @functools.wraps(AsyncClient.search)
+        async def search(self, *args: Any, **how: Any) -> list[Hit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().search(*args, **how)
+
+        @functools.wraps(AsyncClient.retrieve)
+        async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = await awith_embedding(self.connection, args, how)
+            return await super().retrieve(*args, **how)
 
     @overload
     async def rerank(

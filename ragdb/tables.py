@@ -6,7 +6,7 @@ reads tables; everyone else calls the functions.
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import SPARSEVEC, VECTOR
+from pgvector.sqlalchemy import HALFVEC, SPARSEVEC, VECTOR
 from sqlalchemy import (
     REAL,
     BigInteger,
@@ -1035,6 +1035,53 @@ source_readings = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="source_readings_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_models = Table(
+    "static_models",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("tokenizer", Text, nullable=False),
+    Column("folding", Text, nullable=False),
+    Column("longest", Integer, nullable=False),
+    Column("pieces", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("lexical_weight", Double, nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_models_embedder_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_pieces = Table(
+    "static_pieces",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("piece", Text, primary_key=True),
+    Column("rank", Integer, nullable=False),
+    Column("embedding", HALFVEC, nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_pieces_embedder_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+static_words = Table(
+    "static_words",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("pieces", ARRAY(Text), nullable=False),
+    ForeignKeyConstraint(
+        ["embedder_id"],
+        ["ragdb.embedders.embedder_id"],
+        name="static_words_embedder_exists",
         ondelete="CASCADE",
     ),
 )

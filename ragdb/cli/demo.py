@@ -52,10 +52,16 @@ def demo(
             _say(session, f"ragdb ingest {_shown(folder)} --corpus {CORPUS}")
             ingest(session, [str(folder)], CORPUS)
 
-    missing = _missing()
-    if missing:
+    with session.connect() as db:
+        is_embedded = bool(db.embedding_status(CORPUS))
+    missing = None if is_embedded else _missing()
+    if is_embedded:
+        _step(session, "The database embedded them itself as they came: no model runs beside it.")
+    elif missing:
+        from ragdb.server import static
+
         _step(session, "Embedding, and search by meaning, are left out:")
-        session.out.print(missing, markup=False)
+        session.out.print(static.HINT, markup=False)
     else:
         _step(session, "Embed them, on this machine.")
         _say(session, f"ragdb embed {CORPUS}")

@@ -24,7 +24,7 @@ def embed(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", "-m", help="Embedder for a corpus without one. Default: all-MiniLM-L6-v2."
+            "--model", "-m", help="Embedder for a corpus without one. Default: the static one."
         ),
     ] = None,
     once: Annotated[
@@ -46,7 +46,7 @@ def embed(
         if corpus is not None:
             current = embedders.current(db.connection, corpus)
             if model is None:
-                model = current.name if current else embedders.ensure_default(db.connection)
+                model = current.name if current else embedders.default(db.connection)
             elif model == embedders.MINILM["name"]:
                 embedders.ensure_default(db.connection)
             db.embed_corpus(corpus, model)

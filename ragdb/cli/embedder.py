@@ -15,6 +15,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="embedder", no_args_is_help=True)
     verb(group, "ls")(embedder_ls)
     verb(group, "bind")(embedder_bind)
+    verb(group, "load")(embedder_load)
+    verb(group, "export-sql")(embedder_export_sql)
 
 
 def embedder_ls(session: Session) -> None:
@@ -36,6 +38,44 @@ def embedder_ls(session: Session) -> None:
             ],
             empty="no embedder yet: `ragdb embed CORPUS` makes the default one",
         )
+
+
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="PACKAGE|FOLDER",
+        help="wordllama, or a folder of model2vec. Default: wordllama.",
+    ),
+]
+Name = Annotated[str | None, typer.Argument(help="Name of the embedder. Default: its model's.")]
+
+
+def embedder_load(
+    session: Session,
+    name: Name = None,
+    source: Source = None,
+    default: Annotated[
+        bool, typer.Option("--default/--no-default", help="Embed new corpora by it.")
+    ] = True,
+) -> None:
+    """Load a static embedder, which runs inside the database. It takes an admin.
+
+    `ragdb embed CORPUS` embeds a corpus that has no embeddings; `ragdb reembed` changes the model.
+    """
+    from ragdb.server import static
+
+    with session.connect() as db:
+        is_new = static.load(db, name, source, is_default=default)
+    session.note("loaded" if is_new else "it was loaded before")
+
+
+def embedder_export_sql(session: Session, name: Name = None, source: Source = None) -> None:
+    """Print the SQL that loads a static embedder, for psql alone."""
+    from ragdb.server import static
+
+    for line in static.script(name, source):
+        print(line)
 
 
 def embedder_bind(

@@ -29,10 +29,14 @@ def embedded(
     if mode in ("lexical", "reference"):
         return None
     from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
-    from ragdb.models import embedders, encoders
+    from ragdb.models import asking, embedders, encoders
 
     try:
-        return embedders.for_query(db.connection, corpora, query)
+        embedder = embedders.common(db.connection, corpora)
+        # what is kept need not be made, and no model need be loaded
+        if embedder is None or asking.is_kept(db, corpora, query):
+            return None
+        return embedders.numbers(embedder, query)
     except (
         encoders.ProviderDown,
         encoders.InputRefused,

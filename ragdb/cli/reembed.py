@@ -92,12 +92,9 @@ def _compare(session: Session, db: Database, corpus: str, model: str, count: int
     queries = [row.query for row in asked]
     try:
         before, after = (
-            embedders.load(embedder).encode([embedder.query_prefix + query for query in queries])
-            for embedder in (old, new)
+            embedders.many(db.connection, embedder, queries) for embedder in (old, new)
         )
-        rows = db.compare_spaces(
-            corpus, model, queries, before.ravel().tolist(), after.ravel().tolist()
-        )
+        rows = db.compare_spaces(corpus, model, queries, before, after)
     except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
         session.note(f"{old.name} and {new.name} cannot be compared: {error}")
         return

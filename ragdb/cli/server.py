@@ -39,12 +39,13 @@ def init(
 ) -> None:
     """Install the schema in a database, or upgrade it."""
     from ragdb.server import manual as book
-    from ragdb.server import migrate
+    from ragdb.server import migrate, static
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
     session.note("the schema was installed" if done else "the schema is current")
-    for advice in migrate.advice(conninfo):
+    is_meant = static.load_default(conninfo)
+    for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
     if manual and book.load(conninfo):
         session.note("the manual was loaded as corpus system")

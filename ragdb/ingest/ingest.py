@@ -264,3 +264,7 @@ class Run:
             with self.db.connection.transaction():
                 self.db.optimize_corpus(self.corpus)
             self.report.optimized = True
+        embedder = self.db.corpus_embedder(self.corpus)
+        if embedder is not None and embedder.provider == "static":
+            # the vectors came with the chunks, and no worker comes to index them
+            self.db.index_space(self.corpus)

@@ -16,6 +16,7 @@ from ragdb.models.encoders import Encoder, HashEncoder, check
 from ragdb.models.endpoints import EndpointEncoder
 from ragdb.models.local import PACKAGED, LocalEncoder
 
+STATIC = "static"
 # the weights that sentence-transformers/all-MiniLM-L6-v2 was published with
 MINILM: dict[str, Any] = {
     "name": "all-MiniLM-L6-v2",
@@ -79,15 +80,31 @@ def ensure_default(connection: psycopg.Connection[Any]) -> str:
     return name
 
 
+def default(connection: psycopg.Connection[Any]) -> str:
+    """The embedder for a corpus without one: the static one of the database, else MiniLM."""
+    for row in Functions(connection).list_static_models():
+        if row.is_default:
+            return row.embedder
+    return ensure_default(connection)
+
+
 def current(connection: psycopg.Connection[Any], corpus: str) -> Embedders | None:
     """The embedder that a corpus is searched by; None when it has no embeddings."""
     return Functions(connection).corpus_embedder(corpus)
 
 
 def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedders | None:
-    """The one embedder that all of some corpora are searched by; None when there is none."""
-    found = [current(connection, corpus) for corpus in corpora]
-    return found[0] if found and all(embedder == found[0] for embedder in found) else None
+    """The one model outside the database that some corpora are searched by; None without one.
+
+    Queries for a static embedder are embedded in SQL.
+    """
+    return outside([current(connection, corpus) for corpus in corpora])
+
+
+def outside(found: Sequence[Embedders | None]) -> Embedders | None:
+    """The one of some embedders, where all are one and it runs outside the database."""
+    one = found[0] if found and all(embedder == found[0] for embedder in found) else None
+    return None if one is None or one.provider == STATIC else one
 
 
 def query(embedder: Embedders, text: str) -> Reals:
@@ -98,6 +115,17 @@ def query(embedder: Embedders, text: str) -> Reals:
     return Reals(vectors)
 
 
+def many(
+    connection: psycopg.Connection[Any], embedder: Embedders, texts: Sequence[str]
+) -> list[float]:
+    """The numbers of the embeddings of some queries, one behind the other. Raises as `query`."""
+    if embedder.provider == STATIC:
+        db = Functions(connection)
+        return [number for text in texts for number in db.embed(text, embedder.name)]
+    vectors = load(embedder).encode([embedder.query_prefix + text for text in texts])
+    return [float(number) for number in vectors.ravel()]
+
+
 def numbers(embedder: Embedders, text: str) -> list[float]:
     """The numbers of a query's embedding. Raises what `query` raises."""
     return [float(number) for number in query(embedder, text).vectors.ravel()]
@@ -106,7 +134,7 @@ def numbers(embedder: Embedders, text: str) -> list[float]:
 def for_query(
     connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
 ) -> list[float] | None:
-    """The embedding to search these corpora by; None unless all have embeddings by one embedder.
+    """The embedding to search these corpora by; None unless one model outside embeds them all.
 
     Raises EmbedderNotFound, EmbedderMismatch, InvalidEmbedding, ProviderDown, InputRefused.
     """

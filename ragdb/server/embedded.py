@@ -101,8 +101,9 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
     with _lock(folder):
         _install(superuser)
         if migrate.migrate(plain):
-            from ragdb.server import manual
+            from ragdb.server import manual, static
 
+            static.load_default(plain)
             manual.load(plain)
     return plain
 

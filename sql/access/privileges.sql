@@ -37,6 +37,8 @@ begin
         'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
+      ('static', 'ragdb_reader', 'embed list_static_models'),
+      ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
       ('graph', 'ragdb_reader',
         'turn_id put_conversations get_turn resolve_explicit resolve_from_session '
         'resolve_temporal'),

@@ -99,13 +99,14 @@ begin
   if is_restricted is not false and corpus not in ('personal', 'system') then
     perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
   end if;
+  perform ragdb_internal.bind_default(v_id);
   perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(text, text, text, float8, float8, text, boolean) is
-  'Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 '
-  'to 10, b 0 to 1, record_query_text full, hash or none; is_restricted makes '
-  'it the caller''s and the admins'' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, '
-  'RG411.';
+  'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
+  '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
+  'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus. '
+  'Raises RG400, RG401, RG409, RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer

@@ -161,6 +161,7 @@ begin
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
   perform ragdb_internal.index_in_turns(v_id, v_to_index);
+  perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));
   -- those of an import come with its end

@@ -66,7 +66,7 @@ begin atomic
   from ragdb.embedding_spaces s
     join ragdb.corpora c on c.corpus_id = s.corpus_id
     join ragdb.embedders e on e.embedder_id = s.embedder_id
-  where s.state <> 'retired'
+  where s.state <> 'retired' and e.provider is distinct from 'static'
     and s.corpus_id = coalesce(claimable_spaces.only_corpus_id, s.corpus_id)
     and e.name = coalesce(claimable_spaces.only_embedder, e.name)
     and e.name <> all (claimable_spaces.except_embedders)

@@ -1,26 +1,4 @@
--- What is embedded of a chunk, and how chunks come into the queue: when they are new, and when what
--- is embedded of them has changed.
-
--- Rows are looked up by key, and each text is put together once, whatever the caller does with it.
-create or replace function ragdb_internal.embedding_inputs(
-  corpus_id integer, chunk_nos integer[], prefix text)
-returns table (chunk_no integer, input text)
-language sql stable parallel safe
-begin atomic
-  select n.chunk_no, i.input
-  from pg_catalog.unnest(embedding_inputs.chunk_nos) n (chunk_no)
-    cross join lateral (
-      select embedding_inputs.prefix
-        || ragdb_internal.searched_text(d.title, c.heading, c.text) as input
-      from (select h.doc_no, h.heading, h.text from ragdb.chunks h
-          where h.corpus_id = embedding_inputs.corpus_id and h.chunk_no = n.chunk_no offset 0) c
-        cross join lateral (select o.title from ragdb.documents o
-          where o.corpus_id = embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
-      offset 0) i;
-end;
-comment on function ragdb_internal.embedding_inputs(integer, integer[], text) is
-  'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by '
-  'newlines.';
+-- How chunks come into the queue: when they are new, and when what is embedded of them has changed.
 
 -- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
 -- the corpus lock or the space's row.
@@ -34,6 +12,11 @@ as $$
 declare
   v_copied integer[];
 begin
+  if (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null then
+    perform ragdb_internal.embed_chunks(space, queue_chunks.chunk_nos);
+    perform ragdb_internal.derive_embedded_turns(space, queue_chunks.chunk_nos);
+    return;
+  end if;
   with inputs as materialized (
     select i.chunk_no, sha256(convert_to(i.input, 'UTF8')) as hash
     from ragdb.embedders e
@@ -64,7 +47,8 @@ begin
   perform ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
 comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[]) is
-  'Gives chunks the embedding of an equal input of their space, or a job.';
+  'Gives chunks an embedding where a static embedder makes it or an equal input of their space has '
+  'it, or a job.';
 
 -- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
 -- queued_to are new.
@@ -134,7 +118,9 @@ begin
     -- a chunk that still waits has a job under its old input
     select array_agg(i.chunk_no) into v_changed
       from inputs i
-      where i.chunk_no <= v_space.queued_to
+      -- a static space has no queue: every chunk has been given its embedding
+      where (i.chunk_no <= v_space.queued_to or (
+          ragdb_internal.static_model(v_space.embedder_id)).embedder_id is not null)
         and (i.chunk_no in (select g.chunk_no from gone g)
           or not exists (
             select from ragdb.chunk_embeddings e

@@ -1,4 +1,25 @@
 -- The embedder that a corpus is searched by: the first one, a change without downtime, and back.
+create or replace function ragdb_internal.fill_space(
+  corpus ragdb.corpora, space ragdb.embedding_spaces)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- an import brings its embeddings along
+  if corpus.import_xid is distinct from pg_current_xact_id() then
+    perform ragdb_internal.fill_static(space);
+    if space.state = 'current' then
+      perform ragdb_internal.derive_turns(corpus.corpus_id, array(
+        select distinct t.session_id from ragdb.turns t where t.corpus_id = corpus.corpus_id));
+    end if;
+  end if;
+  perform pg_notify('ragdb_embeddings', '');
+end $$;
+comment on function ragdb_internal.fill_space(ragdb.corpora, ragdb.embedding_spaces) is
+  'Embeds all chunks of a new space where the embedder is static, and wakes the workers for any '
+  'other; the caller holds the corpus lock.';
+
 create or replace function ragdb.embed_corpus(
   corpus text, embedder text, m integer default 16, ef_construction integer default 128)
 returns integer
@@ -14,10 +35,18 @@ begin
     v_corpus := ragdb_internal.lock_corpus(embed_corpus.corpus, 'write');
     v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
   end if;
+  if v_space.embedder_id <> v_embedder.embedder_id and v_corpus.chunks = 0 then
+    -- the default that it was made with, of which nothing has come yet
+    v_corpus := ragdb_internal.lock_corpus(embed_corpus.corpus, 'write');
+    if v_corpus.chunks = 0 then
+      perform ragdb_internal.drop_spaces(v_corpus.corpus_id);
+      v_space := null;
+    end if;
+  end if;
   if v_space.space_id is null then
     v_space := ragdb_internal.make_space(
       v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
-    perform pg_notify('ragdb_embeddings', '');
+    perform ragdb_internal.fill_space(v_corpus, v_space);
   elsif v_space.embedder_id <> v_embedder.embedder_id then
     raise exception 'corpus % is not embedded by %',
         ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
@@ -57,7 +86,7 @@ begin
     v_space := ragdb_internal.make_space(
       v_corpus.corpus_id, v_embedder, 'building', m, ef_construction);
   end if;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.fill_space(v_corpus, v_space);
   return v_space.space_id;
 end $$;
 comment on function ragdb.reembed_corpus(text, text, integer, integer) is
@@ -85,6 +114,7 @@ begin
       using errcode = 'RG409', detail = 'the space is current already, or was never started',
             hint = 'ragdb.reembed_corpus() starts one';
   end if;
+  perform ragdb_internal.fill_static(v_space);
   v_missing := ragdb_internal.missing_embeddings(v_space);
   if v_missing > 0 and not coalesce(force, false) then
     raise exception 'the space of embedder % lacks % of % chunks',

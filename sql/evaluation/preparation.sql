@@ -10,7 +10,10 @@ as $$
 declare
   v_setting ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
 begin
-  if not ragdb_internal.uses_embeddings((v_setting.settings).mode) then
+  if not ragdb_internal.uses_embeddings((v_setting.settings).mode)
+    or (ragdb_internal.static_model((ragdb_internal.space(
+      (v_setting.corpus).corpus_id, 'current')).embedder_id)).embedder_id is not null
+  then
     return;
   end if;
   return query
@@ -24,7 +27,8 @@ begin
     order by q.query collate "C";
 end $$;
 comment on function ragdb.eval_queries(text, text, text[]) is
-  'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words. '
+  'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words '
+  'or a static embedder makes them. '
   'Raises RG404, RG417, RG441.';
 
 create or replace function ragdb_internal.case_candidates(setting ragdb_internal.eval_setting,

@@ -30,6 +30,7 @@ begin
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
     perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
+  perform ragdb_internal.drop_spaces(v_id);
   if v_embedder is not null then
     perform ragdb_internal.check_may_bring_embedder(v_embedder ->> 'name');
     perform ragdb_internal.import_embedder(v_embedder);
@@ -202,6 +203,10 @@ begin
   end if;
   perform ragdb_internal.build_blocks(v_corpus);
   update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;
+  if (ragdb_internal.space(v_corpus.corpus_id, 'current')).space_id is null then
+    perform ragdb_internal.bind_default(v_corpus.corpus_id);
+    perform ragdb_internal.fill_static(ragdb_internal.space(v_corpus.corpus_id, 'current'));
+  end if;
   perform ragdb_internal.write_events(v_corpus, array(
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id order by d.doc_no));

@@ -61,7 +61,7 @@ comment on function ragdb_internal.statement_state(integer, text, text) is
 create or replace function ragdb.search_dual(
   corpus text, query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, query_embedding float8[] default null,
-  fusion text default 'convex', lexical_weight float8 default 0.5)
+  fusion text default 'convex', lexical_weight float8 default null)
 returns table (
   rank integer, plane text, id text, text text, score float8, source_ids text[],
   source_slice_id text, state text)

@@ -29,7 +29,8 @@ begin
   else
     return query select r.* from ragdb_internal.rank_hybrid(
       corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
-      v_among, v_chunk_nos, request.fusion, request.lexical_weight,
+      v_among, v_chunk_nos, request.fusion,
+      coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id)),
       (request.options).typos) r;
   end if;
 end $$;

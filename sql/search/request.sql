@@ -58,7 +58,7 @@ begin
             hint = 'pass floors from 0 to 1';
   end if;
   if request.fusion is null or request.fusion not in ('convex', 'rrf')
-    or request.lexical_weight is null or not request.lexical_weight between 0 and 1
+    or not coalesce(request.lexical_weight, 0) between 0 and 1
   then
     raise exception 'fusion is % and lexical_weight %', ragdb_internal.quote(request.fusion),
         coalesce(request.lexical_weight::text, 'null')

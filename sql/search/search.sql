@@ -29,7 +29,7 @@ create or replace function ragdb.search(
   mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
-  fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
+  fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
@@ -59,6 +59,8 @@ begin
     -- here, so that an error in it does not quote the statements that it would have gone through
     perform ragdb_internal.filter_conditions(filter);
   end if;
+  v_request.query_embedding := coalesce(v_request.query_embedding,
+    ragdb_internal.embedding_in_sql(v_corpora, v_request.mode, v_request.query));
   v_request.mode := ragdb_internal.search_mode(
     v_corpora, v_request.mode, v_request.query, v_request.query_embedding);
   v_ranked := case when ragdb_internal.picks(v_request.options)
@@ -84,7 +86,7 @@ create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
   statistics text default null, query_embedding float8[] default null,
-  fusion text default 'convex', lexical_weight float8 default 0.5, min_lexical float8 default 0,
+  fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
@@ -108,6 +110,6 @@ comment on function ragdb.search(
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '
   'lexical. In syntax plain every word of the query only ranks; in web a "phrase" and a +word are '
   'demanded and a -word is excluded, and a notice says so where that leaves nothing. A hybrid '
-  'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1); min_lexical and '
-  'min_semantic are floors for the legs, one that did not run counting 0. Raises RG400, RG401, '
-  'RG404, RG410, RG415, RG418.';
+  'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null: what suits '
+  'the embedder); min_lexical and min_semantic are floors for the legs, one that did not run '
+  'counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';

@@ -71,6 +71,36 @@ comment on function ragdb_internal.query_vector(
   'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the '
   'query, or null. Raises RG418.';
 
+create or replace function ragdb_internal.note_no_embedding(
+  corpus ragdb.corpora, space ragdb.embedding_spaces, mode text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_is_static constant boolean :=
+    (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null;
+begin
+  if mode is not null then
+    raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)
+      using errcode = 'RG415',
+            detail = format(case when v_is_static
+                then 'the embedder of corpus %s knows too few of its words'
+                else 'none is given, and none is kept for it in corpus %s' end,
+              ragdb_internal.quote(corpus.name)),
+            hint = case when v_is_static then 'leave mode out to search by words'
+              else 'pass query_embedding, search by Python or the command line where the model is '
+                   'installed, or have a worker make it with call ragdb.embed_query(…)' end;
+  elsif v_is_static then
+    raise notice 'searching by words only: the embedder of corpus % knows too few words of the '
+      'query', ragdb_internal.quote(corpus.name);
+  end if;
+end $$;
+comment on function ragdb_internal.note_no_embedding(
+  ragdb.corpora, ragdb.embedding_spaces, text) is
+  'Says why a search cannot compare meanings: an error where a mode was asked for, a notice where '
+  'a static embedder does not know the words. Raises RG415.';
+
 create or replace function ragdb_internal.search_mode(
   corpora ragdb.corpora[], mode text, query text, query_embedding real[])
 returns text
@@ -98,15 +128,8 @@ begin
     elsif query_embedding is null
       and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
     then
-      if mode is null then
-        return 'lexical';
-      end if;
-      raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)
-        using errcode = 'RG415',
-              detail = format('none is given, and none is kept for it in corpus %s',
-                ragdb_internal.quote(v_corpus.name)),
-              hint = 'pass query_embedding, or have a worker make it with call '
-                     'ragdb.embed_query(…)';
+      perform ragdb_internal.note_no_embedding(v_corpus, v_space, mode);
+      return 'lexical';
     end if;
   end loop;
   return coalesce(mode, 'hybrid');

@@ -121,7 +121,7 @@ create or replace function ragdb.retrieve_slice(
   policy jsonb default null, k integer default 10, mode text default null,
   min_score float8 default 0, filter jsonb default null, statistics text default null,
   query_embedding float8[] default null, fusion text default 'convex',
-  lexical_weight float8 default 0.5, min_lexical float8 default 0, min_semantic float8 default 0,
+  lexical_weight float8 default null, min_lexical float8 default 0, min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
   typos boolean default true,

@@ -93,7 +93,8 @@ begin
   select e.name into strict trace.embedding_model
     from ragdb.embedders e where e.embedder_id = note_meaning.embedder_id;
   trace.ranking := jsonb_build_object(
-    'fusion', asked.fusion, 'lexical_weight', asked.lexical_weight,
+    'fusion', asked.fusion, 'lexical_weight',
+    coalesce(asked.lexical_weight, ragdb_internal.lexical_weight(embedder_id)),
     'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
   -- an embedding tells much of its text: what must not be kept of one is not kept of the other
   if corpus.record_query_text <> 'none' then

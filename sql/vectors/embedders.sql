@@ -134,6 +134,11 @@ begin
             detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
             hint = 'ask an admin, who may call ragdb.bind_embedder()';
   end if;
+  if embedder.provider = 'static' then
+    raise exception 'embedder % runs inside the database', ragdb_internal.quote(embedder.name)
+      using errcode = 'RG409', detail = 'its vectors rest on the pieces that it was loaded with',
+            hint = 'create an embedder under another name for another provider';
+  end if;
   if embedder.provider is not null
     and (embedder.provider, embedder.provider_model) is distinct from (provider, provider_model)
     and embedder.weights_sha256 is null
@@ -152,7 +157,7 @@ begin
 end $$;
 comment on function ragdb_internal.check_binding(ragdb.embedders, text, text) is
   'Refuses a provider that the caller may not name, and one that would mix its vectors with those '
-  'of another. Raises RG401, RG417.';
+  'of another. Raises RG401, RG409, RG417.';
 
 create or replace function ragdb.bind_embedder(name text, provider text, provider_model text)
 returns ragdb.embedders
@@ -180,7 +185,7 @@ begin
 end $$;
 comment on function ragdb.bind_embedder(text, text, text) is
   'Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to a '
-  'path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.';
+  'path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416, RG417.';
 
 create or replace function ragdb.list_embedders() returns setof ragdb.embedders
 language sql stable parallel safe security definer

@@ -35,7 +35,7 @@ end $$;
 comment on function ragdb_internal.keep_query_embedding(integer, integer, real[]) is
   'Keeps an embedding under its own hash, and returns that.';
 
-create or replace function ragdb_internal.query_embedding(
+create or replace function ragdb_internal.kept_embedding(
   corpus_id integer, embedder_id integer, query text)
 returns real[]
 language sql stable parallel safe
@@ -44,9 +44,9 @@ return (
   from ragdb.embedded_queries q
     join ragdb.query_embeddings v on v.corpus_id = q.corpus_id and v.embedder_id = q.embedder_id
       and v.embedding_hash = q.embedding_hash
-  where q.corpus_id = query_embedding.corpus_id and q.embedder_id = query_embedding.embedder_id
-    and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(query_embedding.query, 'UTF8')));
-comment on function ragdb_internal.query_embedding(integer, integer, text) is
+  where q.corpus_id = kept_embedding.corpus_id and q.embedder_id = kept_embedding.embedder_id
+    and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8')));
+comment on function ragdb_internal.kept_embedding(integer, integer, text) is
   'Returns the embedding kept for a query; null without one.';
 
 -- For writers only: what is kept here answers every reader who asks the same.

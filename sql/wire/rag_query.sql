@@ -76,7 +76,9 @@ begin
   if v_space.space_id is not null then
     select e.* into strict v_embedder from ragdb.embedders e
       where e.embedder_id = v_space.embedder_id;
-    if ragdb_internal.query_embedding(corpus.corpus_id, v_embedder.embedder_id, query) is null then
+    if (ragdb_internal.static_model(v_embedder.embedder_id)).embedder_id is null
+      and ragdb_internal.kept_embedding(corpus.corpus_id, v_embedder.embedder_id, query) is null
+    then
       return ragdb_internal.wait_for_query(corpus, v_embedder, query);
     end if;
   end if;

@@ -20,6 +20,7 @@ from ragdb.cli.text import clean
 from ragdb.client.rows import dumps
 from ragdb.models import local
 from tests.conftest import Server
+from tests.static_twin import train
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -554,11 +555,32 @@ def test_demo_without_a_model_says_so_and_shows_the_rest(
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     result = run("demo")
     assert result.exit_code == 0, result.output
-    assert "pip install torch 'ragdb-postgres[embed]'" in result.stdout
+    assert "pip install 'ragdb-postgres[static]'" in result.stdout
     assert "semantic" not in result.stdout.replace("(semantic)", "")
     assert "handbook/safety.pdf, page 3" in result.stdout
     assert re.search(r"verdict +exact", result.stdout)
     assert "4 of 5 cases" in result.stdout
+
+
+def test_a_loaded_static_model_makes_the_demo_hybrid_without_torch(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = Path(ragdb.__file__).parents[1] / "examples/tool-library/handbook"
+    train("bpe", [file.read_text() for file in samples.glob("*.md")], tmp_path / "small")
+    loaded = run("embedder", "load", "small", "--from", tmp_path / "small")
+    assert loaded.exit_code == 0, loaded.output
+    again = run("embedder", "load", "small", "--from", tmp_path / "small")
+    assert "it was loaded before" in again.output
+    refused = run("embedder", "load", "--from", tmp_path / "nowhere")
+    assert refused.exit_code != 0
+    assert "neither a folder nor an installed package" in refused.output
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert "no model runs beside it" in result.stdout
+    assert "--mode hybrid" in result.stdout
+    assert re.search(r"rank_mode +hybrid", result.stdout)
+    assert re.search(r"verdict +exact", result.stdout)
 
 
 def test_demo_keeps_a_corpus_that_was_there_before(

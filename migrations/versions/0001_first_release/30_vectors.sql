@@ -17,7 +17,7 @@ create table ragdb.embedders (
     constraint embedders_weights_are_a_sha256 check (weights_sha256 ~ '^[0-9a-f]{64}$'),
   provider text
     constraint embedders_provider_is_known
-      check (provider in ('sentence-transformers', 'openai', 'hash')),
+      check (provider in ('sentence-transformers', 'openai', 'hash', 'static')),
   provider_model text,
   created_at timestamptz not null,
   constraint embedders_binding_is_whole check ((provider is null) = (provider_model is null))
@@ -39,11 +39,11 @@ comment on column ragdb.embedders.passage_prefix is 'Text put before a chunk tha
 comment on column ragdb.embedders.weights_sha256 is
   'SHA-256 (hex) of its weights, checked when they are loaded; null to trust the provider.';
 comment on column ragdb.embedders.provider is
-  'Who runs the model: sentence-transformers, openai (any compatible endpoint) or hash; null until '
-  'bound.';
+  'Who runs the model: sentence-transformers, openai (any compatible endpoint), hash, or static '
+  '(the database); null until bound.';
 comment on column ragdb.embedders.provider_model is
-  'What the provider calls the model: packaged, a path, a name on the hub or at the endpoint, or '
-  'hash-v1.';
+  'What the provider calls the model: packaged, a path, a name on the hub or at the endpoint, '
+  'hash-v1 or static-v1.';
 comment on column ragdb.embedders.created_at is 'When the embedder was created.';
 
 create table ragdb.embedding_spaces (

@@ -77,6 +77,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -168,6 +169,13 @@ class AsyncFunctions(AsyncCaller):
 
     async def bind_role(self, role: str, becomes: str | None = None) -> None:
         await self._run(calls.BIND_ROLE, role, becomes)
+
+    async def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        return await self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
 
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
@@ -480,6 +488,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
         return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+
+    async def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        value: list[float] = await self._value(calls.EMBED, text, embedder)
+        return value
 
     async def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -891,6 +903,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    async def list_static_models(self) -> list[ListStaticModelsRow]:
+        return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
@@ -1032,6 +1047,16 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
         value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    async def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     async def put_text(
@@ -1316,7 +1341,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1400,7 +1425,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1538,7 +1563,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1562,7 +1587,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1587,7 +1612,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
@@ -1615,7 +1640,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1665,7 +1690,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -1735,6 +1760,9 @@ class AsyncFunctions(AsyncCaller):
             rag,
             rerank,
         )
+
+    async def set_default_embedder(self, embedder: str | None = None) -> None:
+        await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     async def set_ledger(self, is_on: bool) -> int:
         value: int = await self._value(calls.SET_LEDGER, is_on)

@@ -38,6 +38,17 @@ BIND_RERANKER = Call(
     {"max_tokens": 512, "revision": None},
 )
 BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
+BIND_STATIC = Call(
+    "bind_static",
+    {
+        "embedder": "text",
+        "tokenizer": "text",
+        "folding": "text",
+        "digest": "text",
+        "lexical_weight": "double precision",
+    },
+    {"lexical_weight": 0.75},
+)
 BLESS_RUN = Call(
     "bless_run",
     {"run_id": "uuid", "name": "text", "reason": "text"},
@@ -260,6 +271,7 @@ DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"}
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
+EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
@@ -515,6 +527,7 @@ LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SOURCES = Call("list_sources", {})
+LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
@@ -606,6 +619,10 @@ PUT_DOCUMENTS = Call(
 )
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
+)
+PUT_STATIC_PIECES = Call(
+    "put_static_pieces",
+    {"embedder": "text", "pieces": "text[]", "ranks": "integer[]", "vectors": "real[]"},
 )
 PUT_TEXT = Call(
     "put_text",
@@ -833,7 +850,7 @@ RETRIEVE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -913,7 +930,7 @@ RETRIEVE_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1021,7 +1038,7 @@ SEARCH_1 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1066,7 +1083,7 @@ SEARCH_2 = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1098,7 +1115,7 @@ SEARCH_DUAL = Call(
         "filter": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
     },
 )
 SEARCH_GLOBAL = Call(
@@ -1134,7 +1151,7 @@ SEARCH_GLOBAL = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1183,7 +1200,7 @@ SEARCH_SLICE = Call(
         "statistics": None,
         "query_embedding": None,
         "fusion": "convex",
-        "lexical_weight": 0.5,
+        "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
         "syntax": "plain",
@@ -1226,6 +1243,7 @@ SEARCH_WITH = Call(
         "rerank": None,
     },
 )
+SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
 SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SET_QUOTA = Call(
     "set_quota",

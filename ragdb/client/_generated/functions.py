@@ -76,6 +76,7 @@ from ragdb.client._generated.rows import (
     ListQuotasRow,
     ListSigningKeysRow,
     ListSourcesRow,
+    ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
@@ -173,7 +174,8 @@ class Functions(Caller):
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
-        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG416, RG417.
+        to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
+        RG417.
         """
         return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
@@ -201,6 +203,18 @@ class Functions(Caller):
         name_is_taken. Raises RG400, RG401, RG409.
         """
         self._run(calls.BIND_ROLE, role, becomes)
+
+    def bind_static(
+        self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
+    ) -> Embedders:
+        """Ends the loading of a static embedder: from now on it runs inside the database.
+        tokenizer is bpe, wordpiece or unigram, folding none, case or accents, digest that of
+        all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
+        hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
+        """
+        return self._row(
+            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+        )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
@@ -516,10 +530,10 @@ class Functions(Caller):
         record_query_text: str = "full",
         is_restricted: bool = False,
     ) -> None:
-        """Creates an empty corpus: name 1 to 64 of a-z, 0-9 and -, text configuration of
-        pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash or none; is_restricted
-        makes it the caller's and the admins' alone until ragdb.grant_corpus. Raises RG400,
-        RG401, RG409, RG411.
+        """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
+        64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
+        record_query_text full, hash or none; is_restricted makes it the caller's and the
+        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
         """
         self._run(
             calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
@@ -677,6 +691,13 @@ class Functions(Caller):
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
+    def embed(self, text: str, embedder: str | None = None) -> list[float]:
+        """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
+        the default one unless another is named, of length 1. Raises RG400, RG416.
+        """
+        value: list[float] = self._value(calls.EMBED, text, embedder)
+        return value
+
     def embed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
@@ -742,7 +763,7 @@ class Functions(Caller):
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> list[EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
-        by words. Raises RG404, RG417, RG441.
+        by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
         return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
@@ -1380,6 +1401,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
+    def list_static_models(self) -> list[ListStaticModelsRow]:
+        """Lists the embedders that run inside the database: how they cut words, their pieces,
+        the words cut so far and kept, the digest, and which one new corpora get.
+        """
+        return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+
     def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
         """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
         return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
@@ -1609,6 +1636,21 @@ class Functions(Caller):
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
         value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
+        return value
+
+    def put_static_pieces(
+        self,
+        embedder: str,
+        pieces: Sequence[str],
+        ranks: Sequence[int],
+        vectors: Reals | Sequence[float],
+    ) -> int:
+        """Puts pieces of a static embedder that is not bound yet, each with its rank and as many
+        whole numbers from -511 to 511 as the embedder has dimensions, one vector behind the
+        other, and returns how many. A piece that begins words begins with a space; the empty
+        one is what a text without known words gets. Raises RG409, RG416, RG417, RG418.
+        """
+        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
         return value
 
     def put_text(
@@ -2030,7 +2072,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2123,7 +2165,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2302,7 +2344,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2331,7 +2373,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2348,9 +2390,9 @@ class Functions(Caller):
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
-        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1);
-        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
-        Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
+        what suits the embedder); min_lexical and min_semantic are floors for the legs, one
+        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
@@ -2371,7 +2413,7 @@ class Functions(Caller):
         filter: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
     ) -> list[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
@@ -2405,7 +2447,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2459,7 +2501,7 @@ class Functions(Caller):
         statistics: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
-        lexical_weight: float = 0.5,
+        lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
         syntax: str = "plain",
@@ -2545,6 +2587,12 @@ class Functions(Caller):
             rag,
             rerank,
         )
+
+    def set_default_embedder(self, embedder: str | None = None) -> None:
+        """Makes a static embedder the one that new corpora get; null: they get none. Raises
+        RG416, RG417.
+        """
+        self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
     def set_ledger(self, is_on: bool) -> int:
         """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when

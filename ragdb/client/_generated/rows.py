@@ -959,6 +959,20 @@ class ListSourcesRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListStaticModelsRow:
+    """A row of `list_static_models`."""
+
+    embedder: str
+    tokenizer: str
+    folding: str
+    pieces: int
+    words: int
+    digest: str
+    lexical_weight: float
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListSynonymsRow:
     """A row of `list_synonyms`."""
 

@@ -1,0 +1,112 @@
+"""Loads static embedders into a database, or writes the SQL file by which a DBA does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ragdb.client import connecting
+from ragdb.client.calling import Reals
+from ragdb.client.client import Client
+from ragdb.errors import EmbedderMismatch
+from ragdb.models import static
+from ragdb.server import roles
+
+if TYPE_CHECKING:
+    from ragdb.models.static import StaticModel
+
+BATCH = 2000
+HINT = (
+    "search is by words alone: `pip install 'ragdb-postgres[static]'` and"
+    " `ragdb embedder load` add meaning"
+)
+
+
+def load(
+    db: Client, name: str | None = None, source: str | None = None, *, is_default: bool = True
+) -> bool:
+    """Load a static model as an embedder, in one transaction; return whether it was not there.
+
+    Raises EmbedderNotFound, EmbedderMismatch, and AlreadyExists where the name is another's.
+    """
+    model = static.read(source)
+    name = name or (static.NAME if model.model == static.MODEL else model.model)
+    with db.connection.transaction():
+        known = {row.embedder: row for row in db.list_static_models()}
+        is_new = name not in known
+        if is_new:
+            _put(db, name, model)
+        elif known[name].digest != model.digest:
+            raise EmbedderMismatch(
+                f"embedder {name} was loaded from another model; load this one under another name"
+            )
+        if is_default:
+            db.set_default_embedder(name)
+    return is_new
+
+
+def load_default(conninfo: str) -> bool:
+    """Load the default model where its package is and no embedder is the default yet.
+
+    Returns whether new corpora are searched by meaning too. Only who may be the owner loads.
+    """
+    with Client(connecting.connect(conninfo, autocommit=True)) as db:
+        if any(row.is_default for row in db.list_static_models()):
+            return True
+        if not static.installed() or not roles.may_be_owner(db.connection):
+            return False
+        with db.connection.transaction():
+            # who migrates may have its rights by `set role` only
+            roles.become_owner(db.connection)
+            load(db)
+    return True
+
+
+def _put(db: Client, name: str, model: StaticModel) -> None:
+    db.create_embedder(
+        name,
+        model.dims,
+        model=model.model,
+        max_tokens=65536,
+        weights_sha256=model.weights_sha256,
+    )
+    for start in range(0, len(model.pieces), BATCH):
+        end = start + BATCH
+        db.put_static_pieces(
+            name, model.pieces[start:end], model.ranks[start:end], Reals(model.vectors[start:end])
+        )
+    db.bind_static(name, model.tokenizer, model.folding, model.digest)
+
+
+def script(name: str | None, source: str | None) -> Iterator[str]:
+    """The lines of a SQL file that loads a static model, for psql and an admin."""
+    model = static.read(source)
+    name = name or (static.NAME if model.model == static.MODEL else model.model)
+    yield "-- Loads a static embedder; run it as a member of ragdb_admin: psql -f FILE"
+    yield "\\set ON_ERROR_STOP on"
+    yield "begin;"
+    yield (
+        f"select ragdb.create_embedder({_quoted(name)}, {model.dims},"
+        f" model => {_quoted(model.model)}, max_tokens => 65536,"
+        f" weights_sha256 => '{model.weights_sha256}') is not null as created;"
+    )
+    numbers = model.vectors.astype(int)
+    for start in range(0, len(model.pieces), BATCH):
+        end = start + BATCH
+        pieces = ",".join(_quoted(piece) for piece in model.pieces[start:end])
+        ranks = ",".join(map(str, model.ranks[start:end]))
+        vectors = ",".join(map(str, numbers[start:end].ravel().tolist()))
+        yield (
+            f"select ragdb.put_static_pieces({_quoted(name)}, array[{pieces}],"
+            f" '{{{ranks}}}', '{{{vectors}}}');"
+        )
+    yield (
+        f"select ragdb.bind_static({_quoted(name)}, '{model.tokenizer}', '{model.folding}',"
+        f" '{model.digest}') is not null as bound;"
+    )
+    yield f"select ragdb.set_default_embedder({_quoted(name)});"
+    yield "commit;"
+
+
+def _quoted(text: str) -> str:
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,130 @@
+-- Embeddings of chunks by a static embedder, made in the transaction that writes the chunks.
+
+-- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
+-- what another has not committed.
+create or replace function ragdb_internal.keep_words(model ragdb.static_models, words text[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+  if pg_try_advisory_xact_lock(
+    hashtextextended('ragdb words of embedder ' || model.embedder_id, 0))
+  then
+    insert into ragdb.static_words (embedder_id, word, pieces)
+      select model.embedder_id, w.word, ragdb_internal.word_pieces(model, w.word)
+      from (select distinct u.word from unnest(words) u (word)) w
+      where length(w.word) <= 32
+        and not exists (select from ragdb.static_pieces p
+          where p.embedder_id = model.embedder_id and p.piece = ' ' || w.word)
+        and not exists (select from ragdb.static_words s
+          where s.embedder_id = model.embedder_id and s.word = w.word)
+      on conflict do nothing;
+  end if;
+end $$;
+comment on function ragdb_internal.keep_words(ragdb.static_models, text[]) is
+  'Keeps how words are cut that are not pieces, up to 32 characters each, unless another '
+  'transaction is at it.';
+
+create or replace function ragdb_internal.store_static(
+  space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_numbers integer[];
+  v_inputs text[];
+  v_words ragdb_internal.counted_word[];
+begin
+  select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
+    into v_numbers, v_inputs
+    from ragdb.embedders e
+      cross join lateral ragdb_internal.embedding_inputs(
+        space.corpus_id, store_static.chunk_nos, e.passage_prefix) i
+    where e.embedder_id = space.embedder_id;
+  v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
+  perform ragdb_internal.keep_words(model, array(select c.word from unnest(v_words) c));
+  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+    select space.space_id, space.corpus_id, v_numbers[i.n],
+      sha256(convert_to(v_inputs[i.n], 'UTF8')),
+      coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id))
+    from generate_series(1, cardinality(v_numbers)) i (n)
+      left join ragdb_internal.sum_words(model, v_words) s on s.n = i.n
+    on conflict do nothing;
+end $$;
+comment on function ragdb_internal.store_static(
+  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+  'Embeds chunks of a space by its static embedder and stores the embeddings.';
+
+create or replace function ragdb_internal.embed_chunks(
+  space ragdb.embedding_spaces, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_model constant ragdb.static_models := ragdb_internal.static_model(space.embedder_id);
+  v_missing constant integer[] := array(
+    select n.chunk_no from unnest(embed_chunks.chunk_nos) n (chunk_no)
+    where not exists (select from ragdb.chunk_embeddings e
+      where e.space_id = space.space_id and e.corpus_id = space.corpus_id
+        and e.chunk_no = n.chunk_no)
+    order by n.chunk_no);
+begin
+  -- what is held of 1000 chunks at a time fits into the work_mem of sum_words
+  for i in 1 .. cardinality(v_missing) by 1000 loop
+    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 999]);
+  end loop;
+end $$;
+comment on function ragdb_internal.embed_chunks(ragdb.embedding_spaces, integer[]) is
+  'Gives chunks of a static space the embeddings that they lack; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.embed_written(corpus ragdb.corpora, chunk_nos integer[])
+returns void
+language sql
+begin atomic
+  select ragdb_internal.embed_chunks(s, embed_written.chunk_nos)
+  from ragdb.embedding_spaces s
+    join ragdb.static_models m on m.embedder_id = s.embedder_id
+  where s.corpus_id = (embed_written.corpus).corpus_id and s.state <> 'retired'
+    -- an import brings its embeddings along
+    and (embed_written.corpus).import_xid is distinct from pg_catalog.pg_current_xact_id();
+end;
+comment on function ragdb_internal.embed_written(ragdb.corpora, integer[]) is
+  'Embeds chunks that have just been written, in the spaces of their corpus that static embedders '
+  'fill; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.fill_static(space ragdb.embedding_spaces) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  if (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null then
+    perform ragdb_internal.embed_chunks(space, array(
+      select c.chunk_no from ragdb.chunks c where c.corpus_id = space.corpus_id));
+  end if;
+end $$;
+comment on function ragdb_internal.fill_static(ragdb.embedding_spaces) is
+  'Embeds every chunk that a space lacks, where its embedder is static; the caller holds the '
+  'corpus lock.';
+
+create or replace function ragdb_internal.bind_default(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder ragdb.embedders;
+begin
+  select e.* into v_embedder from ragdb.embedders e
+    where e.embedder_id = ragdb_internal.default_embedder();
+  if found then
+    perform ragdb_internal.make_space(bind_default.corpus_id, v_embedder, 'current', 16, 128);
+  end if;
+end $$;
+comment on function ragdb_internal.bind_default(integer) is
+  'Has a new corpus embedded by the default embedder, if there is one.';

@@ -1,0 +1,137 @@
+-- The embedding of a text by a static embedder: static-v1, described in docs/static.md.
+--
+-- It is the sum of the vectors of its words, each by its weight, scaled to length 1. Vectors of
+-- words are whole numbers and weights are eighths, so the sum is the same in whatever order it is
+-- made, on every machine.
+
+create or replace function ragdb_internal.static_model(embedder_id integer)
+returns ragdb.static_models
+language sql stable parallel safe
+return (select m from ragdb.static_models m where m.embedder_id = static_model.embedder_id);
+comment on function ragdb_internal.static_model(integer) is
+  'Returns the row of a static embedder; null for any other.';
+
+-- Each is looked up by key, whatever the planner believes of the tables.
+create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
+returns table (word text, is_whole boolean, embedding vector)
+language sql stable parallel safe
+set enable_seqscan = off
+set jit = off
+begin atomic
+  select w.word, d.embedding is not null, coalesce(d.embedding, o.embedding)
+  from pg_catalog.unnest(word_vectors.words) w (word)
+    left join lateral (
+      select p.embedding::vector as embedding from ragdb.static_pieces p
+      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
+      offset 0) d on true
+    cross join lateral (
+      select sum(v.embedding) as embedding
+      from pg_catalog.unnest(coalesce(
+          (select s.pieces from ragdb.static_words s
+            where s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word),
+          ragdb_internal.word_pieces(word_vectors.model, w.word))) u (piece)
+        cross join lateral (
+          select p.embedding::vector as embedding from ragdb.static_pieces p
+          where p.embedder_id = (word_vectors.model).embedder_id and p.piece = u.piece
+          offset 0) v
+      where d.embedding is null) o;
+end;
+comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
+  'Returns the vectors of words, null where no part of one is known, and whether each is known as '
+  'a whole.';
+
+-- What is joined is as large as the texts, and is hashed whatever the planner believes.
+create or replace function ragdb_internal.sum_words(
+  model ragdb.static_models, words ragdb_internal.counted_word[])
+returns table (n integer, embedding vector, known float8)
+language sql stable parallel safe
+set enable_nestloop = off
+set enable_mergejoin = off
+set jit = off
+-- the vectors of the words of 1000 chunks
+set work_mem = '64MB'
+begin atomic
+  with counted as materialized (
+    select c.* from pg_catalog.unnest(sum_words.words) c
+  ), vectors as materialized (
+    select v.* from ragdb_internal.word_vectors(
+      sum_words.model, array(select distinct c.word from counted c)) v
+  ), weights as materialized (
+    select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real, array[
+        (select vector_dims(p.embedding) from ragdb.static_pieces p
+          where p.embedder_id = (sum_words.model).embedder_id and p.piece = '')])::vector as weight
+    from (select distinct c.eighths from counted c where c.eighths > 8) e
+  )
+  select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
+  from (
+    select c.n, avg(v.is_whole::integer)::float8 as known,
+      sum(case when c.eighths = 8 then v.embedding else v.embedding * w.weight end) as total
+    from counted c
+      join vectors v on v.word = c.word
+      left join weights w on w.eighths = c.eighths
+    group by c.n) s;
+end;
+comment on function ragdb_internal.sum_words(
+  ragdb.static_models, ragdb_internal.counted_word[]) is
+  'Returns the embeddings of texts that have words, null where no word is known, and the share of '
+  'their words that are known as a whole, 0 to 1.';
+
+create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
+language sql stable parallel safe
+return (
+  select l2_normalize(p.embedding::vector) from ragdb.static_pieces p
+  where p.embedder_id = unknown_text.embedder_id and p.piece = '');
+comment on function ragdb_internal.unknown_text(integer) is
+  'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
+  'pieces together, which is near to nothing.';
+
+create or replace function ragdb_internal.known_embedding(
+  model ragdb.static_models, text text, share float8)
+returns real[]
+language sql stable parallel safe
+return (
+  select ragdb_internal.numbers(s.embedding)
+  from ragdb_internal.sum_words(known_embedding.model, array(
+    select c from ragdb_internal.counted_words(
+      array[known_embedding.text], (known_embedding.model).folding) c)) s
+  where s.embedding is not null and s.known >= known_embedding.share);
+comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
+  'Returns the embedding of a text; null where no word is known, or where the share of its words '
+  'that are known as a whole is under a given one.';
+
+create or replace function ragdb_internal.default_embedder() returns integer
+language sql stable parallel safe
+return (
+  select e.embedder_id from ragdb.settings s
+    join ragdb.embedders e on pg_catalog.to_jsonb(e.name) = s.value
+  where s.key = 'default_embedder');
+comment on function ragdb_internal.default_embedder() is
+  'Returns the embedder that new corpora get; null without one.';
+
+create or replace function ragdb.embed(text text, embedder text default null) returns real[]
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_model ragdb.static_models;
+begin
+  if text is null then
+    raise exception 'text is null'
+      using errcode = 'RG400', detail = 'an embedding is of a text', hint = 'pass a text';
+  end if;
+  v_model := ragdb_internal.static_model(case when embedder is null
+    then ragdb_internal.default_embedder()
+    else (ragdb_internal.embedder(embedder)).embedder_id end);
+  if v_model.embedder_id is null then
+    raise exception '%', case when embedder is null then 'no static embedder is loaded'
+        else format('embedder %s does not run inside the database',
+          ragdb_internal.quote(embedder)) end
+      using errcode = 'RG416', detail = 'only static embedders embed in SQL',
+            hint = 'ragdb embedder load loads one';
+  end if;
+  return coalesce(ragdb_internal.known_embedding(v_model, embed.text, 0),
+    ragdb_internal.numbers(ragdb_internal.unknown_text(v_model.embedder_id)));
+end $$;
+comment on function ragdb.embed(text, text) is
+  'Returns the embedding of a text (its first 65,536 characters) by a static embedder, the default '
+  'one unless another is named, of length 1. Raises RG400, RG416.';

@@ -1,0 +1,56 @@
+-- Embeddings of queries that the database makes itself, and how much they count.
+
+-- In a language that the model does not know, few words are pieces: what the pieces of a strange
+-- word have in common with it is chance. A fifth is where the questions of XQuAD in Chinese part
+-- from those in English, German and Russian, which gain (docs/static.md).
+create or replace function ragdb_internal.query_embedding(
+  corpus_id integer, embedder_id integer, query text)
+returns real[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_model constant ragdb.static_models := ragdb_internal.static_model(embedder_id);
+begin
+  if v_model.embedder_id is null then
+    return ragdb_internal.kept_embedding(corpus_id, embedder_id, query);
+  end if;
+  return ragdb_internal.known_embedding(v_model, query, 0.2);
+end $$;
+comment on function ragdb_internal.query_embedding(integer, integer, text) is
+  'Returns the embedding of a query: made here by a static embedder, null where it knows under a '
+  'fifth of the words, or kept of another; null without one.';
+
+create or replace function ragdb_internal.lexical_weight(embedder_id integer) returns float8
+language sql stable parallel safe
+return coalesce((ragdb_internal.static_model(lexical_weight.embedder_id)).lexical_weight,
+  0.5::float8);
+comment on function ragdb_internal.lexical_weight(integer) is
+  'Returns the share of the lexical leg in a hybrid search by an embedder, 0 to 1: half, unless it '
+  'is a static one, which says.';
+
+create or replace function ragdb_internal.embedding_in_sql(
+  corpora ragdb.corpora[], mode text, query text)
+returns real[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedders integer[];
+begin
+  if mode in ('lexical', 'reference') then
+    return null;
+  end if;
+  v_embedders := array(
+    select distinct (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
+    from unnest(corpora) c);
+  if cardinality(v_embedders) <> 1
+    or (ragdb_internal.static_model(v_embedders[1])).embedder_id is null
+  then
+    return null;
+  end if;
+  return ragdb_internal.query_embedding(null, v_embedders[1], query);
+end $$;
+comment on function ragdb_internal.embedding_in_sql(ragdb.corpora[], text, text) is
+  'Returns the embedding of a query where the mode may use one and all corpora are embedded by one '
+  'static embedder that knows the words; else null.';

@@ -1,0 +1,211 @@
+"""A corpus whose embedder is static: every chunk has its vector, and every search meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.database import Database
+from ragdb.errors import EmbedderMismatch, ModeNotAvailable
+from ragdb.server import static
+from tests.sql.conversations import conversation, message
+
+Connection = psycopg.Connection[Any]
+TEXTS = {
+    "fusion": "Both legs of a hybrid search run once, and their scores are joined by a weight.",
+    "chunker": "The chunker cuts a text into paragraphs and sentences, and packs the words.",
+    "http": "A request of HTTP carries a bearer token, which names a role of the database.",
+}
+
+
+def fill(db: Database, corpus: str = "docs") -> None:
+    db.create_corpus(corpus)
+    for source, text in TEXTS.items():
+        db.put_text(corpus, source, text, title=source)
+
+
+def wrong(db: Database, corpus: str = "docs") -> list[Any]:
+    """Chunks without a vector, or with another than that of their text now."""
+    return db.connection.execute(
+        "select c.chunk_id from ragdb.corpora o join ragdb.chunks c using (corpus_id)"
+        " join ragdb.documents d using (corpus_id, doc_no)"
+        " join ragdb.embedding_spaces s on s.corpus_id = o.corpus_id and s.state <> 'retired'"
+        " join ragdb.embedders m on m.embedder_id = s.embedder_id and m.provider = 'static'"
+        " left join ragdb.chunk_embeddings e on e.space_id = s.space_id"
+        "   and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no"
+        " where o.name = %s and e.embedding::real[] is distinct from"
+        "   ragdb.embed(concat_ws(E'\\n', d.title, c.text), m.name)",
+        (corpus,),
+    ).fetchall()
+
+
+def test_a_chunk_has_its_vector_in_the_transaction_that_writes_it(loaded: Database) -> None:
+    fill(loaded)
+    assert wrong(loaded) == []
+    (space,) = loaded.embedding_status("docs")
+    assert (space.embedder, space.coverage, space.backlog) == ("small", 1, 0)
+    assert loaded.claim_embeddings("worker") == []
+
+
+def test_a_chunk_that_changes_changes_its_vector(loaded: Database) -> None:
+    fill(loaded)
+    loaded.put_text("docs", "fusion", TEXTS["fusion"], title="Another title")
+    loaded.put_text("docs", "http", "Now it says something else.", title="http")
+    loaded.delete_source("docs", "chunker")
+    assert wrong(loaded) == []
+    assert loaded.embedding_status("docs")[0].embedded == 2
+
+
+def test_a_search_is_hybrid_without_being_asked(loaded: Database) -> None:
+    fill(loaded)
+    hits = loaded.search("docs", "joining the scores of both legs")
+    assert [hit.mode for hit in hits] == ["hybrid"] * len(hits)
+    assert hits[0].source == "fusion"
+    assert all(hit.semantic_score is not None for hit in hits)
+    weighed = [
+        round(0.75 * (hit.lexical_score or 0) + 0.25 * (hit.semantic_score or 0), 6) for hit in hits
+    ]
+    assert [hit.score for hit in hits] == pytest.approx(weighed, abs=2e-6)
+
+
+def test_a_search_writes_nothing_and_runs_on_a_standby(loaded: Database) -> None:
+    fill(loaded)
+    loaded.connection.execute("set transaction_read_only = on")
+    (hit, *_) = loaded.search("docs", "unforeseeable joinings of scores", mode="hybrid")
+    assert hit.mode == "hybrid"
+
+
+def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Database) -> None:
+    fill(loaded)
+    loaded.put_text("docs", "zh", "检索 模型 数据")
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+    (hit, *_) = loaded.search("docs", "检索 模型")
+    assert (hit.source, hit.mode) == ("zh", "lexical")
+    assert any("knows too few words" in text for text in said)
+    with pytest.raises(ModeNotAvailable, match="needs the embedding"):
+        loaded.search("docs", "检索 模型", mode="semantic")
+
+
+def test_a_chunk_without_known_words_is_near_to_nothing(loaded: Database) -> None:
+    fill(loaded)
+    loaded.put_text("docs", "signs", "检索 模型")
+    assert wrong(loaded) == []
+    hits = loaded.search("docs", "a hybrid search of texts", mode="semantic", k=10)
+    assert {hit.source: hit.semantic_score or 0 for hit in hits}["signs"] < 0.1
+
+
+def test_a_recorded_retrieval_is_replayed(loaded: Database) -> None:
+    fill(loaded)
+    hits = loaded.retrieve("docs", "joining the scores of both legs")
+    trace = loaded.get_trace(str(hits[0].trace_id))
+    assert trace.embedding_model == "small"
+    assert trace.ranking["lexical_weight"] == 0.75
+    assert loaded.replay(trace.id).verdict == "exact"
+
+
+def test_conversations_have_homogeneity_at_once(loaded: Database) -> None:
+    loaded.create_corpus("chat")
+    asked = message(1, text="How are the scores of both legs of a search joined?")
+    answered = message(2, [1], text="The scores of both legs are joined by a weight.")
+    loaded.put_conversations("chat", [conversation([asked, answered])])
+    row = loaded.connection.execute(
+        "select array_agg(homogeneity order by depth) from ragdb.turns"
+    ).fetchone()
+    assert row is not None
+    assert row[0][1] not in (0, 0.5, 1)
+
+
+def test_a_corpus_made_before_is_filled_when_it_is_bound(db: Connection, bpe_folder: Path) -> None:
+    door = Database(db)
+    fill(door)
+    assert door.search("docs", "the scores of both legs")[0].mode == "lexical"
+    static.load(door, "small", str(bpe_folder))
+    door.embed_corpus("docs", "small")
+    assert wrong(door) == []
+    assert door.search("docs", "the scores of both legs")[0].mode == "hybrid"
+
+
+def test_another_embedder_takes_an_empty_corpus_and_is_compared_before_a_full_one(
+    loaded: Database,
+) -> None:
+    loaded.create_embedder("hashed", 16)
+    loaded.bind_embedder("hashed", "hash", "hash-v1")
+    loaded.create_corpus("empty")
+    loaded.embed_corpus("empty", "hashed")
+    assert [s.embedder for s in loaded.embedding_status("empty")] == ["hashed"]
+    fill(loaded)
+    with pytest.raises(EmbedderMismatch), loaded.connection.transaction():
+        loaded.embed_corpus("docs", "hashed")
+    loaded.reembed_corpus("docs", "hashed")
+    with (
+        pytest.raises(psycopg.DatabaseError, match="lacks 3 of 3"),
+        loaded.connection.transaction(),
+    ):
+        loaded.cutover_corpus("docs", "hashed")
+    loaded.cutover_corpus("docs", "hashed", force=True)
+    loaded.put_text("docs", "new", "A text that came while another model was current.")
+    loaded.rollback_corpus("docs")
+    assert wrong(loaded) == []
+    assert loaded.embedding_status("docs")[0].embedder == "small"
+
+
+def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_folder: Path) -> None:
+    keep = (
+        "select ragdb_internal.keep_words(m, array['incomprehensibilities'])"
+        " from ragdb.static_models m"
+    )
+    with (
+        psycopg.connect(clone, autocommit=True) as one,
+        psycopg.connect(clone, autocommit=True) as two,
+    ):
+        static.load(Database(one), "small", str(bpe_folder))
+        two.execute("set statement_timeout = '20s'")
+        with one.transaction():
+            one.execute(keep)
+            two.execute(keep)
+            kept = two.execute("select from ragdb.static_words").fetchall()
+            assert kept == []
+        assert len(two.execute("select from ragdb.static_words").fetchall()) == 1
+
+
+def test_an_export_brings_its_vectors_along(clone: str, bpe_folder: Path, tmp_path: Path) -> None:
+    with Database(psycopg.connect(clone, autocommit=True)) as db:
+        static.load(db, "small", str(bpe_folder))
+        fill(db)
+        before = [(h.chunk_id, h.score) for h in db.search("docs", "scores of legs")]
+        db.export_file("docs", tmp_path / "docs.ragdb")
+        db.drop_corpus("docs")
+        db.import_file(tmp_path / "docs.ragdb")
+        assert wrong(db) == []
+        assert [(h.chunk_id, h.score) for h in db.search("docs", "scores of legs")] == before
+
+
+def test_an_import_without_vectors_gets_them(clone: str, bpe_folder: Path, tmp_path: Path) -> None:
+    with Database(psycopg.connect(clone, autocommit=True)) as db:
+        fill(db)
+        db.export_file("docs", tmp_path / "docs.ragdb")
+        db.drop_corpus("docs")
+        static.load(db, "small", str(bpe_folder))
+        db.import_file(tmp_path / "docs.ragdb")
+        assert wrong(db) == []
+        assert db.search("docs", "scores of legs")[0].mode == "hybrid"
+
+
+def test_the_sql_file_loads_what_the_command_loads(
+    clone: str, bpe_folder: Path, as_role: Callable[..., Connection]
+) -> None:
+    lines = list(static.script("small", str(bpe_folder)))
+    with as_role("admin", autocommit=True) as admin:
+        for line in lines:
+            if not line.startswith(("--", "\\")):
+                admin.execute(line.encode())
+        (row,) = Database(admin).list_static_models()
+        assert (row.embedder, row.is_default) == ("small", True)
+    with as_role("writer", autocommit=True) as writer:
+        fill(Database(writer))
+        assert Database(writer).search("docs", "scores of legs")[0].mode == "hybrid"

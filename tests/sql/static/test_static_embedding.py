@@ -1,0 +1,215 @@
+"""ragdb.embed against a twin, and what may not happen to any text."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragdb.client.calling import Reals
+from ragdb.database import Database
+from ragdb.errors import (
+    AlreadyExists,
+    EmbedderMismatch,
+    EmbedderNotFound,
+    InvalidArgument,
+    InvalidEmbedding,
+)
+from ragdb.models.static import read
+from ragdb.server import static
+from tests.sql.static.conftest import PROSE
+from tests.static_twin import Twin
+
+Connection = psycopg.Connection[Any]
+TEXTS = [
+    *PROSE[:60],
+    "",
+    " ",
+    "!!! ---",
+    "word " * 300,
+    "Straße naïve ﬁle Ⅷ e\u0301te\u0301",
+    "检索 データベース 데이터베이스 mixed with English",
+    "Поиск по базе данных",
+    "😀 emoji 👩‍👩‍👧 and text",
+    "x" * 5000,
+    "\x01\x02 control \x7f characters\ttabs\r\nlines",
+]
+
+
+def embedded(db: Connection, text: str, name: str = "small") -> Any:
+    row = db.execute("select ragdb.embed(%s, %s)", (text, name)).fetchone()
+    assert row is not None
+    return np.array(row[0])
+
+
+def test_every_kind_of_tokenizer_embeds_as_its_twin_does(any_db: Connection, twin: Twin) -> None:
+    static.load(Database(any_db), "small", str(twin.folder))
+    for text in TEXTS:
+        if twin.kind == "Unigram" and not text.isascii():
+            continue  # the library joins unknown letters to one piece, and cuts the rest anew
+        if twin.kind == "WordPiece" and any(
+            twin.tokenizer.encode(w).tokens == ["[UNK]"] for w in twin.words(text)
+        ):
+            continue  # the library drops a word of which it does not know a letter
+        np.testing.assert_allclose(embedded(any_db, text), twin.embed(text), atol=1e-5)
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDETäöüßéñ0123456789 .,-_/()'\n檢索数据базаданныхἀρχή"
+
+
+@settings(max_examples=150)
+@given(st.lists(st.text(LETTERS, max_size=120), min_size=1, max_size=4))
+def test_made_up_texts_embed_as_the_twin_embeds_them(
+    loaded_once: Connection, small_twin: Twin, texts: list[str]
+) -> None:
+    for text in texts:
+        np.testing.assert_allclose(embedded(loaded_once, text), small_twin.embed(text), atol=1e-5)
+
+
+@settings(max_examples=150)
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=400))
+def test_whatever_the_text_its_embedding_has_length_one(loaded_once: Connection, text: str) -> None:
+    found = embedded(loaded_once, text)
+    assert found.shape == (16,)
+    assert math.isclose(float(found @ found), 1, abs_tol=1e-5)
+
+
+def test_the_order_of_words_changes_no_digit(loaded: Database) -> None:
+    words = " ".join(PROSE).split()[:400]
+    row = loaded.connection.execute(
+        "select ragdb.embed(%s) = ragdb.embed(%s)", (" ".join(words), " ".join(reversed(words)))
+    ).fetchone()
+    assert row == (True,)
+
+
+def test_words_that_were_kept_embed_as_words_that_were_not(loaded: Database) -> None:
+    text = "Reproducibility of unforeseeable internationalizations"
+    before = loaded.embed(text)
+    loaded.create_corpus("docs")
+    loaded.put_text("docs", "a", text)
+    kept = loaded.connection.execute("select count(*) from ragdb.static_words").fetchone()
+    assert kept is not None
+    assert kept[0] > 0
+    assert loaded.embed(text) == before
+
+
+def test_no_text_no_model_and_no_static_model_are_errors(db: Connection) -> None:
+    door = Database(db)
+    for arguments, error in (
+        ((None, None), InvalidArgument),
+        (("text", None), EmbedderNotFound),
+        (("text", "nobody"), EmbedderNotFound),
+    ):
+        with pytest.raises(error), db.transaction():
+            door.embed(*arguments)
+    door.create_embedder("other", 3)
+    with pytest.raises(EmbedderNotFound, match="does not run inside"):
+        door.embed("text", "other")
+
+
+def test_pieces_that_are_not_those_of_the_digest_are_not_bound(
+    db: Connection, bpe_folder: Path
+) -> None:
+    model = read(str(bpe_folder))
+    door = Database(db)
+    door.create_embedder("small", model.dims)
+    pieces, ranks, numbers = model.pieces, model.ranks, model.vectors
+    door.put_static_pieces("small", pieces[:-1], ranks[:-1], Reals(numbers[:-1]))
+    with pytest.raises(EmbedderMismatch, match="not those of the digest"), db.transaction():
+        door.bind_static("small", model.tokenizer, model.folding, model.digest)
+    with pytest.raises(AlreadyExists), db.transaction():
+        door.put_static_pieces("small", pieces[:1], ranks[:1], Reals(numbers[:1]))
+    door.put_static_pieces("small", pieces[-1:], ranks[-1:], Reals(numbers[-1:]))
+    assert door.bind_static("small", model.tokenizer, model.folding, model.digest)
+    with pytest.raises(AlreadyExists), db.transaction():
+        door.put_static_pieces("small", ["zz"], [1], Reals(numbers[:1]))
+    with pytest.raises(AlreadyExists):
+        door.bind_embedder("small", "hash", "hash-v1")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "ranks", "numbers"),
+    [
+        (["a"], [1], [1, 2]),
+        (["a"], [1], [math.nan] * 16),
+        (["a"], [1], [math.inf] * 16),
+        (["a"], [1], [1.0] * 15 + [512.0]),
+        (["a"], [1], [-1e9] + [1.0] * 15),
+        (["a"], [], [1] * 16),
+        ([None], [1], [1] * 16),
+        (["a"], [None], [1] * 16),
+        (["a"], [1], [None] * 16),
+    ],
+)
+def test_a_piece_that_is_not_one_is_refused(
+    db: Connection, pieces: list[Any], ranks: list[Any], numbers: list[Any]
+) -> None:
+    door = Database(db)
+    door.create_embedder("small", 16)
+    with pytest.raises(InvalidEmbedding, match="not as they must be"):
+        door.put_static_pieces("small", pieces, ranks, numbers)
+
+
+@pytest.mark.parametrize("number", [0.5, -510.75, 1e-3])
+def test_numbers_that_are_not_whole_are_not_bound(db: Connection, number: float) -> None:
+    door = Database(db)
+    door.create_embedder("small", 16)
+
+    def bind() -> None:
+        [[digest]] = db.execute(
+            "select ragdb_internal.pieces_digest(max(embedder_id)) from ragdb.embedders"
+        )
+        door.bind_static("small", "bpe", "none", digest)
+
+    door.put_static_pieces("small", [""], [0], [1.0] * 16)
+    door.put_static_pieces("small", ["a"], [1], [511.0, -511.0, 3.0, 0.0] * 4)
+    door.put_static_pieces("small", ["b"], [1], [1.0] * 15 + [number])
+    with pytest.raises(InvalidEmbedding, match="not as they must be"), db.transaction():
+        bind()
+    db.execute("delete from ragdb.static_pieces where piece = 'b'")
+    bind()
+
+
+def test_only_an_admin_loads(loaded: Database) -> None:
+    loaded.connection.execute("set role writer")
+    for call in (
+        lambda: loaded.put_static_pieces("small", [], [], []),
+        lambda: loaded.bind_static("small", "bpe", "none", "0" * 64),
+        lambda: loaded.set_default_embedder(None),
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), loaded.connection.transaction():
+            call()
+    assert len(loaded.embed("anything")) == 16
+
+
+def test_files_that_do_not_fit_are_refused_in_words(tmp_path: Path, bpe_folder: Path) -> None:
+    def folder(name: str, weights: bytes | None, tokenizer: str | None) -> str:
+        made = tmp_path / name
+        made.mkdir()
+        if weights is not None:
+            (made / "model.safetensors").write_bytes(weights)
+        if tokenizer is not None:
+            (made / "tokenizer.json").write_text(tokenizer)
+        return str(made)
+
+    weights = (bpe_folder / "model.safetensors").read_bytes()
+    tokenizer = (bpe_folder / "tokenizer.json").read_text()
+    level = json.dumps({**json.loads(tokenizer), "model": {"type": "WordLevel", "vocab": {}}})
+    for source, error, words in (
+        ("no/such/folder", EmbedderNotFound, "neither a folder nor"),
+        (folder("empty", None, None), EmbedderNotFound, "has no model.safetensors"),
+        (folder("half", weights, None), EmbedderNotFound, "has no tokenizer.json"),
+        (folder("junk", b"junk", tokenizer), EmbedderMismatch, "not a safetensors file"),
+        (folder("cut", weights[:300], tokenizer), EmbedderMismatch, "not a safetensors file"),
+        (folder("other", weights, "{}"), EmbedderMismatch, "not the description"),
+        (folder("level", weights, level), EmbedderMismatch, "type WordLevel"),
+    ):
+        with pytest.raises(error, match=words):
+            read(source)
