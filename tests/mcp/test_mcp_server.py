@@ -659,7 +659,7 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
         dsn, "count_matches", {"corpora": ["more"]}
     )
     assert call(dsn, "count_matches", {}, **only)["documents"] < everything["documents"]
-    for tool, arguments in {
+    named: dict[str, dict[str, Any]] = {
         "facets": {"fields": ["source"], "corpora": ["docs"]},
         "search": {"query": "refunds", "corpora": ["docs"]},
         "list_documents": {"corpus": "docs"},
@@ -669,7 +669,8 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
         "list_traces": {"corpus": "docs"},
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
-    }.items():
+    }
+    for tool, arguments in named.items():
         assert "not served here" in call(dsn, tool, arguments, **only), tool
     assert call(dsn, "list_traces", {}, **only)["traces"] == []
     assert call(dsn, "list_eval_runs", {}, **only)["runs"] == []
