@@ -123,7 +123,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     },
     "POST /capabilities/rag.list_corpora@1.0": {"body": {}},
     "POST /capabilities/embed.text@1.0": {
-        "body": {"params": {"model": "hash"}, "input": {"texts": ["kite"]}}
+        "body": {"params": {"model": "minilm"}, "input": {"texts": ["kite"]}}
     },
     "GET /metrics": {},
     "GET /health": {},

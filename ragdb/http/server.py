@@ -99,12 +99,7 @@ class Server(Transactions):
         while True:
             async with self.transaction(request) as db:
                 corpora = await named(db)
-                if (
-                    query is None
-                    or mode in ("lexical", "reference")
-                    # each of them is asked for at once
-                    or all([await db.prepare_query(corpus, query) for corpus in corpora])
-                ):
+                if query is None or await self._is_ready(db, corpora, query, mode):
                     current(request).stage("prepare")
                     return await search(db, corpora)
             if time.monotonic() + pause > until:
@@ -117,6 +112,19 @@ class Server(Transactions):
                 )
             await asyncio.sleep(pause)
             pause = min(0.2, 1.5 * pause)
+
+    async def _is_ready(
+        self, db: AsyncClient, corpora: Sequence[str], query: str, mode: str | None
+    ) -> bool:
+        if mode in ("lexical", "reference"):
+            return True
+        if mode is None and len(corpora) > 1:
+            # where one of them has no embeddings, all are searched by words
+            for corpus in corpora:
+                if await db.corpus_embedder(corpus) is None:
+                    return True
+        # the workers are asked for each at once
+        return all([await db.prepare_query(corpus, query) for corpus in corpora])
 
     async def retrieve(
         self,

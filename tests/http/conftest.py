@@ -182,6 +182,8 @@ def library(server18: Server) -> Iterator[Api]:
             for corpus in ("desk", "handbook"):
                 assert db.ingest(LIBRARY / corpus, corpus=corpus).failed == 0
             db.create_signing_key()
+            db.create_embedder("minilm", 384)
+            db.bind_embedder("minilm", "hash", "hash-v1")
             text = (LIBRARY / "desk.kern").read_text()
             text = text.replace("name=Demo", "name=handbook").replace(
                 "corpus=Demo", "corpus=handbook"
@@ -189,8 +191,6 @@ def library(server18: Server) -> Iterator[Api]:
             db.apply_contract(contract_file.contract(syntax.parse(text), "desk"))
             roles = ("reader", "writer", "admin", "auditor", "stranger", "bi_reader")
             tokens = {role: db.create_http_token(role, role) for role in roles}
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            make_embedder(connection)
         served = serve(dsn, tokens, "--metrics", "--wait", "0")
         try:
             yield served
