@@ -261,6 +261,7 @@ events = Table(
     Column("corpus_id", Integer, nullable=False),
     Column("corpus", Text, nullable=False),
     Column("doc_cid", Text, nullable=False),
+    Column("source", Text, nullable=False),
     Column("title", Text),
     Column("language", Text),
     Column("chunks", Integer, nullable=False),
@@ -743,6 +744,7 @@ documents = Table(
     Column("external_id", Text),
     Column("source_name", Text, nullable=False),
     Column("source", Text, nullable=False),
+    Column("name", Text, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("pages", Integer),
     Column("chunks", Integer, nullable=False),
@@ -750,7 +752,7 @@ documents = Table(
     Column("event_id", Uuid, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("corpus_id", "doc_cid", name="documents_cid_is_unique_per_corpus"),
+    UniqueConstraint("corpus_id", "doc_cid", "name", name="documents_name_is_unique_per_content"),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -884,6 +886,23 @@ eval_metrics = Table(
         ["corpus_id", "run_id"],
         ["ragdb.eval_runs.corpus_id", "ragdb.eval_runs.run_id"],
         name="eval_metrics_run_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+http_sessions = Table(
+    "http_sessions",
+    metadata,
+    Column("session_hash", LargeBinary, primary_key=True),
+    Column("token_name", Text),
+    Column("role", Text, nullable=False),
+    Column("role_oid", OID, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["token_name"],
+        ["ragdb.http_tokens.name"],
+        name="http_sessions_token_exists",
         ondelete="CASCADE",
     ),
 )

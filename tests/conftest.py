@@ -1,7 +1,9 @@
 """Fixtures: one embedded server per run and version, a template database, its clones, logins.
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
-`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
+`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. No database has the packaged static
+model unless a test takes `packaged` or loads it: loading takes a second. fsync and
+synchronous_commit stay on.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql.janitor import DatabaseJanitor
 
+from ragdb.models import static
 from ragdb.server import embedded, migrate, postgres, roles
 from tests.watcher import watched_folder
 
@@ -55,6 +58,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))
+
+
+_installed = static.installed
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_packaged_model() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static, "installed", lambda: False)
+        yield
+
+
+@pytest.fixture
+def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ragdb init` and the embedded server load the packaged static model, as users have it."""
+    monkeypatch.setattr(static, "installed", _installed)
 
 
 class Server:

@@ -13,6 +13,7 @@ from ragdb.cli import (
     corpus,
     dashboards,
     demo,
+    doctor,
     embed,
     embedder,
     eval,
@@ -88,7 +89,7 @@ def _flags(
 
 
 for part in (
-    server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
+    server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
     search, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve, mcp,
     dashboards, demo,
 ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""`ragdb serve` and `ragdb token`: the HTTP server and its bearer tokens."""
+"""`ragdb serve`, `ragdb studio` and `ragdb token`: the HTTP server, its pages and its tokens."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from ragdb.cli.session import DATABASE, Failure, Session
 if TYPE_CHECKING:
     from socket import socket
 
+    from ragdb.http.config import Config
+    from ragdb.studio.sessions import Link
+
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "serve")(serve)
+    verb(app, "studio")(studio)
     group = typer.Typer(help="Create, list and revoke the bearer tokens of `ragdb serve`.")
     app.add_typer(group, name="token", no_args_is_help=True)
     verb(group, "create")(token_create)
@@ -91,57 +95,103 @@ def serve(
     member of that role. Each request writes one line of JSON, without its content, to stderr.
     SIGTERM and SIGINT let running requests end.
     """
-    if any(find_spec(name) is None for name in ("fastapi", "psycopg_pool", "uvicorn")):
-        raise Failure(
-            "the HTTP server is not installed",
-            code=DATABASE,
-            hint="pip install 'ragdb-postgres[http]'",
-        )
+    need_server()
     if otlp is not None and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
         raise Failure(
             "the exporter of spans is not installed",
             code=DATABASE,
             hint="pip install 'ragdb-postgres[otlp]'",
         )
-    import uvicorn
-
     from ragdb.cli.ask import model_of
-    from ragdb.http.app import create_app
-    from ragdb.http.protocol import with_head_timeout
-    from ragdb.http.transactions import Config
+    from ragdb.http.config import Config
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
-    application = create_app(
-        Config(
-            session.target.conninfo,
-            corpus=corpus,
-            anonymous_role=anonymous_role,
-            pool=pool,
-            timeout=timeout,
-            wait=wait,
-            max_body=max_body,
-            max_blob=max_blob,
-            max_requests=max_requests,
-            hosts=(host, *(allow_host or ())),
-            metrics=metrics,
-            model=model_of(model, endpoint),
-            otlp=otlp,
-            otlp_query_text=otlp_query_text,
-        )
+    config = Config(
+        session.target.conninfo,
+        corpus=corpus,
+        anonymous_role=anonymous_role,
+        pool=pool,
+        timeout=timeout,
+        wait=wait,
+        max_body=max_body,
+        max_blob=max_blob,
+        max_requests=max_requests,
+        hosts=(host, *(allow_host or ())),
+        metrics=metrics,
+        model=model_of(model, endpoint),
+        otlp=otlp,
+        otlp_query_text=otlp_query_text,
     )
-    _log_to_stderr(session.quiet)
     listener, url = listen(host, port)
-    session.note(f"listening on {url}, see /docs")
-    config = uvicorn.Config(
-        application,
-        http=with_head_timeout(head_timeout),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=grace,
-    )
-    uvicorn.Server(config).run(sockets=[listener])
+    session.note(f"listening on {url}, see /docs and /studio")
+    run_server(config, listener, quiet=session.quiet, head_timeout=head_timeout, grace=grace)
+
+
+def studio(
+    session: Session,
+    port: Port = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=2_000_000, help="Longest statement, in seconds.")
+    ] = 30,
+) -> None:
+    """Open Studio for this machine's browser: print a link that lets one browser in, once.
+
+    The pages have the rights of the database login; those of ragdb_admin where it is a superuser
+    or the owner of the database. Ctrl-C ends it. `ragdb serve` has the same pages for others, who
+    log in with a token.
+    """
+    need_server()
+    from ragdb.http.config import Config
+    from ragdb.studio.sessions import Link
+
+    listener, url = listen("127.0.0.1", port)
+    link = Link()
+    print(f"{url}{link.path}", flush=True)
+    session.note("the link is good once, within ten minutes")
+    config = Config(session.target.conninfo, timeout=timeout)
+    run_server(config, listener, quiet=True, head_timeout=20, grace=2, link=link)
+
+
+def need_server() -> None:
+    """Raises Failure where the extra is not installed."""
+    if any(find_spec(name) is None for name in ("fastapi", "jinja2", "psycopg_pool", "uvicorn")):
+        raise Failure(
+            "the HTTP server is not installed",
+            code=DATABASE,
+            hint="pip install 'ragdb-postgres[http]'",
+        )
+
+
+def run_server(
+    config: Config,
+    listener: socket,
+    *,
+    quiet: bool,
+    head_timeout: float,
+    grace: int,
+    link: Link | None = None,
+) -> None:
+    """Serve until a signal ends it."""
+    import uvicorn
+
+    from ragdb.http.app import create_app
+    from ragdb.http.protocol import with_head_timeout
+    from ragdb.studio.app import register as add_studio
+
+    application = create_app(config)
+    add_studio(application, link)
+    _log_to_stderr(quiet)
+    uvicorn.Server(
+        uvicorn.Config(
+            application,
+            http=with_head_timeout(head_timeout),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=grace,
+        )
+    ).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> tuple[socket, str]:

@@ -23,10 +23,13 @@ Client = TypeVar("Client")
 
 
 class Reals:
-    """Vectors one behind the other as a real[], sent in binary without a Python float for each."""
+    """Vectors one behind the other as a real[], sent in binary without a Python float for each.
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self.vectors = vectors
+    They are an array of numpy, or the bytes of numbers of four bytes, the highest first.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32] | bytes) -> None:
+        self.numbers = vectors if isinstance(vectors, bytes) else vectors.astype(">f4").tobytes()
 
 
 class _RealsDumper(Dumper):
@@ -34,13 +37,14 @@ class _RealsDumper(Dumper):
     oid = 1021  # real[]
 
     def dump(self, obj: Reals) -> bytes:
-        import numpy as np
-
+        count = len(obj.numbers) // 4
         # 1 dimension, no nulls, of real, so many from 1; then each number with its size before it
-        head = struct.pack(">iiIii", 1, 0, 700, obj.vectors.size, 1)
-        body = np.empty(obj.vectors.size, np.dtype([("size", ">i4"), ("value", ">f4")]))
-        body["size"], body["value"] = 4, obj.vectors.ravel()
-        return head + body.tobytes()
+        head = struct.pack(">iiIii", 1, 0, 700, count, 1)
+        body = bytearray(8 * count)
+        body[3::8] = b"\x04" * count
+        for place in range(4):
+            body[4 + place :: 8] = obj.numbers[place::4]
+        return head + bytes(body)
 
 
 # here, because a connection knows only what was registered before its first statement

@@ -23,10 +23,11 @@ from ragdb.http import (
     records,
     search,
 )
+from ragdb.http.config import Config
 from ragdb.http.examples import show
 from ragdb.http.gate import Answer, Gate
 from ragdb.http.server import Server
-from ragdb.http.transactions import Config, Refused
+from ragdb.http.transactions import Refused
 from ragdb.version import __version__
 
 

@@ -16,7 +16,12 @@ from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
 DocumentId = Annotated[
-    str, Path(min_length=1, max_length=512, description="Its id, as lists and hits have it.")
+    str,
+    Path(
+        min_length=1,
+        max_length=2048,
+        description="One of its sources, its external id, or the doc_cid of its bytes.",
+    ),
 ]
 Reason = Annotated[
     str | None, Query(min_length=1, max_length=10000, description="Why, for the record.")
@@ -144,10 +149,10 @@ def _documents(app: FastAPI, server: Server) -> None:
         return Answer({"documents": listed})
 
     @app.get(
-        f"{CORPUS}/documents/{{document}}",
+        f"{CORPUS}/documents/{{document:path}}",
         tags=["Corpora"],
         response_model=DocumentAnswer,
-        responses=failures(404),
+        responses=failures(404, 409),
     )
     async def get_document(
         request: Request, corpus: Corpus, document: DocumentId, _: Token
@@ -159,10 +164,10 @@ def _documents(app: FastAPI, server: Server) -> None:
         return Answer({"document": found, "chunks": chunks})
 
     @app.delete(
-        f"{CORPUS}/documents/{{document}}",
+        f"{CORPUS}/documents/{{document:path}}",
         tags=["Corpora"],
         response_model=rows.DeleteDocumentRow,
-        responses=failures(404),
+        responses=failures(404, 409),
     )
     async def delete_document(
         request: Request,

@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdb.client.rows import plain
@@ -26,6 +27,8 @@ access = logging.getLogger("ragdb.http.access")
 
 CORRELATION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEALTH = ("/health", "/live", "/ready")
+PAGES = "/studio/"
+MOST_OF_A_FORM = 64 * 2**10  # bytes
 # statuses of the words that a capability answers with
 STATUSES = {
     "bad_request": 400,
@@ -57,8 +60,11 @@ def error(
     message: str,
     details: Any = None,
     **more: str,
-) -> Answer:
-    """An error's answer; `more` are headers. That of a capability has its wire word as error."""
+) -> Response:
+    """An error's answer; `more` are headers. That of a capability has its wire word as error.
+
+    A browser gets a page.
+    """
     body = {
         "error": message,
         "code": code,
@@ -70,9 +76,20 @@ def error(
         if "Retry_After" in more:
             body["retry_after_ms"] = 1000 * int(more["Retry_After"])
     headers = {name.replace("_", "-"): value for name, value in more.items()}
+    if _is_browser(scope):
+        page: Response = scope["app"].state.error_page(Request(dict(scope)), status, body)
+        page.headers.update(headers)
+        return page
     if status == 401:
         headers.setdefault("WWW-Authenticate", "Bearer")
     return Answer(body, status, headers)
+
+
+def _is_browser(scope: Mapping[str, Any]) -> bool:
+    """Whether a page is asked for: a browser names text/html before all else."""
+    accept = b"".join(value for name, value in scope["headers"] if name == b"accept")
+    asked = scope["path"].startswith(PAGES) or accept.startswith(b"text/html")
+    return asked and hasattr(scope["app"].state, "error_page")
 
 
 class Answerable(Protocol):
@@ -153,9 +170,12 @@ class Gate:
     async def _pass(
         self, scope: Scope, headers: Mapping[str, bytes], receive: Receive, send: Send
     ) -> None:
+        is_form = scope["path"].startswith(PAGES)
         limit = self.max_blob if scope["path"] == "/api/blobs" else self.max_body
+        limit = min(limit, MOST_OF_A_FORM) if is_form else limit
         refused = self._misshapen(scope, headers, limit)
-        if refused is None and has_body(headers):
+        # who sends a form is known by a cookie, or says it in the form
+        if refused is None and has_body(headers) and not is_form:
             refused = await self._unwanted(scope, headers)
         if refused is None and self._is_full(scope):
             refused = self._busy(scope)
@@ -169,7 +189,7 @@ class Gate:
             return
         await self._run(scope, receive, send, limit, arriving)
 
-    def _misshapen(self, scope: Scope, headers: Mapping[str, bytes], limit: int) -> Answer | None:
+    def _misshapen(self, scope: Scope, headers: Mapping[str, bytes], limit: int) -> Response | None:
         host = headers.get("host")
         if host is not None and misdirected(host.decode("latin-1"), self.hosts):
             hint = {"hint": "ragdb serve --allow-host NAME allows a name"}
@@ -182,7 +202,7 @@ class Gate:
             return self._too_large(scope, limit)
         return None
 
-    async def _unwanted(self, scope: Scope, headers: Mapping[str, bytes]) -> Answer | None:
+    async def _unwanted(self, scope: Scope, headers: Mapping[str, bytes]) -> Response | None:
         """The answer to who may not ask at all, before anything is read of the body."""
         problem = await self.admit(headers.get("authorization", b"").decode("latin-1"))
         if problem is None:
@@ -194,7 +214,7 @@ class Gate:
     def _is_full(self, scope: Scope) -> bool:
         return self.at_work >= self.max_requests and not scope["path"].startswith(HEALTH)
 
-    def _busy(self, scope: Scope) -> Answer:
+    def _busy(self, scope: Scope) -> Response:
         return error(
             scope,
             429,
@@ -257,7 +277,7 @@ class Gate:
             self.at_work -= 1
 
     @staticmethod
-    def _too_large(scope: Scope, limit: int) -> Answer:
+    def _too_large(scope: Scope, limit: int) -> Response:
         return error(
             scope,
             413,

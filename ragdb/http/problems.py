@@ -10,9 +10,10 @@ from fastapi.exceptions import RequestValidationError
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from ragdb.errors import RagdbError
-from ragdb.http.gate import Answer, error, log
+from ragdb.http.gate import error, log
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -27,7 +28,7 @@ CODES = {
 REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
 
 
-async def as_error(request: Request, problem: Exception) -> Answer:
+async def as_error(request: Request, problem: Exception) -> Response:
     """What a problem is answered with, where the answer has begun already."""
     handlers = request.app.exception_handlers
     found = next((handlers[kind] for kind in type(problem).__mro__ if kind in handlers), None)
@@ -35,20 +36,20 @@ async def as_error(request: Request, problem: Exception) -> Answer:
         log.error("%s %s", request.scope["correlation_id"], type(problem).__name__)
         message = "the request failed; the server's log says where"
         return error(request.scope, 500, "INTERNAL_ERROR", message)
-    made: Answer = await found(request, problem)
+    made: Response = await found(request, problem)
     return made
 
 
 def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(Refused)
-    async def refused(request: Request, problem: Refused) -> Answer:
+    async def refused(request: Request, problem: Refused) -> Response:
         more = {"Retry_After": str(problem.retry_after)} if problem.retry_after else {}
         return error(
             request.scope, problem.status, problem.code, str(problem), problem.details, **more
         )
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, problem: RequestValidationError) -> Answer:
+    async def invalid(request: Request, problem: RequestValidationError) -> Response:
         found = problem.errors()
         places = [".".join(str(part) for part in one["loc"])[:80] for one in found]
         code = "INVALID_TURN_ID" if any("anchor_turn_id" in p for p in places) else "BAD_REQUEST"
@@ -64,7 +65,7 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, 400, code, first, listed[:20])
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, problem: HTTPException) -> Answer:
+    async def http(request: Request, problem: HTTPException) -> Response:
         codes = {
             404: "NOT_FOUND",
             405: "METHOD_NOT_ALLOWED",
@@ -76,7 +77,7 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, problem.status_code, code, str(problem.detail), **more)
 
     @app.exception_handler(RagdbError)
-    async def ours(request: Request, problem: RagdbError) -> Answer:
+    async def ours(request: Request, problem: RagdbError) -> Response:
         diag = problem.diag
         state = problem.sqlstate or ""
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(problem).__name__).upper()
@@ -88,12 +89,12 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, status, CODES.get(state, name), message, details)
 
     @app.exception_handler(psycopg.errors.QueryCanceled)
-    async def canceled(request: Request, _: Exception) -> Answer:
+    async def canceled(request: Request, _: Exception) -> Response:
         hint = {"hint": "ask for less, or raise ragdb serve --timeout"}
         return error(request.scope, 408, "TIMEOUT", "the statement took longer than it may", hint)
 
     @app.exception_handler(psycopg.errors.InsufficientPrivilege)
-    async def forbidden(request: Request, _: Exception) -> Answer:
+    async def forbidden(request: Request, _: Exception) -> Response:
         role = request.scope["role"]
         message = f"role {str(role)[:80]} lacks the right to do this"
         return error(request.scope, 401, "UNAUTHORIZED", message)
@@ -101,35 +102,35 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(psycopg.DataError)
     @app.exception_handler(UnicodeError)
     @app.exception_handler(RecursionError)
-    async def unstorable(request: Request, _: Exception) -> Answer:
+    async def unstorable(request: Request, _: Exception) -> Response:
         message = "a text has characters, a number a size, or a list a depth that cannot be stored"
         return error(request.scope, 400, "BAD_REQUEST", message)
 
     @app.exception_handler(ClientDisconnect)
-    async def hung_up(request: Request, _: Exception) -> Answer:
+    async def hung_up(request: Request, _: Exception) -> Response:
         return error(request.scope, 400, "BAD_REQUEST", "the body ended before its length")
 
     @app.exception_handler(TooManyRequests)
-    async def crowded(request: Request, _: Exception) -> Answer:
+    async def crowded(request: Request, _: Exception) -> Response:
         message = "too many requests wait for the database"
         return error(request.scope, 429, "CAPACITY_EXCEEDED", message, Retry_After="1")
 
     @app.exception_handler(PoolTimeout)
     @app.exception_handler(PoolClosed)
     @app.exception_handler(psycopg.OperationalError)
-    async def unavailable(request: Request, _: Exception) -> Answer:
+    async def unavailable(request: Request, _: Exception) -> Response:
         message = "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.InternalError_)
-    async def replaced(request: Request, problem: psycopg.Error) -> Answer:
+    async def replaced(request: Request, problem: psycopg.Error) -> Response:
         if not (problem.diag.message_primary or "").startswith(REPLACED):
             raise problem
         message = "the functions of the database are being replaced"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
-    async def read_only(request: Request, _: Exception) -> Answer:
+    async def read_only(request: Request, _: Exception) -> Response:
         hint = {"hint": "connect ragdb serve to the primary: a search records its trace"}
         message = "the database takes no writes"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")

@@ -17,9 +17,10 @@ from starlette.requests import Request
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.http.config import Config
 from ragdb.http.counts import Requests
 from ragdb.http.spans import Spans, current, ids
-from ragdb.http.transactions import Config, Refused, Transactions
+from ragdb.http.transactions import Refused, Transactions
 
 Found = TypeVar("Found")
 Search = Callable[[AsyncClient, list[str]], Awaitable[Found]]

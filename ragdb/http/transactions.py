@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
 from ragdb.client.connecting import connect, options
+from ragdb.http.config import Config
 from ragdb.server import signing
 from ragdb.version import __version__
 
@@ -31,38 +31,11 @@ TRUSTED = 5.0  # seconds
 BECOME = """
   with asker as materialized (
     select case when %(hash)s::bytea is not null then ragdb.http_token_role(%(hash)s)
+      when %(session)s::bytea is not null then ragdb.http_session_role(%(session)s)
       else %(anonymous)s::text end as role)
   select a.role, set_config('statement_timeout', %(timeout)s, true),
     case when a.role is not null then set_config('role', a.role, true) end
   from asker a"""
-
-
-@dataclass(frozen=True)
-class Config:
-    """The flags of `ragdb serve`."""
-
-    conninfo: str
-    corpus: str | None = None
-    anonymous_role: str | None = None
-    pool: int = 8
-    timeout: float = 30
-    """Seconds that a statement may take; a capability has its own limit."""
-    wait: float = 2
-    """Seconds that a request waits for a worker."""
-    max_body: int = 4 * 2**20
-    max_blob: int = 64 * 2**20
-    max_requests: int = 64
-    stall: float = 20
-    """Seconds that a body may pause."""
-    hosts: tuple[str, ...] = ()
-    """Names of this server beside localhost; an address is always right."""
-    metrics: bool = False
-    """Whether /metrics is served."""
-    model: Any = None
-    """The task that answers questions; None has the sentences of the evidence do it."""
-    otlp: str | None = None
-    """Where spans are sent, such as http://127.0.0.1:4318; None sends nothing."""
-    otlp_query_text: bool = False
 
 
 class Refused(Exception):
@@ -122,7 +95,7 @@ class Transactions:
 
     async def _maintain_as(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """As the login, or as the writer that it may become; whom neither lets leaves it be."""
-        become = {"hash": None, "anonymous": "ragdb_writer", "timeout": "60s"}
+        become = {"hash": None, "session": None, "anonymous": "ragdb_writer", "timeout": "60s"}
         for values in (None, become):
             with contextlib.suppress(*upkeep.REFUSED):
                 async with connection.transaction():
@@ -133,11 +106,16 @@ class Transactions:
 
     @asynccontextmanager
     async def transaction(
-        self, request: Request, timeout: float | None = None
+        self, request: Request, timeout: float | None = None, session: bytes | None = None
     ) -> AsyncIterator[AsyncClient]:
-        """One transaction as the role of the request's token. Raises Refused."""
+        """One transaction as the role of the request's token, or of a session by its hash.
+
+        Raises Refused.
+        """
+        given = "" if session else request.headers.get("authorization", "")
         values = {
-            "hash": self._digest(request.headers.get("authorization", "")),
+            "hash": None if session else self._digest(given),
+            "session": session,
             "anonymous": self.config.anonymous_role,
             "timeout": f"{round(1000 * (timeout or self.config.timeout))}ms",
         }
@@ -156,6 +134,15 @@ class Transactions:
                 raise Refused(401, "UNAUTHORIZED", UNKNOWN)
             request.scope["role"] = row[0]
             yield AsyncClient(connection)
+
+    async def open_session(self, token: bytes | None) -> str | None:
+        """The secret of a new session of a browser, for a token's hash or the server's login."""
+        async with self.pool.connection() as connection:
+            return await AsyncClient(connection).open_http_session(token)
+
+    async def close_session(self, session: bytes) -> None:
+        async with self.pool.connection() as connection:
+            await AsyncClient(connection).close_http_session(session)
 
     def _digest(self, authorization: str) -> bytes | None:
         """The hash of a token, by which the database knows it. Raises Refused."""

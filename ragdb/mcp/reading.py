@@ -8,7 +8,7 @@ from ragdb.client.rows import record
 from ragdb.evidence.database import CorpusRetriever
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.tasks import RagPolicy
-from ragdb.mcp.builtin import CLIENT
+from ragdb.mcp.builtin import CLIENT, document_id
 from ragdb.mcp.served import Json, Served, ToolError
 
 
@@ -36,7 +36,7 @@ def list_documents(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         listed = db.list_documents(**arguments)
     corpus = arguments["corpus"]
-    return {"documents": [{"id": f"{corpus}/{row.doc_cid}", **record(row)} for row in listed]}
+    return {"documents": [{"id": document_id(corpus, row), **record(row)} for row in listed]}
 
 
 class Calls:

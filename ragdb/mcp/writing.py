@@ -26,9 +26,12 @@ def drop_corpus(served: Served, arguments: Json) -> Json:
 def delete_document(served: Served, arguments: Json) -> Json:
     corpus, _, own = arguments["id"].partition("/")
     served.check(corpus)
+    cid, _, source = own.partition("/")
     more = {key: value for key, value in arguments.items() if key != "id"}
     with served.database() as db:
-        return record(db.delete_document(corpus, own, **more))
+        if source and db.get_document(corpus, source).doc_cid != cid:
+            raise ToolError(f"{source!r} is another document now: list_documents has its id")
+        return record(db.delete_document(corpus, source or cid, **more))
 
 
 def add_synonyms(served: Served, arguments: Json) -> Json:

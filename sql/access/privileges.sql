@@ -33,7 +33,7 @@ begin
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document put_text delete_source '
         'delete_document prune_sources put_blob get_blob list_documents get_document '
-        'get_source known_sources get_chunk document_chunks document_text check_corpus '
+        'get_source known_sources get_chunk find_chunk document_chunks document_text check_corpus '
         'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
@@ -47,7 +47,7 @@ begin
         'index_space claim_embeddings renew_embeddings complete_embeddings '
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
-        'claim_queries fail_query embed_query'),
+        'claim_queries fail_query embed_query has_worker'),
       ('search', 'ragdb_reader',
         'search explain_search highlight similar match_documents facets count_matches '
         'did_you_mean'),
@@ -64,7 +64,7 @@ begin
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
-        'build_slice build_slices export_slice verify_token slice_members '
+        'build_slice build_slices export_slice list_slices find_slice verify_token slice_members '
         'filter_admissible is_admissible search_slice search_global retrieve_slice '
         'resolve_from_query resolve_anchor replay why_not'),
       ('promotion', 'ragdb_reader',
@@ -97,13 +97,14 @@ begin
         'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
-        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role'),
+        'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
+        'open_http_session http_session_role close_http_session'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
       ('bi', 'ragdb_reader bi_reader', 'metrics'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
-        'import_documents import_embeddings finish_import')
+        'import_documents import_embeddings import_synonyms finish_import')
     ) as g (domain, roles, names)
       cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)

@@ -19,11 +19,13 @@ begin
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
+        and d.name = ragdb_internal.given_name(i.v)
     where not exists (
       select from jsonb_array_elements(documents) g (v)
         left join ragdb.document_sources s on s.corpus_id = v_id and s.uri = g.v ->> 'uri'
         left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
-      where d.doc_cid is distinct from g.v ->> 'doc_cid'
+      where (d.doc_cid, d.name)
+          is distinct from (g.v ->> 'doc_cid', ragdb_internal.given_name(g.v))
         or (s.source_name, s.root, s.etag)
           is distinct from (ragdb_internal.given_source_name(g.v),
             coalesce(g.v ->> 'root', s.root), g.v ->> 'etag')

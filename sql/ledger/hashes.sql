@@ -110,8 +110,9 @@ return ragdb_internal.fields_hash(
   pg_catalog.uuid_send((event).event_id), ragdb_internal.utf8((event).kind),
   pg_catalog.timestamptz_send((event).created_at), ragdb_internal.utf8((event).author),
   pg_catalog.int4send((event).corpus_id), ragdb_internal.utf8((event).corpus),
-  ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).title),
-  ragdb_internal.utf8((event).language), pg_catalog.int4send((event).chunks));
+  ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).source),
+  ragdb_internal.utf8((event).title), ragdb_internal.utf8((event).language),
+  pg_catalog.int4send((event).chunks));
 comment on function ragdb_internal.sealed_hash(ragdb.events) is
   'Returns the hash of an event: all its columns.';
 

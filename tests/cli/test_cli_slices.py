@@ -410,3 +410,53 @@ def test_a_corpus_without_a_chunk_has_nothing_to_anchor_in(run: Run) -> None:
     done = run("slice", "search", "refunds", "--corpus", "empty")
     assert done.exit_code == 2
     assert "nothing to anchor a slice in" in done.stderr
+
+
+def test_stored_slices_are_listed_in_80_columns_and_named_by_how_they_begin(
+    chat: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [
+        done(chat, "slice", "build", uuid(n), "-c", "chat", "--store", "--policy", policy)
+        for n, policy in ((1, '{"max_nodes": 2}'), (2, '{"max_nodes": 3}'))
+    ]
+    newest, oldest = done(chat, "slice", "ls", "-c", "chat")
+    assert [newest["slice_id"], oldest["slice_id"]] == [s["slice_id"] for s in reversed(made)]
+    assert (oldest["chunks"], oldest["anchor_chunk_id"]) == (2, uuid(1))
+    monkeypatch.setenv("COLUMNS", "80")
+    heading, *lines = chat("slice", "ls", "-c", "chat").stdout.splitlines()
+    assert len(lines) == 2
+    assert max(map(len, [heading, *lines])) <= 80
+    for listed, line in zip((newest, oldest), lines, strict=True):
+        short = line.split()[0]
+        assert listed["slice_id"].startswith(short)
+        members = done(chat, "slice", "show", short, "-c", "chat")
+        assert len(members) == listed["chunks"]
+        assert members == done(chat, "slice", "show", listed["slice_id"][:6], "-c", "chat")
+        found = done(chat, "slice", "search", "refunds", "-c", "chat", "--slice", short)
+        assert {hit["chunk_id"] for hit in found} <= {m["chunk_id"] for m in members}
+    none = chat("slice", "show", "zzz", "-c", "chat")
+    assert (none.exit_code, "RG435" in none.stderr) == (2, True)
+    assert chat("slice", "show", "", "-c", "chat").exit_code == 2
+
+
+def test_chunks_and_policies_are_named_by_how_they_begin(chat: Run) -> None:
+    common = next(n for n in range(36) if uuid(1)[n] != uuid(2)[n])
+    short = uuid(1)[: common + 1]
+    policy = done(chat, "policy", "add", '{"max_nodes": 2}')
+    reference = f"{policy['policy_id']}@{policy['params_hash'][:5]}"
+    given = ["-c", "chat", "--policy", reference]
+    made = done(chat, "slice", "build", short, *given)
+    assert made["slice_id"] == done(chat, "slice", "build", uuid(1), *given)["slice_id"]
+    assert made["params_hash"] == policy["params_hash"]
+    ambiguous = chat("slice", "build", uuid(1)[:common], "-c", "chat")
+    assert (ambiguous.exit_code, "more than one chunk begins" in ambiguous.stderr) == (2, True)
+    none = chat("slice", "build", "zzz", "-c", "chat")
+    assert (none.exit_code, "RG406" in none.stderr) == (2, True)
+    traced = chat("search", "vouchers", "-c", "chat", "--trace", "-k", "1")
+    trace = traced.stderr.split()[-1]
+    assert chat("trace", "why-not", trace[:23], short).exit_code == 0
+    # what is gone is asked for by its whole id
+    assert (
+        chat("trace", "why-not", trace[:23], "gone").exit_code
+        == chat("trace", "why-not", trace, "gone").exit_code
+    )

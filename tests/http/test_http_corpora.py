@@ -41,6 +41,7 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     one = library("GET", f"{path}/{listed[2].doc_cid}").body
     assert one["document"]["source"] == "notes/2.txt"
     assert [chunk["text"] for chunk in one["chunks"]] == ["Note 2 of a kite."]
+    assert library("GET", f"{path}/notes/2.txt").body == one
     for role, status in (("reader", 401), ("writer", 200), ("writer", 404)):
         gone = library("DELETE", f"{path}/{listed[2].doc_cid}?reason=old", role=role)
         assert gone.status == status, (role, gone.body)

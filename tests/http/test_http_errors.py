@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ragdb.cli.main import app
 from ragdb.http.app import create_app
-from ragdb.http.transactions import Config
+from ragdb.http.config import Config
 from tests.embedding import one
 from tests.http.conftest import ANCHOR, RAGDB, SECRET, Api, Response
 from tests.http.test_http_routes import SEARCH, wait_for_lock

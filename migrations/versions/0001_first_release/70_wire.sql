@@ -141,3 +141,28 @@ comment on column ragdb.http_tokens.created_by is 'Role that made the token.';
 comment on column ragdb.http_tokens.created_at is 'When the token was made.';
 comment on column ragdb.http_tokens.expires_at is
   'From this time on the token is refused; null for never.';
+
+create table ragdb.http_sessions (
+  session_hash bytea constraint http_sessions_hash_is_unique primary key
+    constraint http_sessions_hash_is_a_sha256 check (octet_length(session_hash) = 32),
+  token_name text collate "C"
+    constraint http_sessions_token_exists references ragdb.http_tokens on delete cascade,
+  role text collate "C" not null,
+  role_oid oid not null,
+  created_at timestamptz not null,
+  seen_at timestamptz not null
+);
+create index http_sessions_by_token on ragdb.http_sessions (token_name);
+comment on table ragdb.http_sessions is
+  'Browsers that have logged in to the HTTP server, by the hash of their cookie. A session ends '
+  'after 12 hours, after an hour without a request, and with its token.';
+comment on column ragdb.http_sessions.session_hash is
+  'SHA-256 of the session''s secret. The secret itself is not stored.';
+comment on column ragdb.http_sessions.token_name is
+  'The token that was given at the login; null for a session that the server''s own login opened.';
+comment on column ragdb.http_sessions.role is 'Database role that a request of the session has.';
+comment on column ragdb.http_sessions.role_oid is
+  'Oid of that role. The session of a role that was dropped is refused.';
+comment on column ragdb.http_sessions.created_at is 'When the session was opened.';
+comment on column ragdb.http_sessions.seen_at is
+  'When its last request came, to the minute.';

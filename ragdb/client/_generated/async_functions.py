@@ -76,6 +76,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -301,6 +302,9 @@ class AsyncFunctions(AsyncCaller):
             calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
         )
 
+    async def close_http_session(self, session_hash: bytes) -> None:
+        await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     async def compare_runs(
         self,
         baseline: UUID | str,
@@ -447,10 +451,10 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
         return await self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
         )
 
     async def delete_source(
@@ -469,11 +473,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(call, *values)
         return value
 
-    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+    async def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
 
-    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+    async def document_text(self, corpus: str, document: str) -> str | None:
+        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     async def drop_access_events_before(self, before: date) -> int:
@@ -661,8 +665,16 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_chunk(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     async def find_run(self, prefix: str) -> UUID:
         value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_slice(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     async def find_trace(self, prefix: str) -> UUID:
@@ -678,8 +690,8 @@ class AsyncFunctions(AsyncCaller):
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, doc_cid: str) -> Document:
-        return await self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+    async def get_document(self, corpus: str, document: str) -> Document:
+        return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
@@ -699,6 +711,10 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    async def has_worker(self) -> bool:
+        value: bool = await self._value(calls.HAS_WORKER)
+        return value
+
     async def highlight(
         self,
         corpus: str,
@@ -711,6 +727,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
+        return value
+
+    async def http_session_role(self, session_hash: bytes) -> str | None:
+        value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
 
     async def http_token_role(self, token_hash: bytes) -> str | None:
@@ -728,12 +748,12 @@ class AsyncFunctions(AsyncCaller):
     async def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
-            calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
+            calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings
         )
         return value
 
@@ -752,6 +772,10 @@ class AsyncFunctions(AsyncCaller):
         await self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
@@ -900,6 +924,11 @@ class AsyncFunctions(AsyncCaller):
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    async def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
@@ -943,6 +972,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:

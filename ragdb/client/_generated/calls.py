@@ -137,6 +137,7 @@ CLAIM_QUERIES = Call(
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
+CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
 COMPARE_RUNS = Call(
     "compare_runs",
     {
@@ -249,7 +250,7 @@ DECIDE_PROPOSAL = Call(
 )
 DELETE_DOCUMENT = Call(
     "delete_document",
-    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"corpus": "text", "document": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
 DELETE_SOURCE = Call(
@@ -265,8 +266,8 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
-DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
+DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
@@ -401,18 +402,21 @@ FAIL_QUERY = Call(
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
+FIND_CHUNK = Call("find_chunk", {"corpus": "text", "prefix": "text"})
 FIND_RUN = Call("find_run", {"prefix": "text"})
+FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
-GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+HAS_WORKER = Call("has_worker", {})
 HIGHLIGHT = Call(
     "highlight",
     {
@@ -425,12 +429,13 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
 IMPORT_EMBEDDINGS = Call(
     "import_embeddings",
-    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+    {"corpus": "text", "sources": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
 )
 IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 IMPORT_SIGNING_KEY = Call(
@@ -445,6 +450,7 @@ IMPORT_SIGNING_KEY = Call(
     },
     {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
+IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
@@ -526,6 +532,11 @@ LIST_PROPOSALS = Call(
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
+LIST_SLICES = Call(
+    "list_slices",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"since": None, "count": 50},
+)
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
@@ -549,6 +560,7 @@ MATCH_DOCUMENTS = Call(
 )
 METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
+OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})

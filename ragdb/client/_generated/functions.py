@@ -75,6 +75,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -394,6 +395,10 @@ class Functions(Caller):
         """
         return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
 
+    def close_http_session(self, session_hash: bytes) -> None:
+        """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
+        self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
     def compare_runs(
         self,
         baseline: UUID | str,
@@ -612,21 +617,25 @@ class Functions(Caller):
         )
 
     def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks, and what was derived from it, as
-        ragdb.delete_source does; returns how many documents and chunks went. Raises RG400,
-        RG401, RG404, RG405.
+        """Removes a document, named as for ragdb.get_document, with all its sources and chunks,
+        and what was derived from it, as ragdb.delete_source does; returns how many documents
+        and chunks went. The same bytes under another name stay. Raises RG400, RG401, RG404,
+        RG405, RG425.
         """
-        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason)
+        return self._row(
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
+        )
 
     def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Atoms and proposals that rest on chunks that go lose their
-        texts (derived: redact) or go too (erase), which is recorded with the reason (up to
-        10000 characters). Raises RG400, RG401, RG404, RG405.
+        documents and chunks went. When no other document has its bytes, atoms and proposals
+        that rest on chunks that go lose their texts (derived: redact) or go too (erase),
+        which is recorded with the reason (up to 10000 characters). Raises RG400, RG401,
+        RG404, RG405.
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
@@ -652,16 +661,18 @@ class Functions(Caller):
         value: str | None = self._value(call, *values)
         return value
 
-    def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
-        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
-
-    def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        """Returns the text of a document as its chunks have it: each character once, with a line
-        end or two for white space that no chunk has; null without chunks. Raises RG400,
-        RG404, RG405.
+    def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        """Returns the chunks of a document, named as for ragdb.get_document, in order. Raises
+        RG400, RG404, RG405, RG425.
         """
-        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+
+    def document_text(self, corpus: str, document: str) -> str | None:
+        """Returns the text of a document, named as for ragdb.get_document, as its chunks have
+        it: each character once, with a line end or two for white space that no chunk has;
+        null without chunks. Raises RG400, RG404, RG405, RG425.
+        """
+        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     def drop_access_events_before(self, before: date) -> int:
@@ -848,8 +859,9 @@ class Functions(Caller):
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
-        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
-        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        and a digest (64 hex digits of SHA-256) over settings, documents, embeddings and
+        synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
+        RG404.
         """
         return self._value(calls.EXPORT_CORPUS, corpus)
 
@@ -867,8 +879,9 @@ class Functions(Caller):
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> list[ExportEmbeddingsRow]:
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
-        position: document and ordinal of each chunk, and their numbers one behind the other
-        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        position: document (its first source) and ordinal of each chunk, and their numbers one
+        behind the other as big-endian float4; no row when there are no more. Raises RG400,
+        RG404.
         """
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
@@ -984,12 +997,26 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_chunk(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one chunk of a corpus that is named so, or whose id alone begins
+        so. Raises RG400, also where two do, RG404, RG406.
+        """
+        value: str = self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     def find_run(self, prefix: str) -> UUID:
         """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
         hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG443.
         """
         value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_slice(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400,
+        also where two do, RG404, RG435.
+        """
+        value: str = self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     def find_trace(self, prefix: str) -> UUID:
@@ -1017,11 +1044,13 @@ class Functions(Caller):
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
         return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    def get_document(self, corpus: str, doc_cid: str) -> Document:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
-        RG404, RG405.
+    def get_document(self, corpus: str, document: str) -> Document:
+        """Returns one document, as ragdb.list_documents does, by one of its sources, by its
+        external id, or by the identity of its bytes (sha256: and 64 hex digits): the first of
+        these three that the corpus has. The same bytes may be several documents, which are
+        told apart by their sources. Raises RG400, RG404, RG405, RG425.
         """
-        return self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+        return self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
@@ -1058,6 +1087,13 @@ class Functions(Caller):
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    def has_worker(self) -> bool:
+        """Tells whether a worker is connected, which may embed a query on request
+        (ragdb.embed_query).
+        """
+        value: bool = self._value(calls.HAS_WORKER)
+        return value
+
     def highlight(
         self,
         corpus: str,
@@ -1073,6 +1109,13 @@ class Functions(Caller):
         value: str = self._value(
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
+        return value
+
+    def http_session_role(self, session_hash: bytes) -> str | None:
+        """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
+        unknown or has ended.
+        """
+        value: str | None = self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
 
     def http_token_role(self, token_hash: bytes) -> str | None:
@@ -1103,15 +1146,15 @@ class Functions(Caller):
     def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
-        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
-        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
-        RG404, RG418, RG455.
+        """Stores embeddings, one behind the other, of chunks (first source of the document, and
+        ordinal) of the corpus that this transaction imports, and returns their number. Raises
+        RG400, RG401, RG404, RG418, RG455.
         """
-        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
+        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings)
         return value
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
@@ -1138,6 +1181,14 @@ class Functions(Caller):
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        """Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns
+        them, in the corpus that this transaction imports, and returns the number of pairs.
+        Raises RG400, RG401, RG404, RG413, RG455.
+        """
+        value: int = self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
@@ -1394,6 +1445,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
+    def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        """Returns the slices of a corpus that are stored, newest first, stored at or after
+        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
+        RG404.
+        """
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when it was last read, how old that may be (refresh; null: any age),
@@ -1474,6 +1534,15 @@ class Functions(Caller):
         Raises RG400, RG481.
         """
         value: str | None = self._value(calls.NAME_LEDGER, origin)
+        return value
+
+    def open_http_session(self, token_hash: bytes | None = None) -> str | None:
+        """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
+        secret this once; null when the token is not good. Without a token the session has the
+        role of the caller, and ragdb_admin when the caller is a superuser or the owner of the
+        database.
+        """
+        value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
@@ -1691,8 +1760,8 @@ class Functions(Caller):
         )
 
     def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
-        """Says whether a query's embedding is kept, and why a worker failed to make it. Raises
-        RG400, RG401, RG404, RG415.
+        """Says whether a query's embedding is kept or made by the search itself, and why a
+        worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
         return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 

@@ -538,6 +538,7 @@ class EventsAfterRow:
     author: str
     corpus: str
     doc_cid: str
+    source: str
     title: str | None
     language: str | None
     chunks: int
@@ -574,7 +575,7 @@ class ExportEmbeddingsRow:
     """A row of `export_embeddings`."""
 
     position: int
-    doc_cids: list[str]
+    sources: list[str]
     ordinals: list[int]
     embeddings: bytes | None
 
@@ -938,6 +939,21 @@ class ListSigningKeysRow:
     is_inside: bool
     is_at_hand: bool
     commitment: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListSlicesRow:
+    """A row of `list_slices`."""
+
+    slice_id: str
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str
+    chunks: int
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    graph_snapshot_hash: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""The routes of Studio: login, assets, and its views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
+from ragdb.studio import search, sessions
+from ragdb.studio.pages import Studio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def register(app: FastAPI, link: sessions.Link | None = None) -> None:
+    """Add Studio to the application of `ragdb serve`."""
+    server: Server = app.state.server
+    studio = Studio(server)
+    router = APIRouter(prefix="/studio", include_in_schema=False)
+    _add_doors(router, studio, link)
+    search.register(router, studio)
+    app.include_router(router)
+
+    @app.get("/", include_in_schema=False)
+    async def root(request: Request) -> RedirectResponse:
+        return RedirectResponse(sessions.HOME, 307)
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    async def favicon(request: Request) -> RedirectResponse:
+        return RedirectResponse(studio.asset("favicon.svg"), 301)
+
+    def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
+        """An error as a page; who is not logged in is led to the login."""
+        if status == 401 and request.url.path.startswith("/studio/"):
+            # the browser keeps the cookie back from who follows a link of another site
+            if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+                return studio.page(request, "again.html", here=studio.here(request))
+            answer: Response = studio.to_login(request)
+            if request.cookies.get(sessions.COOKIE):
+                sessions.forget(answer)
+            return answer
+        return studio.page(request, "error.html", status, code=status, problem=body)
+
+    app.state.error_page = problem
+
+
+def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) -> None:
+    @router.get("")
+    @router.get("/")
+    async def home(request: Request) -> RedirectResponse:
+        return RedirectResponse(sessions.HOME, 303)
+
+    @router.get("/assets/{name}")
+    async def asset(request: Request, name: str) -> Response:
+        if name not in studio.assets:
+            raise Refused(404, "NOT_FOUND", "there is no such asset")
+        content, kind = studio.assets[name]
+        kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return Response(content, 200, {**sessions.headers(), **kept}, kind)
+
+    @router.get("/login")
+    async def login(request: Request, next: str = "") -> HTMLResponse:
+        return studio.page(request, "login.html", next=sessions.inside(next), problem=None)
+
+    @router.post("/login")
+    async def log_in(request: Request) -> Response:
+        fields = await sessions.fields_of(request)
+        secret = await studio.server.open_session(sessions.digest(fields.get("token", "").strip()))
+        goal = sessions.inside(fields.get("next", ""))
+        if secret is None:
+            why = "The token is unknown, revoked or expired."
+            return studio.page(request, "login.html", 401, next=goal, problem=why)
+        answer = RedirectResponse(goal, 303, dict(sessions.headers()))
+        sessions.keep(answer, request, secret)
+        return answer
+
+    @router.get("/enter")
+    async def enter(request: Request, key: str = "") -> Response:
+        if link is None or not link.opens(key):
+            why = "The link has been used, or is too old. Start ragdb studio again for a new one."
+            return studio.page(request, "login.html", 401, next=sessions.HOME, problem=why)
+        secret = await studio.server.open_session(None)
+        assert secret is not None  # of the server's own login
+        answer = RedirectResponse(sessions.HOME, 303, dict(sessions.headers()))
+        sessions.keep(answer, request, secret)
+        return answer
+
+    @router.post("/logout")
+    async def log_out(request: Request) -> Response:
+        await sessions.form_of(request)
+        session = sessions.session_of(request)
+        if session is not None:
+            await studio.server.close_session(session)
+        answer = RedirectResponse("/studio/login", 303, dict(sessions.headers()))
+        sessions.forget(answer)
+        return answer

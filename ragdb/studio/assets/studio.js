@@ -1,0 +1,40 @@
+// Keys only: every page works without this file.
+(() => {
+  "use strict";
+  let prefix = false;
+  const typing = (element) =>
+    element instanceof HTMLElement && element.matches("input, textarea, select, [contenteditable]");
+
+  function move(step) {
+    const cards = [...document.querySelectorAll("[data-row], .hit")];
+    if (!cards.length) return;
+    const at = cards.indexOf(document.activeElement);
+    cards[Math.min(cards.length - 1, Math.max(0, at < 0 ? 0 : at + step))].focus();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const question = document.querySelector("input[type=search]");
+    if ((event.ctrlKey || event.metaKey) && event.key === "k" && question) {
+      event.preventDefault();
+      question.select();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && typing(event.target)) event.target.blur();
+    if (typing(event.target)) return;
+    if (prefix) {
+      prefix = false;
+      const link = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+      if (link) link.click();
+    } else if (event.key === "g") prefix = true;
+    else if (event.key === "/" && question) {
+      event.preventDefault();
+      question.select();
+    } else if (event.key === "j") move(1);
+    else if (event.key === "k") move(-1);
+    else if (event.key === "Enter" && document.activeElement.matches(".hit")) {
+      const why = document.activeElement.querySelector("details");
+      if (why) why.open = !why.open;
+    }
+  });
+})();

@@ -1,0 +1,157 @@
+"""Templates and assets: what a page is made of, always escaped, with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import UUID, uuid4
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from ragdb.client.client import AsyncClient
+from ragdb.http.server import Server
+from ragdb.studio import sessions
+
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+# name in the address, title, key after g
+VIEWS = (("search", "Search", "s"),)
+
+
+class Studio:
+    """What each page needs: the server, the templates and the assets."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.assets: dict[str, tuple[bytes, str]] = {}
+        self._addresses: dict[str, str] = {}
+        for asset in files("ragdb.studio").joinpath("assets").iterdir():
+            content = asset.read_bytes()
+            name = f"{hashlib.sha256(content).hexdigest()[:16]}-{asset.name}"
+            self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
+            self._addresses[asset.name] = f"/studio/assets/{name}"
+        self.templates = Environment(
+            loader=PackageLoader("ragdb.studio"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters |= {
+            "count": count,
+            "score": score,
+            "when": when,
+            "brief": brief,
+            "part": lambda text: quote(str(text), safe=""),
+        }
+        self.templates.globals |= {
+            "asset": self.asset,
+            "views": VIEWS,
+            "address": address,
+        }
+
+    def asset(self, name: str) -> str:
+        """The address of an asset, with the hash of its content."""
+        return self._addresses[name]
+
+    @asynccontextmanager
+    async def transaction(self, request: Request) -> AsyncIterator[AsyncClient]:
+        """One transaction as the role of the browser's session. Raises Refused."""
+        async with self.server.transaction(request, session=sessions.session_of(request)) as db:
+            yield db
+
+    def page(
+        self, request: Request, template: str, status: int = 200, **values: Any
+    ) -> HTMLResponse:
+        text = self.templates.get_template(template).render(
+            view=request.url.path.split("/")[2] if request.url.path.count("/") > 1 else "",
+            role=request.scope.get("role"),
+            csrf=sessions.csrf_token(request),
+            **values,
+        )
+        return HTMLResponse(text, status, dict(sessions.headers()))
+
+    @staticmethod
+    def here(request: Request) -> str:
+        """The address of a page, without the server."""
+        return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+    def to_login(self, request: Request) -> RedirectResponse:
+        back = f"?{urlencode({'next': self.here(request)})}" if request.method == "GET" else ""
+        return RedirectResponse(f"/studio/login{back}", 303, dict(sessions.headers()))
+
+
+def address(path: str, **values: Any) -> str:
+    """A link with a query string; what is null is left out."""
+    given = {name: value for name, value in values.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def count(number: float | None) -> str:
+    """A whole number with its thousands apart."""
+    return "–" if number is None else f"{number:,.0f}"
+
+
+def score(number: float | None) -> str:
+    return "–" if number is None or math.isnan(number) else f"{number:.3f}"
+
+
+def when(time: datetime | None) -> Markup:
+    """A time in UTC to the second, that machines can read too."""
+    if time is None:
+        return Markup("–")
+    return Markup('<time datetime="{}">{}</time>').format(
+        time.isoformat(), time.strftime("%Y-%m-%d %H:%M:%S")
+    )
+
+
+def brief(id: UUID | str) -> str:
+    """The beginning of an id, as lists of the command line show it."""
+    return str(id).removeprefix("sha256:")[:8]
+
+
+class Marks:
+    """Marks of `ragdb.highlight` that no text can contain, because nobody knows them before."""
+
+    def __init__(self) -> None:
+        self.start, self.end = f"[{uuid4().hex}", f"{uuid4().hex}]"
+
+    def snippet(self, text: str, width: int = 320) -> Markup:
+        """The text from shortly before its first mark on, with its marked words in <mark>."""
+        first = max(0, text.find(self.start) - width // 3)
+        first = text.rfind(" ", 0, first) + 1 if first else 0
+        parts: list[Markup] = [Markup("… ")] if first else []
+        left, at = width, first
+        while at < len(text) and left > 0:
+            begins = text.find(self.start, at)
+            plain = text[at : begins if begins >= 0 else len(text)]
+            parts.append(escape(plain[:left]))
+            left -= len(plain)
+            if begins < 0 or left <= 0:
+                at = len(text) if left >= 0 and begins < 0 else at
+                break
+            ends = text.index(self.end, begins)
+            word = text[begins + len(self.start) : ends]
+            parts.append(Markup("<mark>{}</mark>").format(word))
+            left -= len(word)
+            at = ends + len(self.end)
+        if at < len(text):
+            parts.append(Markup(" …"))
+        return Markup("").join(parts)
+
+
+def shares(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Where each part of a bar begins, and its width, of 100."""
+    placed, at = [], 0.0
+    for value in values:
+        placed.append((round(at, 2), round(100 * value, 2)))
+        at += 100 * value
+    return placed

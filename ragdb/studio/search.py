@@ -1,0 +1,93 @@
+"""Search: one question in each mode side by side, and each score taken apart term by term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from markupsafe import Markup
+from pydantic import BeforeValidator, Field
+from starlette.responses import HTMLResponse
+
+from ragdb.client.client import AsyncClient
+from ragdb.client.rows import record
+from ragdb.studio.pages import Marks, Studio, shares
+
+# a number of a form, whose field may be left empty
+Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(lambda v: v or None)]
+MODES = ("lexical", "semantic", "hybrid")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A hit as it is drawn."""
+
+    hit: Any
+    snippet: Markup
+    terms: list[Any]
+    lexical: tuple[float, float]
+    semantic: tuple[float, float]
+
+
+def register(router: APIRouter, studio: Studio) -> None:
+    @router.get("/search")
+    async def search(
+        request: Request,
+        corpus: str | None = None,
+        q: str = "",
+        k: Annotated[int, Query(ge=1, le=50)] = 5,
+        weight: Annotated[float, Query(ge=0, le=1)] = 0.5,
+        syntax: str = "plain",
+        per_document: Count = None,
+    ) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            corpora = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+            chosen = corpus or (corpora[0].name if corpora else None)
+            columns: dict[str, list[Card]] = {}
+            meant = waiting = None
+            if chosen is not None and q.strip():
+                ready = await db.prepare_query(chosen, q)
+                bound = await db.corpus_embedder(chosen) is not None
+                waiting = bound and not ready
+                for mode in MODES if bound and ready else MODES[:1]:
+                    hits = await db.search(
+                        chosen,
+                        q,
+                        k,
+                        mode,
+                        lexical_weight=weight,
+                        syntax=syntax,
+                        per_document=per_document,
+                    )
+                    columns[mode] = [
+                        await _card(db, chosen, q, syntax, hit, weight) for hit in hits
+                    ]
+                meant = await db.did_you_mean(chosen, q, syntax)
+        return studio.page(
+            request,
+            "search.html",
+            corpora=corpora,
+            corpus=chosen,
+            q=q,
+            k=k,
+            weight=weight,
+            syntax=syntax,
+            per_document=per_document,
+            columns=columns,
+            meant=meant,
+            waiting=waiting,
+        )
+
+
+async def _card(
+    db: AsyncClient, corpus: str, query: str, syntax: str, hit: Any, weight: float
+) -> Card:
+    marks = Marks()
+    text = await db.highlight(corpus, hit.chunk_id, query, marks.start, marks.end, syntax)
+    terms = await db.explain_search(corpus, query, hit.chunk_id, syntax=syntax)
+    of = {"lexical": (1.0, 0.0), "semantic": (0.0, 1.0)}.get(hit.mode, (weight, 1 - weight))
+    lexical, semantic = shares(
+        [of[0] * (hit.lexical_score or 0.0), of[1] * (hit.semantic_score or 0.0)]
+    )
+    return Card(hit, marks.snippet(text), [record(term) for term in terms], lexical, semantic)

@@ -1,0 +1,131 @@
+"""Who a browser is: a token given once, a cookie that ends by itself, and forms that are ours."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ragdb.http.transactions import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COOKIE = "ragdb_session"
+HOME = "/studio/search"
+LINK_LIFE = 600.0  # seconds
+
+
+def digest(secret: str) -> bytes:
+    """The hash by which the database knows a token or a session."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def session_of(request: Request) -> bytes | None:
+    secret = request.cookies.get(COOKIE, "")
+    return digest(secret) if secret else None
+
+
+def csrf_token(request: Request) -> str:
+    """What a form of this session has to send: no other site can know it."""
+    secret = request.cookies.get(COOKIE, "")
+    return hmac.new(secret.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def keep(answer: Response, request: Request, secret: str) -> None:
+    """Send the cookie of a session. Scripts do not see it, and other sites do not send it."""
+    answer.set_cookie(
+        COOKIE,
+        secret,
+        path="/studio",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+def forget(answer: Response) -> None:
+    answer.delete_cookie(COOKIE, path="/studio", httponly=True, samesite="strict")
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a form that another site sends. Raises Refused."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site")
+    here = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+    if not here and (origin is not None or site not in (None, "same-origin", "none")):
+        raise Refused(403, "FORBIDDEN", "the form comes from another site")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form of this session. Raises Refused."""
+    fields = await fields_of(request)
+    if not hmac.compare_digest(fields.pop("csrf", "").encode(), csrf_token(request).encode()):
+        hint = {"hint": "load the page again, and send its form"}
+        raise Refused(403, "FORBIDDEN", "the form is of another session", hint)
+    return fields
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form. Raises Refused."""
+    check_origin(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Refused(400, "BAD_REQUEST", "the body is not a form")
+    try:
+        pairs = parse_qsl(
+            (await request.body()).decode(),
+            keep_blank_values=True,
+            strict_parsing=False,
+            max_num_fields=100,
+            errors="strict",
+        )
+    except ValueError:
+        raise Refused(400, "BAD_REQUEST", "the form cannot be read") from None
+    return dict(pairs)
+
+
+def inside(path: str) -> str:
+    """A path of Studio to go to after the login; its first page for anything else."""
+    parts = urlsplit(path)
+    ours = not parts.scheme and not parts.netloc and parts.path.startswith("/studio/")
+    return path if ours and "\\" not in path and path.isprintable() else HOME
+
+
+class Link:
+    """A link of one use, for who has started the server."""
+
+    def __init__(self) -> None:
+        self._secret: str | None = secrets.token_urlsafe(32)
+        self._until = time.monotonic() + LINK_LIFE
+
+    @property
+    def path(self) -> str:
+        return f"/studio/enter?key={self._secret}"
+
+    def opens(self, key: str) -> bool:
+        """Whether the key is right; the link is used up then."""
+        known, late = self._secret, time.monotonic() > self._until
+        if known is None or late or not hmac.compare_digest(key.encode(), known.encode()):
+            return False
+        self._secret = None
+        return True
+
+
+def headers() -> Mapping[str, str]:
+    """What each page says to the browser: nothing of it may come from elsewhere or go there."""
+    return {
+        "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self';"
+        " img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none';"
+        " frame-ancestors 'none'",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }

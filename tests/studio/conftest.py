@@ -1,0 +1,89 @@
+"""A served Studio over a database of its own, and a browser where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx2 as httpx
+import psycopg
+import pytest
+
+from tests.conftest import Server
+from tests.embedding import put
+from tests.http.conftest import Api, fill, serve
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+HOSTILE = {
+    "<script>alert(1)</script>.md": "<script>alert(2)</script> zebra <img src=x onerror=alert(3)>",
+    "'\"><svg onload=alert(4)>.md": "zebra {{ 7*7 }} </mark></article> javascript:alert(5)",
+    "\u202egnp.md": "zebra \u202e evil https://elsewhere.example/x.png",
+}
+
+
+@pytest.fixture(scope="session")
+def site(server18: Server) -> Iterator[Api]:
+    """A server for all tests that leave it as it is."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        tokens = fill(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("select ragdb.create_corpus('hostile')")
+            put(db, HOSTILE, "hostile", title="</title><script>alert(6)</script>")
+            db.execute("select ragdb.create_corpus('secret')")
+            put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
+            db.execute("select ragdb.restrict_corpus('secret')")
+            db.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'read')")
+        served = serve(dsn, tokens)
+        try:
+            yield served
+        finally:
+            served.process.terminate()
+            served.process.wait(30)
+
+
+@contextmanager
+def logged_in(site: Api, role: str = "reader") -> Iterator[httpx.Client]:
+    """A client with the cookie of a session, as a browser has it after its login."""
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        answer = client.post("/studio/login", data={"token": site.tokens[role]})
+        assert answer.status_code == 303, answer.text
+        yield client
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = os.environ.get("RAGDB_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium: install it, or name it in RAGDB_CHROMIUM")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Api) -> Iterator[Callable[..., BrowserContext]]:
+    """visit(role, …) is a browser of its own that has logged in as a role."""
+    opened = []
+
+    def begin(role: str = "reader", **options: object) -> BrowserContext:
+        context = browser.new_context(base_url=site.url, **options)  # type: ignore[arg-type]
+        opened.append(context)
+        page = context.new_page()
+        page.goto("/studio/login")
+        page.fill("#token", site.tokens[role])
+        page.click("main button")
+        page.wait_for_url("**/studio/search")
+        page.close()
+        return context
+
+    yield begin
+    for context in opened:
+        context.close()

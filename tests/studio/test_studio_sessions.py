@@ -1,0 +1,182 @@
+"""Who gets in, for how long, and which forms are obeyed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import psycopg
+import pytest
+
+from tests.embedding import one
+from tests.http.conftest import Api
+from tests.studio.conftest import HOSTILE, logged_in
+
+COOKIE = "ragdb_session"
+
+
+@pytest.fixture
+def database(site: Api) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(site.dsn, autocommit=True) as connection:
+        yield connection
+
+
+def is_open(client: httpx.Client) -> bool:
+    answer = client.get("/studio/search")
+    if answer.status_code == 303:
+        assert answer.headers["location"] == "/studio/login?next=%2Fstudio%2Fsearch"
+        return False
+    assert answer.status_code == 200
+    return True
+
+
+def test_a_token_opens_a_session_whose_secret_only_its_browser_has(
+    site: Api, database: psycopg.Connection
+) -> None:
+    with logged_in(site) as client:
+        assert is_open(client)
+        secret = client.cookies[COOKIE]
+        stored = database.execute("select session_hash from ragdb.http_sessions").fetchall()
+        assert (hashlib.sha256(secret.encode()).digest(),) in stored
+        cookie = client.post("/studio/login", data={"token": site.tokens["reader"]}).headers[
+            "set-cookie"
+        ]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+
+
+@pytest.mark.parametrize("secret", ["", "rgs_" + "0" * 64, "'; drop table x", "\x7f"])
+def test_a_forged_session_is_led_to_the_login(site: Api, secret: str) -> None:
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        client.cookies.set(COOKIE, secret)
+        assert not is_open(client)
+
+
+def test_a_wrong_token_says_so_and_opens_nothing(site: Api) -> None:
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        answer = client.post("/studio/login", data={"token": "rgh_wrong"})
+        assert answer.status_code == 401
+        assert "unknown, revoked or expired" in answer.text
+        assert COOKIE not in client.cookies
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "seen_at = seen_at - interval '61 minutes'",
+        "created_at = created_at - interval '12 hours'",
+        "role_oid = 1",
+    ],
+    ids=["idle", "old", "of a role that is gone"],
+)
+def test_a_session_ends(site: Api, database: psycopg.Connection, change: str) -> None:
+    with logged_in(site) as client:
+        mine = hashlib.sha256(client.cookies[COOKIE].encode()).digest()
+        database.execute(
+            f"update ragdb.http_sessions set {change} where session_hash = %s",
+            [mine],
+        )
+        assert not is_open(client)
+
+
+@pytest.mark.parametrize("end", ["revoke", "expire"])
+def test_a_session_ends_with_its_token(site: Api, database: psycopg.Connection, end: str) -> None:
+    token = one(database, "select ragdb.create_http_token('reader', 'short')")
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        client.post("/studio/login", data={"token": token})
+        assert is_open(client)
+        if end == "expire":
+            database.execute("update ragdb.http_tokens set expires_at = now() where name = 'short'")
+            assert not is_open(client)
+        database.execute("select ragdb.revoke_http_token('short')")
+        assert not is_open(client)
+
+
+def test_logging_out_ends_the_session_for_who_copied_the_cookie_too(site: Api) -> None:
+    with logged_in(site) as client, httpx.Client(base_url=site.url) as thief:
+        thief.cookies = httpx.Cookies(client.cookies)
+        form = client.get("/studio/search").text.partition('name="csrf" value="')[2][:64]
+        assert client.post("/studio/logout", data={"csrf": form}).status_code == 303
+        assert not is_open(thief)
+
+
+@pytest.mark.parametrize(
+    ("headers", "csrf"),
+    [
+        ({}, "0" * 64),
+        ({}, ""),
+        ({"Origin": "https://elsewhere.example"}, None),
+        ({"Origin": "null"}, None),
+        ({"Sec-Fetch-Site": "cross-site"}, None),
+    ],
+)
+def test_a_form_of_another_site_is_refused(
+    site: Api, headers: dict[str, str], csrf: str | None
+) -> None:
+    with logged_in(site) as client:
+        form = client.get("/studio/search").text.partition('name="csrf" value="')[2][:64]
+        answer = client.post(
+            "/studio/logout", data={"csrf": form if csrf is None else csrf}, headers=headers
+        )
+        assert answer.status_code == 403
+        assert is_open(client)
+
+
+def test_the_cookie_is_nothing_to_the_api(site: Api) -> None:
+    with logged_in(site) as client:
+        answer = client.get("/api/policies", headers={"Accept": "application/json"})
+        assert answer.status_code == 401
+
+
+def test_a_link_of_another_site_finds_the_session(site: Api) -> None:
+    """The browser sends the cookie only once a page of ours asks for the page."""
+    with httpx.Client(base_url=site.url) as client:
+        path = "/studio/search?q=a%22b"
+        answer = client.get(path, headers={"Sec-Fetch-Site": "cross-site"})
+        assert answer.status_code == 200
+        assert 'content="0;url=/studio/search?q=a%22b"' in answer.text
+        assert client.get(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "goal", ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere", "javascript:x"]
+)
+def test_the_login_leads_nowhere_else(site: Api, goal: str) -> None:
+    with httpx.Client(base_url=site.url) as client:
+        fields = {"token": site.tokens["reader"], "next": goal}
+        assert client.post("/studio/login", data=fields).headers["location"] == "/studio/search"
+
+
+def test_two_roles_see_what_is_theirs(site: Api) -> None:
+    with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
+        assert "secret" in admin.get("/studio/search").text
+        assert "secret" not in reader.get("/studio/search").text
+        hidden = reader.get("/studio/search", params={"corpus": "secret", "q": "zebra"})
+        absent = reader.get("/studio/search", params={"corpus": "absent", "q": "zebra"})
+        assert hidden.status_code == absent.status_code == 404
+        assert "okapi" not in hidden.text
+        assert "okapi" in admin.get("/studio/search?corpus=secret&q=zebra").text
+
+
+def test_hostile_texts_and_names_are_texts(site: Api) -> None:
+    with logged_in(site) as client:
+        answer = client.get("/studio/search", params={"corpus": "hostile", "q": "zebra <b>"})
+        assert answer.status_code == 200
+        assert answer.text.count("<article") == len(HOSTILE)
+        assert answer.text.count("<script") == 1  # our own
+        assert "<b>&lt;" not in answer.text
+        assert "onerror=alert" not in answer.text.replace("&lt;img src=x onerror=alert", "")
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_an_error_is_a_page_for_a_browser_and_json_for_a_program(site: Api) -> None:
+    with logged_in(site) as client:
+        page = client.get("/nowhere")
+        assert page.status_code == 404
+        assert page.headers["content-type"].startswith("text/html")
+        answer = client.get("/nowhere", headers={"Accept": "*/*"})
+        assert answer.json()["code"] == "NOT_FOUND"
+        assert client.get("/studio/search?x=1").status_code == 400
