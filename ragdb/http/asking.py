@@ -18,9 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
-from ragdb.evidence.database import CorpusRetriever
-from ragdb.evidence.engine import Engine
-from ragdb.evidence.tasks import RagPolicy
+from ragdb.evidence.asking import Asking, ask
 from ragdb.http import models as m
 from ragdb.http.problems import as_error
 from ragdb.http.server import CLIENT, Server
@@ -41,6 +39,10 @@ class Question(m.Body):
     mode: m.Mode = None
     max_context: Annotated[
         int | None, Field(ge=1, le=10_000_000, description="Tokens of evidence at most.")
+    ] = None
+    min_score: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="Least best score to answer; the corpus's floor if absent."),
     ] = None
     sentences: Annotated[int, Field(ge=1, le=20, description="Sentences at most.")] = 2
     by: Annotated[
@@ -93,21 +95,24 @@ class Asked:
         def embed(text: str) -> None:
             bridge.wait(self._ready(corpus, text))
 
-        engine = Engine(
-            bridge,
-            retriever=CorpusRetriever(bridge, corpus, mode=body.mode, embed=embed, client=CLIENT),
-            task=None if body.by == "sentences" else self.server.config.model,
-            policy=RagPolicy("on", body.k, True, body.max_context, True),
-            sentences=body.sentences,
-            client=CLIENT,
-            told=self._hear,
-        )
+        asking: Asking = {
+            "k": body.k,
+            "mode": body.mode,
+            "max_context": body.max_context,
+            "min_score": body.min_score,
+            "sentences": body.sentences,
+            "model": None if body.by == "sentences" else self.server.config.model,
+            "embed": embed,
+            "client": CLIENT,
+            "told": self._hear,
+        }
         with self.server.spans.answer(self.request, body.question) as span:
             span.note(corpus=corpus, k=body.k)
             try:
-                work = self.server.threads
                 answer = await anyio.to_thread.run_sync(
-                    engine.run, body.question, limiter=work, abandon_on_cancel=True
+                    lambda: ask(bridge, corpus, body.question, asking),
+                    limiter=self.server.threads,
+                    abandon_on_cancel=True,
                 )
             except (RagdbError, psycopg.errors.QueryCanceled) as error:
                 span.failed(error.sqlstate)

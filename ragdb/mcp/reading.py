@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragdb.client.rows import record
-from ragdb.evidence.database import CorpusRetriever
-from ragdb.evidence.engine import Engine
-from ragdb.evidence.tasks import RagPolicy
+from ragdb.evidence import asking as evidence_asking
 from ragdb.mcp.builtin import CLIENT, document_id
 from ragdb.mcp.served import Json, Served, ToolError
 
@@ -63,14 +61,11 @@ def ask(served: Served, arguments: Json) -> Json:
             return None
         return served.embedded([corpus], text)
 
-    retriever = CorpusRetriever(
-        db, corpus, mode=mode, embed=embed, client=CLIENT, record=served.record
-    )
-    policy = RagPolicy("on", arguments.get("k", 8), True, arguments.get("max_context"), True)
-    sentences = arguments.get("sentences", 2)
-    engine = Engine(db, retriever=retriever, policy=policy, sentences=sentences, client=CLIENT)
+    named = {"corpus", "question"}
+    asking: Any = {key: value for key, value in arguments.items() if key not in named}
+    asking |= {"embed": embed, "client": CLIENT, "record": served.record}
     try:
-        return engine.run(arguments["question"]).as_json()
+        return evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
     except ValueError as error:
         raise ToolError(str(error)) from None
 
