@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +11,8 @@ from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
-    from ragdb.evidence.answers import Answer, PolicyOverrides, Task
-    from ragdb.evidence.database import CorpusRetriever
+    from ragdb.evidence.answers import Answer, Task
+    from ragdb.evidence.database import Embed
     from ragdb.evidence.tasks import TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
@@ -74,31 +73,24 @@ def ask(
     """
     from ragdb.cli import output
     from ragdb.evidence.answers import RagError
-    from ragdb.evidence.engine import Engine
-    from ragdb.evidence.tasks import Gate, RagPolicy
 
-    declared = _contract(contract)
+    if endpoint is not None and model is None:
+        raise Failure("--endpoint without --model", hint="name the model that answers with --model")
     with session.connect() as db:
-        engine = Engine(
-            db,
-            retriever=_retriever(session, db, corpus, rerank),
-            task=_model(model, endpoint),
-            contract=declared,
-            policy=None if declared else RagPolicy("on", 8, True, None, True),
-            sentences=sentences,
-            client="ragdb ask",
-        )
-        policy: PolicyOverrides = {}
-        if k is not None:
-            policy["top_k"] = k
-        if max_context is not None:
-            policy["max_context"] = max_context
-        if min_score is not None:
-            policy["enough_context_gate"] = replace(
-                engine.policy.gate or Gate(), min_score=min_score
-            )
         try:
-            answer = engine.run(question, **policy)
+            answer = db.ask(
+                corpus,
+                question,
+                k=k,
+                max_context=max_context,
+                min_score=min_score,
+                rerank=rerank,
+                sentences=sentences,
+                contract=_contract(contract),
+                model=_model(model, endpoint),
+                embed=_embed(session, db, corpus),
+                client="ragdb ask",
+            )
         except RagError as error:
             session.note(str(error))
             if session.format != "table":
@@ -167,23 +159,24 @@ def _evidence(
     max_context: int | None,
     rerank: str | None,
 ) -> dict[str, Any]:
+    from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.retrieval import RetrievalQuery
 
-    retriever = _retriever(session, db, corpus, rerank)
+    embed = _embed(session, db, corpus)
+    retriever = CorpusRetriever(db, corpus, embed=embed, client="ragdb pack", rerank=rerank)
     retriever.retrieve(RetrievalQuery(question, k))
     made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
     return {**made, "query": question}
 
 
-def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
+def _embed(session: Session, db: Database, corpus: str) -> Embed:
     from ragdb.cli.query import embedded, printable
-    from ragdb.evidence.database import CorpusRetriever
 
     def embed(text: str) -> list[float] | None:
         printable(text)
         return embedded(session, db, [corpus], text, None)
 
-    return CorpusRetriever(db, corpus, embed=embed, client=f"ragdb {session.verb}", rerank=rerank)
+    return embed
 
 
 def _contract(path: str | None) -> TaskContract | None:
@@ -201,10 +194,6 @@ def _model(name: str | None, endpoint: str | None) -> Task | None:
     from ragdb.models.chat import OpenAIModel
 
     if name is None:
-        if endpoint is not None:
-            raise Failure(
-                "--endpoint without --model", hint="name the model that answers with --model"
-            )
         return None
     try:
         return OpenAIModel(name, endpoint)

@@ -37,7 +37,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class RagPolicy:
-    """How a task retrieves. `max_context` counts tokens of four characters; None is no limit.
+    """How a task retrieves. `max_context` counts tokens of four characters; None sets no limit.
 
     `enough_context_gate` is True for the gate's own thresholds, or a Gate.
     """

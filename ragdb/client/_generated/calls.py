@@ -254,6 +254,11 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
+DELETE_SOURCES = Call(
+    "delete_sources",
+    {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
 DID_YOU_MEAN = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
@@ -476,6 +481,17 @@ LIST_ACCESS_EVENTS = Call(
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
+LIST_CHUNKS = Call(
+    "list_chunks",
+    {
+        "corpus": "text",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "after": "text",
+        "count": "integer",
+    },
+    {"filter": None, "chunk_ids": None, "after": "", "count": 100},
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -601,6 +617,9 @@ PUT_DOCUMENT = Call(
 PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
+PUT_EMBEDDINGS = Call(
+    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
+)
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
@@ -637,6 +656,19 @@ PUT_TEXT = Call(
         "media_type": "text/plain",
         "force": False,
     },
+)
+PUT_TEXTS = Call(
+    "put_texts",
+    {
+        "corpus": "text",
+        "texts": "text[]",
+        "metadatas": "jsonb",
+        "ids": "text[]",
+        "cut": "boolean",
+        "embedder": "text",
+        "embeddings": "double precision[]",
+    },
+    {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
 )
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
