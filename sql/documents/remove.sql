@@ -84,6 +84,40 @@ comment on function ragdb.delete_source(text, text, text, text) is
   'go lose their texts (derived: redact) or go too (erase), which is recorded with the reason (up '
   'to 10000 characters). Raises RG400, RG401, RG404, RG405.';
 
+create or replace function ragdb.delete_sources(
+  corpus text, uris text[], derived text default 'redact', reason text default null)
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(delete_sources.corpus, 'write');
+  v_uris text[];
+begin
+  perform ragdb_internal.check_erasure(derived, reason);
+  if uris is null or not ragdb_internal.is_list(uris) then
+    raise exception 'uris is not a list of sources'
+      using errcode = 'RG400', detail = 'a source is what uri was when the document was put',
+        hint = 'pass a plain list without nulls';
+  end if;
+  v_corpus := ragdb_internal.lock_corpus(delete_sources.corpus, 'write');
+  v_uris := array(
+    select s.uri from (select distinct u.uri from unnest(delete_sources.uris) u (uri)) g
+      cross join lateral (
+        select o.uri from ragdb.document_sources o
+        where o.corpus_id = v_corpus.corpus_id and o.uri = g.uri offset 0) s);
+  if cardinality(v_uris) = 0 then
+    return query select 0, 0;
+    return;
+  end if;
+  return query select r.* from ragdb_internal.remove_sources(
+    v_corpus, v_uris, derived, cardinality(v_uris) || ' sources', reason) r;
+end $$;
+comment on function ragdb.delete_sources(text, text[], text, text) is
+  'Forgets those of some sources that a corpus has, each as ragdb.delete_source does; returns how '
+  'many documents and chunks went. Raises RG400, RG401, RG404.';
+
 create or replace function ragdb.delete_document(
   corpus text, document text, derived text default 'redact', reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer)

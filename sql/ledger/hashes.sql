@@ -39,7 +39,8 @@ return ragdb_internal.fields_hash(
   pg_catalog.int4send((gate).min_chunks), pg_catalog.float8send((gate).best_score),
   pg_catalog.float8send((gate).min_score), pg_catalog.int4send((gate).terms),
   pg_catalog.float8send((gate).coverage), pg_catalog.float8send((gate).min_coverage),
-  ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).client),
+  ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).rank_mode),
+  ragdb_internal.utf8((gate).min_score_by), ragdb_internal.utf8((gate).client),
   ragdb_internal.utf8((gate).caller));
 comment on function ragdb_internal.sealed_hash(ragdb.evidence_gates) is
   'Returns the hash of a gate: all its columns.';

@@ -16,6 +16,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -35,6 +36,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -53,6 +55,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -203,6 +206,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
         return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     async def capabilities(self) -> list[CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
@@ -654,6 +660,9 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
@@ -1101,8 +1110,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         return await self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1200,8 +1209,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -1602,6 +1611,34 @@ class AsyncFunctions(AsyncCaller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
 
+    async def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        return await self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     async def search_dual(
         self,
         corpus: str,
@@ -1778,9 +1815,15 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     async def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)

@@ -75,6 +75,7 @@ BUILD_SLICES = Call(
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
 )
+CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
 CAPABILITIES = Call("capabilities", {})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
@@ -253,6 +254,11 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
+DELETE_SOURCES = Call(
+    "delete_sources",
+    {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
 DID_YOU_MEAN = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
@@ -378,6 +384,7 @@ FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
@@ -474,6 +481,17 @@ LIST_ACCESS_EVENTS = Call(
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
+LIST_CHUNKS = Call(
+    "list_chunks",
+    {
+        "corpus": "text",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "after": "text",
+        "count": "integer",
+    },
+    {"filter": None, "chunk_ids": None, "after": "", "count": 100},
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -599,6 +617,9 @@ PUT_DOCUMENT = Call(
 PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
+PUT_EMBEDDINGS = Call(
+    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
+)
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
@@ -636,6 +657,19 @@ PUT_TEXT = Call(
         "force": False,
     },
 )
+PUT_TEXTS = Call(
+    "put_texts",
+    {
+        "corpus": "text",
+        "texts": "text[]",
+        "metadatas": "jsonb",
+        "ids": "text[]",
+        "cut": "boolean",
+        "embedder": "text",
+        "embeddings": "double precision[]",
+    },
+    {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
+)
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
     "rag_enough_context_gate",
@@ -646,7 +680,7 @@ RAG_ENOUGH_CONTEXT_GATE = Call(
         "min_score": "double precision",
         "min_coverage": "double precision",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5},
 )
 RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
@@ -728,7 +762,7 @@ RECORD_GATE = Call(
         "trace_id": "uuid",
         "client": "text",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5, "trace_id": None, "client": None},
 )
 RECORD_READING = Call(
     "record_reading",
@@ -1077,6 +1111,31 @@ SEARCH_2 = Call(
         "typos": True,
     },
 )
+SEARCH_DOCUMENTS = Call(
+    "search_documents",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "chunks_per_document": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "k": 10,
+        "chunks_per_document": 3,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
 SEARCH_DUAL = Call(
     "search_dual",
     {
@@ -1245,8 +1304,9 @@ SIMILAR = Call(
         "k": "integer",
         "min_score": "double precision",
         "filter": "jsonb",
+        "mode": "text",
     },
-    {"k": 10, "min_score": 0.0, "filter": None},
+    {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})

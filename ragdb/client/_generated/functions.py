@@ -15,6 +15,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -34,6 +35,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -52,6 +54,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -257,6 +260,16 @@ class Functions(Caller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
+        0.5) to be about what was asked, for each mode whose questions can be embedded: a
+        quarter of the way from the median best score for questions about something else to
+        that for pieces of the corpus. It runs by itself when a corpus has 50 chunks, again
+        when they have doubled or halved, after ragdb.optimize_corpus, and when a static
+        embedder takes over. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     def capabilities(self) -> list[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
@@ -490,7 +503,8 @@ class Functions(Caller):
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
-        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        (each occurrence counted), the caller's right to it, and the floors of its gate by
+        mode (null: not measured yet). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -975,6 +989,13 @@ class Functions(Caller):
         RG455.
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
+
+    def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
+        questions about something else. Where a model outside embeds the corpus,
+        put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
     def get_blob(self, cid: str) -> Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
@@ -1703,13 +1724,14 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
-        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
-        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
-        RG460.
+        score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
+        trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
+        it, weighed by their idf where the caller may read the corpus; returns enough with all
+        it was decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1846,8 +1868,8 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -2405,6 +2427,40 @@ class Functions(Caller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
+    def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        """Returns the k best documents of a corpus (null: all that the caller may read) for a
+        query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
+        k times as many are 1000 at most) best chunks as objects with chunk_id, score,
+        heading, page, start_offset, end_offset, text and citation. The rest is as in
+        ragdb.search. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        """
+        return self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     def search_dual(
         self,
         corpus: str,
@@ -2619,12 +2675,20 @@ class Functions(Caller):
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
-        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
+        one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
+        in it (lexical); when mode is left out semantic where the chunk has an embedding.
+        Raises RG400, RG401, RG404, RG406, RG410, RG415.
         """
-        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and

@@ -92,6 +92,20 @@ class BuiltSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrateGateRow:
+    """A row of `calibrate_gate`."""
+
+    mode: str
+    floor: float | None
+    own_score: float | None
+    other_score: float | None
+    own_questions: int
+    other_questions: int
+    chunks: int
+    calibrated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class CapabilitiesRow:
     """A row of `capabilities`."""
 
@@ -278,6 +292,7 @@ class CorpusInfoRow:
     lexemes: int
     record_query_text: str
     privilege: str
+    gate_floors: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +358,21 @@ class Document:
     event_id: UUID
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A row of type `ragdb.document_hit`."""
+
+    rank: int
+    corpus: str
+    doc_cid: str
+    source: str
+    title: str | None
+    metadata: Any
+    score: float
+    mode: str
+    chunks: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,6 +641,14 @@ class Finding:
     place: str
     finding: str
     advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateQuestionsRow:
+    """A row of `gate_questions`."""
+
+    question: str
+    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
