@@ -8,7 +8,9 @@ BIN := .venv/bin
 demo: .venv/demo
 	$(BIN)/ragdb demo
 
-# files run in parallel; each process starts its own servers
+# files run in parallel; each process starts its own servers. Compiled modules are kept: hundreds of
+# processes import the same
+test: export PYTHONDONTWRITEBYTECODE =
 test: venv
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
@@ -57,5 +59,11 @@ venv: .venv/made
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+<<<<<<< HEAD
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed]" --group dev
+	# a folder ragdb/ where Python is started would stand before what setuptools' finder finds
+	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ragdb-checkout.pth"
+=======
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed,static]" --group dev
+>>>>>>> main
 	touch $@

@@ -9,10 +9,65 @@ HEAD = """\
 -- Made from migrations/ and sql/ by `make extension`; edit those.
 \\echo use "create extension ragdb cascade" to load this file \\quit
 
--- Roles are the whole server's; making them takes createrole, having them takes nothing.
+-- Roles are the whole server's; making them takes createrole, having them takes nothing. Whoever
+-- may not make them gets all that a DBA has to run, at once.
 do $$
+declare
+  v_me constant text := quote_ident(current_user);
+  v_super constant bool := (select rolsuper from pg_catalog.pg_roles
+    where rolname = current_user);
+  v_is_dba constant bool := v_super or (select rolcreaterole from pg_catalog.pg_roles
+    where rolname = current_user);
+  v_vector constant regnamespace := '@extschema:vector@';
+  v_roles text[] := '{{}}';
+  v_todo text[] := '{{}}';
+  v_do text;
+  v_may bool := true;
 begin
 {roles}
+  v_may := v_is_dba or v_roles = '{{}}';
+  if not v_super and not exists (select from pg_catalog.pg_roles
+      where rolname = 'ragdb_owner' and pg_catalog.pg_has_role(oid, 'set')) then
+    -- a role that makes another may give it away and not be it, until it gives it to itself
+    v_todo := v_todo || format('grant ragdb_owner to %s with inherit false, set true', v_me);
+    v_may := v_may and ('create role ragdb_owner nologin' = any (v_roles) or exists (
+      select from pg_catalog.pg_roles
+      where rolname = 'ragdb_owner' and pg_catalog.pg_has_role(oid, 'member with admin option')));
+  end if;
+  if not coalesce(
+      (select pg_catalog.has_schema_privilege(oid, v_vector, 'usage')
+        from pg_catalog.pg_roles where rolname = 'ragdb_owner'),
+      (select exists (select from pg_catalog.aclexplode(nspacl)
+          where grantee = 0 and privilege_type = 'USAGE')
+        from pg_catalog.pg_namespace where oid = v_vector)) then
+    v_todo := v_todo || format('grant usage on schema %s to ragdb_owner', v_vector);
+    v_may := v_may and (pg_catalog.has_schema_privilege(v_vector, 'usage with grant option')
+      or (select pg_catalog.pg_has_role(nspowner, 'usage')
+        from pg_catalog.pg_namespace where oid = v_vector));
+  end if;
+  if not v_super and not exists (select from pg_catalog.pg_roles
+      where rolname = any ('{groups}')
+        and pg_catalog.pg_has_role(oid, 'usage')) then
+    v_do := format('grant {admitted} to %s with inherit true', v_me);
+    if not v_may or 'create role {admitted} nologin' = any (v_roles) or exists (
+        select from pg_catalog.pg_roles where rolname = '{admitted}'
+          and pg_catalog.pg_has_role(oid, 'member with admin option')) then
+      v_todo := v_todo || v_do;
+    else
+      raise notice 'role % may use nothing of ragdb yet', v_me
+        using hint = format('a DBA must run: %s;', v_do);
+    end if;
+  end if;
+  if not v_may then
+    raise exception 'role % may not make all that ragdb needs', v_me using
+      errcode = 'insufficient_privilege',
+      detail = E'A DBA must run:\\n'
+        || pg_catalog.array_to_string(v_roles || v_todo, E';\\n') || ';',
+      hint = 'then create the extension again';
+  end if;
+  foreach v_do in array v_roles || v_todo loop
+    execute v_do;
+  end loop;
 end $$;
 
 -- All belongs to ragdb_owner, whoever installs.
@@ -43,21 +98,20 @@ end $$;
 
 def script() -> str:
     """The text of the extension's script."""
-    made = [
-        f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
-        + "".join(f"    {statement};\n" for statement in roles.role_statements(role))
-        + (f"    grant {lower} to {role};\n" if lower else "")
-        + "  end if;"
-        for role, lower in roles.ROLES.items()
-    ]
-    # a role that makes another may give it away and not be it, until it gives it to itself
-    made.append(
-        "  if not pg_catalog.pg_has_role('ragdb_owner', 'set') then\n"
-        "    execute format('grant ragdb_owner to %I with inherit false, set true',"
-        " current_user);\n"
-        "  end if;"
+    made = []
+    for role, lower in roles.ROLES.items():
+        todo = roles.role_statements(role) + ([f"grant {lower} to {role}"] if lower else [])
+        texts = ",\n      ".join("'" + s.replace("'", "''") + "'" for s in todo)
+        made.append(
+            f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
+            f"    v_roles := v_roles || array[\n      {texts}];\n  end if;"
+        )
+    head = HEAD.format(
+        roles="\n".join(made),
+        groups="{" + ",".join(roles.GROUPS) + "}",
+        admitted=roles.ADMITTED,
     )
-    parts = [HEAD.format(roles="\n".join(made))]
+    parts = [head]
     for folder, texts in scripts.folders().items():
         parts += [f"\n---- {folder}/{name}\n\n{text}" for name, text in texts.items()]
     parts += [f"\ncomment on schema ragdb is '{scripts.stamp()}';\n", TAIL]

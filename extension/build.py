@@ -12,12 +12,6 @@ from pathlib import Path
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parents[1]
-# what an installation finds under other names
-NAMES = {
-    "ragdb.sql": "sql",
-    "ragdb.migrations": "migrations",
-    "ragdb.migrations.versions": "migrations.versions",
-}
 
 
 class BuildPy(build_py):
@@ -28,8 +22,6 @@ class BuildPy(build_py):
         if self.editable_mode:  # `make extension` writes it into the source tree
             return
         sys.path.insert(0, str(ROOT))
-        for installed, here in NAMES.items():
-            sys.modules[installed] = importlib.import_module(here)
-        extension = importlib.import_module("extension")
+        extension = importlib.import_module("ragdb.extension")
         target = Path(self.build_lib) / "ragdb/extension" / extension.path().name
         target.write_text(extension.script(), "utf-8")

@@ -11,7 +11,7 @@ dsn = (
 )
 try:
     migrate.upgrade(context._proxy, dsn)  # type: ignore[attr-defined]
-except (prepare.NotReady, code.InUse) as error:
+except (prepare.NotReady, migrate.OtherBuild, code.InUse) as error:
     if not hasattr(context.config.cmd_opts, "cmd"):  # not the program alembic
         raise
     raise CommandError(str(error)) from error

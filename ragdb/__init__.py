@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragdb.version import __version__
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from ragdb.errors import RagdbError
 
 __all__ = ["AsyncDatabase", "Database", "RagdbError", "__version__", "aconnect", "connect"]
+
+# In a checkout the parts that are no Python (ragdb.sql, ragdb.docs, …) stand beside the package.
+# Whoever starts Python there gets that package, whatever is installed.
+_beside = Path(__file__).parents[1]
+if (_beside / "sql" / "ORDER").is_file():
+    __path__.append(str(_beside))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,11 @@
-"""Hits for people: a line of score and place, then the text with its matches."""
+"""Hits for people: a line of score and place, one of the section, the text with its matches.
+
+The lines are the same at every width. A terminal wraps the text; a pipe gets it in one line.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
 
 
 BAR = 12
+INDENT = " " * 5
 SHOWN = 500  # characters of a chunk
 
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
@@ -22,7 +27,8 @@ START, STOP = "\x01", "\x02"
 def print_hit(
     session: Session, db: Database, query: str, hit: Any, name_corpus: bool, syntax: str
 ) -> None:
-    from rich.padding import Padding
+    import re
+
     from rich.text import Text
 
     from ragdb.cli.text import clean
@@ -45,14 +51,22 @@ def print_hit(
     if hasattr(hit, "rerank_score"):
         head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
     session.out.print(head, soft_wrap=True)
-    if path:
-        session.out.print(
-            Padding(Text(clean(" › ".join(path)), style="dim"), (0, 0, 0, 5), expand=False)
-        )
-    session.out.print(Padding(_marked(db, query, hit, syntax), (0, 0, 1, 5), expand=False))
+    section = re.sub(r"\s+", " ", clean(" › ".join(path))) or "(no heading)"
+    session.out.print(Text.assemble(INDENT, (section, "dim")), soft_wrap=True)
+    parts = [_marked(db, query, hit, syntax)]
     if getattr(hit, "context", None):
-        around = Text(clean(hit.context), style="dim")
-        session.out.print(Padding(around, (0, 0, 1, 5), expand=False))
+        parts.append(Text(clean(hit.context), style="dim"))
+    room = max(20, session.out.width - len(INDENT))
+    for part in parts:
+        for line in part.wrap(session.out, room) if wraps(session) else [part]:
+            line.rstrip()
+            session.out.print(Text.assemble(INDENT, line), soft_wrap=True)
+        session.out.print()
+
+
+def wraps(session: Session) -> bool:
+    """Whether text is wrapped: for a terminal, or for a width that was asked for."""
+    return session.out.file.isatty() or "COLUMNS" in os.environ
 
 
 def _marked(db: Database, query: str, hit: Any, syntax: str) -> Text:

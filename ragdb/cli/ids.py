@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragdb.cli.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
@@ -24,6 +26,31 @@ def run_id(db: Database, text: str) -> UUID:
     return _whole(text) or db.find_run(text)
 
 
+def slice_id(db: Database, corpus: str, text: str) -> str:
+    """The stored slice that begins so. Raises InvalidArgument, CorpusNotFound, SliceNotFound."""
+    return str(db.find_slice(corpus, text))
+
+
+def chunk_id(db: Database, corpus: str, text: str) -> str:
+    """The chunk of that id, or whose id begins so.
+
+    Raises InvalidArgument, CorpusNotFound, ChunkNotFound.
+    """
+    return str(db.find_chunk(corpus, text))
+
+
+def policy(db: Database, text: str) -> dict[str, str]:
+    """The policy of a reference: its id, and after an @ its hash or how that begins."""
+    policy_id, _, begins = text.partition("@")
+    found = {
+        row.params_hash
+        for row in db.list_policies()
+        if row.policy_id == policy_id and row.params_hash.startswith(begins)
+    }
+    # what names none, or several, the database refuses in its own words
+    return {"policy_id": policy_id, "params_hash": found.pop() if len(found) == 1 else begins}
+
+
 def _whole(text: str) -> UUID | None:
     from uuid import UUID
 
@@ -33,10 +60,10 @@ def _whole(text: str) -> UUID | None:
         return None
 
 
-def shortened(ids: Sequence[UUID]) -> Callable[[UUID], str]:
+def shortened(ids: Sequence[UUID | str]) -> Callable[[UUID | str], str]:
     """How to write each of some ids so that it differs from the others."""
     texts = {str(id) for id in ids}
     size = next(
         n for n in (SHOWN, 18, 23, 28, 36) if n == 36 or len({t[:n] for t in texts}) == len(texts)
     )
-    return lambda id: str(id)[:size]
+    return lambda id: clean(str(id)[:size])

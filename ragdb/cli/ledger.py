@@ -142,16 +142,22 @@ def checkpoint(
 def prove(
     session: Session,
     entry: Annotated[
-        str, typer.Argument(metavar="TRACE|KIND:ID", help="Id of a trace, or kind and id of a row.")
+        str,
+        typer.Argument(
+            metavar="TRACE|KIND:ID", help="Id of a trace, or how it begins, or KIND:ID."
+        ),
     ],
     out: Out = None,
 ) -> None:
     """Write the proof that a row is in the ledger: a file that is verified without the database."""
+    from ragdb.cli import ids
     from ragdb.ledger import online
 
     kind, found, id = entry.partition(":")
     with session.connect() as db:
-        proof = online.prove(db, kind if found else "trace", id if found else entry)
+        if (kind if found else "trace") == "trace":
+            kind, id = "trace", str(ids.trace_id(db, id if found else entry))
+        proof = online.prove(db, kind, id)
     _write(out, str(proof))
 
 

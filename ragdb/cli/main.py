@@ -13,6 +13,7 @@ from ragdb.cli import (
     corpus,
     dashboards,
     demo,
+    doctor,
     embed,
     embedder,
     eval,
@@ -23,6 +24,7 @@ from ragdb.cli import (
     portable,
     quota,
     reembed,
+    related,
     reranker,
     search,
     serve,
@@ -88,9 +90,9 @@ def _flags(
 
 
 for part in (
-    server, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve, mcp,
-    dashboards, demo,
+    server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
+    search, related, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve,
+    mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

@@ -25,8 +25,13 @@ HEADINGS = {
     "query_text": "query",
     "size_bytes": "bytes",
     "language_majority": "language",
+    "edge_count": "edges",
+    "anchor_chunk_id": "anchor",
+    "anchor_source": "source",
 }
-ONE_LINE = {"query_text", "title", "source"}
+ONE_LINE = {"query_text", "title", "source", "anchor_source"}
+# texts that a list shows as short as they differ, as it does with UUIDs
+IDS = {"slice_id", "anchor_chunk_id"}
 
 
 def cell(value: Any) -> str:
@@ -110,24 +115,26 @@ def _table(
     for name in columns:
         values = [r[name] for r in records]
         number = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        one_line = name in ONE_LINE or all(isinstance(v, UUID | datetime) for v in values)
+        # a field of one row alone is shown whole
+        is_id = header and (name in IDS or all(isinstance(v, UUID) for v in values))
+        one_line = name in ONE_LINE or is_id or all(isinstance(v, datetime) for v in values)
         table.add_column(
             HEADINGS.get(name, name.replace("_", " ")),
             justify="right" if number else "left",
             overflow="ellipsis" if name in ONE_LINE else "fold",
             no_wrap=one_line,
         )
-        shown.append([Text(text) for text in _column(values, session.verbose)])
+        shown.append([Text(text) for text in _column(values, is_id, session.verbose)])
     for row in zip(*shown, strict=True):
         table.add_row(*row)
     session.out.print(table)
 
 
-def _column(values: list[Any], whole: bool) -> list[str]:
+def _column(values: list[Any], is_id: bool, whole: bool) -> list[str]:
     """A column of a table: ids as short as they differ, times of here to the minute."""
     if whole:
         return [cell(v) for v in values]
-    if all(isinstance(v, UUID) for v in values):
+    if is_id:
         return list(map(shortened(values), values))
     if all(isinstance(v, datetime) for v in values):
         return [v.astimezone().strftime("%Y-%m-%d %H:%M") for v in values]

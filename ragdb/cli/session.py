@@ -78,11 +78,16 @@ class Session:
         """A connection to it."""
         from ragdb.cli import lost
         from ragdb.database import connect
+        from ragdb.server import scripts
         from ragdb.version import __version__
 
         db = connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
         lost.watch(db.connection)
         db.connection.add_notice_handler(self._notice)
+        if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
+            self.note(
+                f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
+            )
         return db
 
     @functools.cached_property

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragdb.cli import ids
 from ragdb.cli.app import verb
-from ragdb.cli.ids import trace_id
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+
+if TYPE_CHECKING:
+    from ragdb.database import Database
 
 Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 Policy = Annotated[
     str | None,
     typer.Option(
-        metavar="JSON|ID@HASH", help="Policy as JSON or by reference. Default: the default policy."
+        metavar="JSON|ID@HASH",
+        help="Policy as JSON, or its id with its hash or how that begins.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Build, show, verify and search slices.")
+    group = typer.Typer(help="List, build, show, verify and search slices.")
     app.add_typer(group, name="slice", no_args_is_help=True)
+    verb(group, "ls")(slice_ls)
     verb(group, "build")(slice_build)
     verb(group, "show")(slice_show)
     verb(group, "verify")(slice_verify)
@@ -33,9 +38,32 @@ def register(app: typer.Typer) -> None:
     verb(group, "ls")(policy_ls)
 
 
+def slice_ls(
+    session: Session,
+    corpus: Corpus,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Largest number of slices.")] = 20,
+) -> None:
+    """List stored slices, newest first."""
+    from ragdb.cli import output
+    from ragdb.cli.times import moment
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_slices(corpus, moment("--since", since), limit),
+            ["slice_id", "created_at", "chunks", "edge_count", "anchor_chunk_id", "anchor_source"],
+            empty="no slices are stored; store one with `ragdb slice build --store`",
+        )
+
+
 def slice_build(
     session: Session,
-    anchor: Annotated[str, typer.Argument(help="Id of the chunk to build around.")],
+    anchor: Annotated[
+        str, typer.Argument(help="Id of the chunk to build around, or how it begins.")
+    ],
     corpus: Corpus,
     policy: Policy = None,
     store: Annotated[
@@ -50,7 +78,8 @@ def slice_build(
     if store and not sign:
         raise Failure("--store stores only signed slices", hint="omit --no-sign")
     with session.connect() as db:
-        chosen = _policy(policy)
+        chosen = _policy(db, policy)
+        anchor = ids.chunk_id(db, corpus, anchor)
         made: Any = (
             db.export_slice(corpus, anchor, chosen)
             if store
@@ -69,14 +98,16 @@ def slice_build(
 
 def slice_show(
     session: Session,
-    slice_id: Annotated[str, typer.Argument(metavar="SLICE", help="Id of a stored slice.")],
+    slice_id: Annotated[
+        str, typer.Argument(metavar="SLICE", help="Id of a stored slice, or how it begins.")
+    ],
     corpus: Corpus,
 ) -> None:
     """Show the members of a stored slice, in the order in which the policy chose them."""
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.rows(session, db.slice_members(corpus, slice_id))
+        output.rows(session, db.slice_members(corpus, ids.slice_id(db, corpus, slice_id)))
 
 
 def slice_verify(
@@ -89,7 +120,7 @@ def slice_verify(
     from ragdb.cli import output
 
     with session.connect() as db:
-        found: Any = db.get_trace(trace_id(db, trace))
+        found: Any = db.get_trace(ids.trace_id(db, trace))
         if found.admissibility_token is None:
             raise Failure(
                 f"trace {trace} has no token", hint="only retrievals within a slice have one"
@@ -116,7 +147,9 @@ def slice_search(
         str | None,
         typer.Option(help="Chunk to build around. Default: the best hit or latest turn."),
     ] = None,
-    slice_id: Annotated[str | None, typer.Option("--slice", help="Id of a stored slice.")] = None,
+    slice_id: Annotated[
+        str | None, typer.Option("--slice", help="Id of a stored slice, or how it begins.")
+    ] = None,
     policy: Policy = None,
     k: Hits = 10,
     mode: Mode = None,
@@ -137,15 +170,15 @@ def slice_search(
 
     printable(query)
     how: dict[str, Any] = {
-        "slice_id": slice_id,
-        "anchor": anchor,
-        "policy": _policy(policy),
         "k": k,
         "mode": mode,
         "min_score": min_score,
         "filter": parsed(filter) if filter is not None else None,
     }
     with session.connect() as db:
+        how["slice_id"] = slice_id and ids.slice_id(db, corpus, slice_id)
+        how["anchor"] = anchor and ids.chunk_id(db, corpus, anchor)
+        how["policy"] = _policy(db, policy)
         how["query_embedding"] = embedded(session, db, [corpus], query, mode)
         if slice_id is None and anchor is None:
             found = db.resolve_anchor(corpus, query=query, query_embedding=how["query_embedding"])
@@ -191,8 +224,7 @@ def policy_ls(session: Session) -> None:
         )
 
 
-def _policy(text: str | None) -> Any:
-    if text is None or text.lstrip().startswith("{"):
-        return None if text is None else parsed(text, "the policy")
-    policy_id, _, params_hash = text.partition("@")
-    return {"policy_id": policy_id, "params_hash": params_hash}
+def _policy(db: Database, text: str | None) -> Any:
+    if text is None:
+        return None
+    return parsed(text, "the policy") if text.lstrip().startswith("{") else ids.policy(db, text)

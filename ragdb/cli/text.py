@@ -20,3 +20,8 @@ def clean(text: str) -> str:
     # a lone surrogate of an undecodable argument or file name cannot be printed
     text = text.encode("utf-8", "replace").decode()
     return CONTROLS.sub("", ESCAPES.sub("", text))
+
+
+def server_version(number: int) -> str:
+    """libpq's number of a server's version as people write it."""
+    return f"{number // 10000}.{number % 10000}"

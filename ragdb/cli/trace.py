@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ids import trace_id
+from ragdb.cli.ids import chunk_id, trace_id
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")]
@@ -123,10 +124,15 @@ def trace_replay(session: Session, trace: Trace) -> int:
 def trace_why_not(
     session: Session,
     trace: Trace,
-    chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk.")],
+    chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk, or how it begins.")],
 ) -> None:
     """Print at which step of a recorded retrieval a chunk was dropped."""
     from ragdb.cli import output
+    from ragdb.errors import ChunkNotFound
 
     with session.connect() as db:
-        output.one(session, db.why_not(trace_id(db, trace), chunk))
+        wanted = trace_id(db, trace)
+        # what is gone may be asked for too, by its whole id
+        with contextlib.suppress(ChunkNotFound):
+            chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
+        output.one(session, db.why_not(wanted, chunk))

@@ -6,6 +6,7 @@ Queries for a static embedder are embedded in SQL.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from ragdb.models import embedders
 if TYPE_CHECKING:
     import psycopg
 
-    from ragdb.client._generated.rows import Embedders
+    from ragdb.client._generated.rows import CalibrateGateRow, Embedders
 
 ARGUMENTS = ("corpus", "query", "k", "mode", "min_score", "filter", "chunk_ids", "statistics")
 PATIENCE = 10.0
@@ -97,6 +98,21 @@ async def awith_embedding(
             except NoAnswer:
                 raise _nobody(embedder, error) from error
         return how
+
+
+def calibrate(db: Functions, corpus: str) -> list[CalibrateGateRow]:
+    """Measure the floors of a gate, a model outside embedding what they are measured by.
+
+    Without that model by words alone. Raises what `ragdb.calibrate_gate` raises.
+    """
+    embedder = embedders.common(db.connection, [corpus])
+    if embedder is not None and embedder.provider is not None:
+        with contextlib.suppress(ImportError, EmbedderNotFound):
+            for row in db.gate_questions(corpus):
+                db.put_query_embedding(
+                    corpus, row.question, embedders.numbers(embedder, row.question)
+                )
+    return list(db.calibrate_gate(corpus))
 
 
 def _may_wait(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -15,6 +16,9 @@ from ragdb.errors import EmbedderNotFound, InvalidEmbedding
 from ragdb.models.encoders import Encoder, HashEncoder, check
 from ragdb.models.endpoints import EndpointEncoder
 from ragdb.models.local import PACKAGED, LocalEncoder
+
+if TYPE_CHECKING:
+    from ragdb.models.encoders import Matrix
 
 STATIC = "static"
 # the weights that sentence-transformers/all-MiniLM-L6-v2 was published with
@@ -54,6 +58,12 @@ def load(embedder: Embedders) -> Encoder:
         raise EmbedderNotFound(
             f"embedder {embedder.name!r} is not bound to a provider; run "
             f"ragdb embedder bind {embedder.name} --provider sentence-transformers|openai|hash"
+        )
+    if find_spec("numpy") is None:
+        extra = "endpoint" if embedder.provider == "openai" else "embed"
+        raise EmbedderNotFound(
+            f"embedder {embedder.name!r} needs numpy, which is not installed: "
+            f"pip install 'ragdb-postgres[{extra}]'"
         )
     return _load(
         embedder.provider,
@@ -109,10 +119,7 @@ def outside(found: Sequence[Embedders | None]) -> Embedders | None:
 
 def query(embedder: Embedders, text: str) -> Reals:
     """The embedding of a query. Raises ProviderDown, InputRefused, InvalidEmbedding."""
-    vectors = load(embedder).encode([embedder.query_prefix + text])
-    if wrong := check(vectors)[0]:
-        raise InvalidEmbedding(wrong)
-    return Reals(vectors)
+    return Reals(_encoded(embedder, text))
 
 
 def many(
@@ -128,7 +135,14 @@ def many(
 
 def numbers(embedder: Embedders, text: str) -> list[float]:
     """The numbers of a query's embedding. Raises what `query` raises."""
-    return [float(number) for number in query(embedder, text).vectors.ravel()]
+    return [float(number) for number in _encoded(embedder, text).ravel()]
+
+
+def _encoded(embedder: Embedders, text: str) -> Matrix:
+    vectors = load(embedder).encode([embedder.query_prefix + text])
+    if wrong := check(vectors)[0]:
+        raise InvalidEmbedding(wrong)
+    return vectors
 
 
 def for_query(

@@ -74,6 +74,11 @@ def read(source: str | None = None) -> StaticModel:
     Raises EmbedderNotFound, EmbedderMismatch.
     """
     folder = _folder(source or PACKAGE)
+    if find_spec("numpy") is None:
+        raise EmbedderNotFound(
+            "a static model is read with numpy, which is not installed:"
+            " pip install 'ragdb-postgres[static]'"
+        )
     if (folder / "weights").is_dir() and (folder / "tokenizers").is_dir():
         weights = folder / "weights/l2_supercat_256.safetensors"
         tokenizer = folder / "tokenizers/l2_supercat_tokenizer_config.json"

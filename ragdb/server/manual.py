@@ -13,23 +13,30 @@ from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate, roles
 
 CORPUS = "system"
+PREFIX = "docs"
 
 
 def load(conninfo: str) -> bool:
     """Bring the corpus to this version's manual; return whether anything was written.
 
-    Only a member of ragdb_owner may: the corpus is read-only for everybody else.
+    Only a member of ragdb_owner may, because the corpus is read-only for everybody else; another's
+    call does nothing.
     """
     with (
         as_file(files("ragdb.docs")) as folder,
         Client(connect(conninfo, autocommit=True)) as db,
     ):
+        if not roles.may_be_owner(db.connection):
+            return False
         # which ingest does not do inside a transaction
         with contextlib.suppress(*upkeep.REFUSED), installing(db):
             db.maintain()
         with installing(db):
-            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prune=True)
-        return bool(report.written or report.pruned)
+            # wherever the package lies now: it was another folder before an upgrade, perhaps
+            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
+            pages = [file.uri for file in report.files]
+            gone = db.prune_sources(CORPUS, f"{PREFIX}/", pages).documents_deleted
+        return bool(report.written or gone)
 
 
 @contextlib.contextmanager

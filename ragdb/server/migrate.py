@@ -12,12 +12,21 @@ import psycopg
 
 from ragdb.client.connecting import connect
 from ragdb.server.code import drop_code, load_code
-from ragdb.server.prepare import NotReady, prepare
-from ragdb.server.roles import become_owner
-from ragdb.server.scripts import is_current, revisions, run, unknown_revision
+from ragdb.server.prepare import NotReady, admit, prepare
+from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
+from ragdb.server.scripts import (
+    is_current,
+    other_tables,
+    revisions,
+    run,
+    stamp_tables,
+    unknown_revision,
+)
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from alembic.runtime.environment import EnvironmentContext
 
     from ragdb.server.scripts import Connection
@@ -36,7 +45,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current.
-    Raises NotReady and InUse, having changed nothing.
+    Raises NotReady, OtherBuild and InUse, having changed nothing.
     """
     with connect(dsn) as connection:
         if _is_extension(connection):
@@ -59,15 +68,39 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     return not config.attributes.get("was_current", False)
 
 
-def advice(dsn: str) -> list[str]:
-    """What an installer should know of the server: defects of its pgvector."""
+class OtherBuild(Exception):
+    """Another build of the same version made the tables, and no revision leads from them."""
+
+    exit_code = 3
+    hint = (
+        "with the build that made them: `ragdb export CORPUS FILE` for each corpus; then, in psql:"
+        f" drop schema {', '.join(SCHEMAS)} cascade; or, if the server is the embedded one:"
+        " `ragdb down`, and move its data folder away; then here: `ragdb init`, `ragdb import FILE`"
+    )
+
+    def __init__(self, detail: str = "") -> None:
+        said = f"the tables of this database were made by another build of ragdb {__version__}"
+        super().__init__(f"{said}: {detail}" if detail else said)
+
+
+def advice(dsn: str) -> Iterator[str]:
+    """What an installer should know: a right that it lacks, and defects of the server's pgvector.
+
+    What it lacks and may take, it gets here.
+    """
     with psycopg.connect(dsn) as connection:
-        become_owner(connection)
-        rows = connection.execute(
-            "select f.severity, f.place, f.finding, f.advice"
-            " from ragdb.verify(quick => true, checks => '{pgvector}') f"
-        ).fetchall()
-    return [f"{severity}: {place}: {finding}: {what}" for severity, place, finding, what in rows]
+        me, _ = rights(connection)
+        lacks = admit(connection)
+        connection.commit()
+        if lacks:
+            yield f"role {me} may use nothing of ragdb yet; a DBA must run: {lacks}"
+        if may_be_owner(connection):
+            become_owner(connection)
+            for severity, place, finding, what in connection.execute(
+                "select f.severity, f.place, f.finding, f.advice"
+                " from ragdb.verify(quick => true, checks => '{pgvector}') f"
+            ).fetchall():
+                yield f"{severity}: {place}: {finding}: {what}"
 
 
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:
@@ -110,9 +143,16 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
                 f" revision {unknown}; upgrade the package",
                 [],
             )
+        if other_tables(connection):
+            raise OtherBuild
         drop_code(connection)
         environment.run_migrations()
-        load_code(connection)
+        stamp_tables(connection)
+        try:
+            load_code(connection)
+        except psycopg.errors.UndefinedColumn as error:
+            # made before builds left their mark
+            raise OtherBuild(str(error.diag.message_primary)) from error
 
 
 def lock(connection: Connection) -> None:

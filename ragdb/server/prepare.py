@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragdb.server.roles import OWNER, SCHEMAS, facts_of, missing_roles
+import psycopg
+
+from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, role_steps
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
@@ -27,35 +30,93 @@ class NotReady(Exception):
         self.statements = statements
 
 
+@dataclass(frozen=True)
+class Step:
+    """A statement, whether the connecting role may run it, and whether a migration needs it."""
+
+    statement: str
+    allowed: bool
+    needed: bool = True
+
+
 def prepare(connection: Connection) -> None:
     """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
     facts = facts_of(connection)
-    steps: list[tuple[str, bool]] = [
-        (statement, facts["createrole"]) for statement in missing_roles(connection)
-    ]
-    me = facts["me"]
-    if not facts["can_be_owner"]:
-        grant = f"grant {OWNER} to {me} with inherit false, set true"
-        steps.append(
-            (grant, (facts["createrole"] and facts["owner_is_missing"]) or facts["admin_of_owner"])
-        )
-    steps += _vector_steps(facts)
-    for schema in SCHEMAS:
-        owner = facts[f"owner_of_{schema}"]
-        if not owner:
-            step = f"create schema {schema} authorization {OWNER}"
-            steps.append((step, facts["may_create_schema"]))
-        elif owner != OWNER:
-            steps.append((f"alter schema {schema} owner to {OWNER}", False))
-    if not all(allowed for _, allowed in steps):
+    steps = _role_steps(connection, facts) + _vector_steps(connection, facts) + _schema_steps(facts)
+    if any(step.needed and not step.allowed for step in steps):
         raise NotReady(
-            f"role {me} may not create all that database {facts['database']!r} lacks;"
+            f"role {facts['me']} may not make all that database {facts['database']} lacks;"
             " a DBA must run there:",
-            [f"{statement};" for statement, _ in steps],
+            _for_the_dba(steps, facts),
         )
-    for statement, _ in steps:
-        connection.execute(statement)
+    for step in steps:
+        if step.allowed:
+            connection.execute(step.statement)
+
+
+def admit(connection: Connection) -> str | None:
+    """Give the connecting role the rights to work, if it has none.
+
+    Returns the statement by which a DBA does it, where the role may not.
+    """
+    for step in _admission(facts_of(connection)):
+        if not step.allowed:
+            return f"{step.statement};"
+        connection.execute(step.statement)
+    return None
+
+
+def _for_the_dba(steps: list[Step], facts: dict[str, Any]) -> list[str]:
+    """All that a DBA runs at once, in an order that works, whether a superuser or not."""
+    denied = [step.statement for step in steps if not step.allowed]
+    if facts["owner_is_missing"] and any(OWNER in statement for statement in denied):
+        denied = [step.statement for step in steps]
+    first = next((n for n, s in enumerate(denied) if f"authorization {OWNER}" in s), None)
+    if first is not None:
+        # PostgreSQL lets only a member make a schema for another role, or a superuser
+        denied.insert(first, f"grant {OWNER} to current_user with inherit false, set true")
+    return [f"{statement};" for statement in denied]
+
+
+def _role_steps(connection: Connection, facts: dict[str, Any]) -> list[Step]:
+    steps = [
+        Step(statement, facts["createrole"] if role is None else role in facts["may_give"])
+        for role, statement in role_steps(connection)
+    ]
+    if not facts["can_be_owner"]:
+        grant = f"grant {OWNER} to {facts['me']} with inherit false, set true"
+        made = facts["owner_is_missing"] and facts["createrole"]
+        steps.append(Step(grant, made or OWNER in facts["may_give"]))
+    return steps + _admission(facts)
+
+
+def _admission(facts: dict[str, Any]) -> list[Step]:
+    """Who installs goes on to work: it gets the role for that, unless it has one."""
+    if facts["is_admitted"]:
+        return []
+    made = facts["owner_is_missing"] and facts["createrole"]
+    grant = f"grant {ADMITTED} to {facts['me']} with inherit true"
+    return [Step(grant, made or ADMITTED in facts["may_give"], needed=False)]
+
+
+def _schema_steps(facts: dict[str, Any]) -> list[Step]:
+    missing = [schema for schema in SCHEMAS if not facts[f"owner_of_{schema}"]]
+    # never done here: it may be a schema of somebody who knows nothing of ragdb
+    taken = [
+        Step(f"alter schema {schema} owner to {OWNER}", False)
+        for schema in SCHEMAS
+        if facts[f"owner_of_{schema}"] not in (None, OWNER)
+    ]
+    if missing and facts["owner_is_missing"] and facts["createrole"]:
+        # whoever may make no role can help here too
+        create = f"grant create on database {facts['database']} to {facts['me']}"
+        if not facts["may_create_schema"]:
+            return [Step(create, False), *taken]
+    return [
+        Step(f"create schema {schema} authorization {OWNER}", facts["may_create_schema"])
+        for schema in missing
+    ] + taken
 
 
 def _require_server(connection: Connection) -> None:
@@ -67,7 +128,7 @@ def _require_server(connection: Connection) -> None:
         )
 
 
-def _vector_steps(facts: dict[str, Any]) -> list[tuple[str, bool]]:
+def _vector_steps(connection: Connection, facts: dict[str, Any]) -> list[Step]:
     def new_enough(version: str) -> bool:
         return tuple(int(part) for part in version.split(".")[:2]) >= MIN_VECTOR
 
@@ -80,19 +141,27 @@ def _vector_steps(facts: dict[str, Any]) -> list[tuple[str, bool]]:
             " (postgresql-<major>-pgvector), or switch it on at your provider",
             [],
         )
-    if facts["vector"] is None:
-        trusted = facts["vector_trusted"] and facts["may_create_schema"]
-        return [
-            (
-                "create extension vector schema public",
-                (trusted or facts["superuser"]) and facts["has_public"],
-            )
-        ]
+    schema = facts["vector_schema"]
     steps = []
-    if not new_enough(facts["vector"]):
-        steps.append(("alter extension vector update", facts["owns_vector"]))
-    if not facts["sees_vector"] and facts["vector_schema"] != "public":
-        steps.append(
-            (f'grant usage on schema "{facts["vector_schema"]}" to {OWNER}', facts["superuser"])
-        )
+    if facts["vector"] is None:
+        made = [f"create schema {schema}"] if facts["vector_schema_is_missing"] else []
+        made.append(f"create extension vector schema {schema}")
+        allowed = facts["may_create_schema"] and _may(connection, made)
+        steps += [Step(statement, allowed) for statement in made]
+    elif not new_enough(facts["vector"]):
+        steps.append(Step("alter extension vector update", facts["owns_vector"]))
+    if not facts["sees_vector"]:
+        grant = f"grant usage on schema {schema} to {OWNER}"
+        steps.append(Step(grant, facts["may_show_vector"]))
     return steps
+
+
+def _may(connection: Connection, statements: list[str]) -> bool:
+    """Whether the role may run them: providers let theirs make extensions that are not trusted."""
+    try:
+        with connection.transaction(force_rollback=True):
+            for statement in statements:
+                connection.execute(statement)
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True

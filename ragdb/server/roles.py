@@ -23,6 +23,12 @@ ROLES = {
     "bi_reader": None,
 }
 
+# whoever has the rights of one of these can work
+GROUPS = (OWNER, "ragdb_admin", "ragdb_writer", "ragdb_reader")
+
+# what an installer gets: to be the owner, which it may be too, is for upgrades alone
+ADMITTED = "ragdb_admin"
+
 # A BI tool logs in as it, with a password that the DBA gives it.
 LOGIN = "bi_reader"
 
@@ -58,7 +64,7 @@ def rights(connection: Connection) -> tuple[str, str | None]:
         "select quote_ident(current_user), (select r.name"
         " from unnest(%s::text[]) with ordinality r (name, place) join pg_roles on rolname = r.name"
         " where pg_has_role(oid, 'usage') order by r.place limit 1)",
-        ([OWNER, "ragdb_admin", "ragdb_writer", "ragdb_reader", LOGIN],),
+        ([*GROUPS, LOGIN],),
     ).fetchone()
     assert row is not None
     return row[0], row[1]
@@ -71,15 +77,24 @@ def create_roles(connection: Connection) -> None:
 
 
 def missing_roles(connection: Connection) -> list[str]:
+    """The statements that make what is missing of the roles and their order."""
+    return [statement for _, statement in role_steps(connection)]
+
+
+def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
+    """The same, each with the role that must be the caller's to give, or None: it makes one."""
     found = {name for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
     member_of = set(
         connection.execute(
             "select roleid::regrole::text, member::regrole::text from pg_auth_members"
         ).fetchall()
     )
-    made = [s for role in ROLES if role not in found for s in role_statements(role)]
-    return made + [
-        f"grant {lower} to {role}"
+    steps: list[tuple[str | None, str]] = [
+        (None, s) for role in ROLES if role not in found for s in role_statements(role)
+    ]
+    return steps + [
+        # who makes a role may give it
+        (lower if lower in found else None, f"grant {lower} to {role}")
         for role, lower in ROLES.items()
         if lower and (lower, role) not in member_of
     ]
@@ -101,13 +116,15 @@ def facts_of(connection: Connection) -> dict[str, Any]:
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             """
-            select quote_ident(current_user) as me, current_database() as database,
+            select quote_ident(current_user) as me, quote_ident(current_database()) as database,
               u.rolsuper as superuser,
               u.rolsuper or u.rolcreaterole as createrole,
               o.oid is null as owner_is_missing,
               coalesce(pg_has_role(o.oid, 'set'), u.rolsuper) as can_be_owner,
-              coalesce(pg_has_role(o.oid, 'member with admin option'), u.rolsuper)
-                as admin_of_owner,
+              array(select rolname::text from pg_roles
+                where pg_has_role(oid, 'member with admin option')) as may_give,
+              u.rolsuper or exists (select from pg_roles
+                where rolname = any (%s) and pg_has_role(oid, 'usage')) as is_admitted,
               has_database_privilege(current_database(), 'create') as may_create_schema,
               (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb')
                 as owner_of_ragdb,
@@ -115,23 +132,25 @@ def facts_of(connection: Connection) -> dict[str, Any]:
                 as owner_of_ragdb_internal,
               (select nspowner::regrole::text from pg_namespace where nspname = 'bi')
                 as owner_of_bi,
-              (select extversion from pg_extension where extname = 'vector') as vector,
-              (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                where extname = 'vector') as vector_schema,
-              coalesce(has_schema_privilege(o.oid, (select extnamespace from pg_extension
-                where extname = 'vector'), 'usage'), u.rolsuper) as sees_vector,
-              (select pg_has_role(extowner, 'usage') from pg_extension where extname = 'vector')
-                as owns_vector,
-              a.default_version as vector_available,
-              (select v.trusted from pg_available_extension_versions v
-                where v.name = 'vector' and v.version = a.default_version) as vector_trusted,
-              to_regnamespace('public') is not null as has_public
+              x.extversion as vector,
+              pg_has_role(x.extowner, 'usage') as owns_vector,
+              quote_ident(coalesce(n.nspname, 'extensions')) as vector_schema,
+              n.oid is null as vector_schema_is_missing,
+              coalesce(has_schema_privilege(o.oid, n.oid, 'usage'), exists (
+                select from aclexplode(n.nspacl) where grantee = 0 and privilege_type = 'USAGE'))
+                as sees_vector,
+              n.oid is null or pg_has_role(n.nspowner, 'usage')
+                or has_schema_privilege(n.oid, 'usage with grant option') as may_show_vector,
+              a.default_version as vector_available
             from pg_roles u
               left join pg_roles o on o.rolname = %s
+              left join pg_extension x on x.extname = 'vector'
+              left join pg_namespace n on n.oid = coalesce(
+                x.extnamespace, to_regnamespace('public'), to_regnamespace('extensions'))
               left join pg_available_extensions a on a.name = 'vector'
             where u.rolname = current_user
             """,
-            (OWNER,),
+            (list(GROUPS), OWNER),
         ).fetchone()
     assert row is not None
     return row

@@ -6,6 +6,7 @@ The build of the wheel imports this, where there is no psycopg.
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,41 @@ def stamp() -> str:
     )
 
 
+@cache
+def made_by(revision: str) -> str:
+    """A hash of the scripts that lead to a revision, whatever their blanks and remarks."""
+    hashed = hashlib.sha256()
+    for name, texts in revisions().items():
+        for text in texts.values():
+            code = " ".join(re.sub(r"--.*", "", text).split())
+            hashed.update(code.encode())
+        if name == revision:
+            break
+    return hashed.hexdigest()[:16]
+
+
+def stamp_tables(connection: Connection) -> None:
+    """Leave in the database which revision its tables are of, and what made them."""
+    from psycopg import sql
+
+    revision = list(revisions())[-1]
+    text = f"Revision of the tables, for Alembic. {revision}, source {made_by(revision)}"
+    connection.execute(
+        sql.SQL("comment on table ragdb.alembic_version is {}").format(sql.Literal(text))
+    )
+
+
+def other_tables(connection: Connection) -> bool:
+    """Whether the tables say that other scripts made them than the revisions of this package."""
+    row = connection.execute(
+        "select obj_description(c.oid, 'pg_class') from pg_class c"
+        " join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
+    ).fetchone()
+    found = re.search(r"(\w+), source (\w+)$", row[0] or "") if row else None
+    return bool(found and found[1] in revisions() and made_by(found[1]) != found[2])
+
+
 def run(connection: Connection, folder: str, texts: dict[str, str]) -> None:
     """Run the files of a folder; an error says in which of them it was."""
     for name, text in texts.items():
@@ -79,12 +115,20 @@ def run(connection: Connection, folder: str, texts: dict[str, str]) -> None:
 
 def is_current(connection: Connection) -> bool:
     """Whether the database holds exactly what this package would load."""
+    return _stamped(connection) == stamp()
+
+
+def is_another(connection: Connection) -> bool:
+    """Whether the database holds the schema of another version or build."""
+    return _stamped(connection) not in (None, stamp())
+
+
+def _stamped(connection: Connection) -> str | None:
     row = connection.execute(
-        "select obj_description(oid, 'pg_namespace') = %s"
-        " from pg_namespace where nspname = 'ragdb'",
-        (stamp(),),
+        "select coalesce(obj_description(oid, 'pg_namespace'), '')"
+        " from pg_namespace where nspname = 'ragdb'"
     ).fetchone()
-    return bool(row and row[0])
+    return row[0] if row else None
 
 
 def unknown_revision(connection: Connection) -> str | None:

@@ -54,7 +54,8 @@ end $$;
 comment on function ragdb_internal.id_range(text) is
   'Returns the range of the ids that begin with 8 to 32 hexadecimal digits. Raises RG400.';
 
-create or replace function ragdb_internal.only_id(ids uuid[], what text, prefix text) returns uuid
+create or replace function ragdb_internal.only_id(ids anyarray, what text, prefix text)
+returns anyelement
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -66,6 +67,13 @@ begin
   end if;
   return ids[1];
 end $$;
-comment on function ragdb_internal.only_id(uuid[], text, text) is
+comment on function ragdb_internal.only_id(anyarray, text, text) is
   'Returns the one id that a prefix names, null where it names none. Raises RG400 where it names '
   'two.';
+
+-- The first and the last text that begin with some characters, by bytes, are a range of an index.
+create or replace function ragdb_internal.past_prefix(prefix text) returns text
+language sql immutable parallel safe
+return past_prefix.prefix || U&'\+10FFFF';
+comment on function ragdb_internal.past_prefix(text) is
+  'Returns a text that no text which begins with a prefix comes after, in the order of bytes.';

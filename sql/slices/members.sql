@@ -22,6 +22,55 @@ end $$;
 comment on function ragdb_internal.stored_slice(integer, text) is
   'Returns a stored slice. Raises RG435.';
 
+create or replace function ragdb.list_slices(
+  corpus text, since timestamptz default null, count integer default 50)
+returns table (
+  slice_id text, created_at timestamptz, anchor_chunk_id text, anchor_source text, chunks integer,
+  edge_count integer, policy_id text, params_hash text, graph_snapshot_hash text)
+language plpgsql stable parallel safe security definer -- slices are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_slices.corpus, 'read');
+begin
+  if list_slices.count is null or list_slices.count not between 1 and 10000 then
+    raise exception 'count is %', coalesce(list_slices.count::text, 'null')
+      using errcode = 'RG400',
+        detail = 'count is the number of slices returned at most', hint = 'give 1 to 10000';
+  end if;
+  return query
+    select s.slice_id, s.created_at, s.anchor_chunk_id, c.source, cardinality(s.chunk_ids),
+        s.edge_count, s.policy_id, s.params_hash, s.graph_snapshot_hash
+      from ragdb.slices s left join ragdb.chunks c
+        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = s.anchor_chunk_id
+      where s.corpus_id = v_corpus.corpus_id
+        and s.created_at >= coalesce(list_slices.since, '-infinity')
+      order by s.created_at desc, s.slice_id limit list_slices.count;
+end $$;
+comment on function ragdb.list_slices(text, timestamptz, integer) is
+  'Returns the slices of a corpus that are stored, newest first, stored at or after since; the '
+  'source is null where the anchor is gone. count is 1 to 10000. Raises RG400, RG404.';
+
+create or replace function ragdb.find_slice(corpus text, prefix text) returns text
+language plpgsql stable parallel safe security definer -- slices are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_slice.corpus, 'read');
+  v_id constant text := ragdb_internal.only_id(array(
+    select s.slice_id from ragdb.slices s
+      where s.corpus_id = v_corpus.corpus_id and prefix <> ''
+        and s.slice_id >= prefix and s.slice_id <= ragdb_internal.past_prefix(prefix)
+      order by s.slice_id limit 2), 'slice', prefix);
+begin
+  -- says what to do where there is none
+  return (ragdb_internal.stored_slice(v_corpus.corpus_id, coalesce(v_id, prefix))).slice_id;
+end $$;
+comment on function ragdb.find_slice(text, text) is
+  'Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400, also where '
+  'two do, RG404, RG435.';
+
 create or replace function ragdb.slice_members(corpus text, slice_id text)
 returns table (place bigint, chunk_id text, source text, content_hash text, is_unchanged boolean)
 language plpgsql stable security definer -- slices are granted to nobody

@@ -209,6 +209,29 @@ def test_search_shows_rank_score_source_page_and_heading(demo: Run) -> None:
     assert "█" in first
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, None], ids=["60", "80", "120", "a pipe"])
+def test_a_hit_has_the_same_lines_at_every_width(
+    demo: Run, monkeypatch: pytest.MonkeyPatch, width: int | None
+) -> None:
+    asked = ("search", "angle grinder sparks", "-k", "3")
+    wanted = json.loads(demo(*asked, "--json").stdout)
+    monkeypatch.delenv("COLUMNS")
+    if width:
+        monkeypatch.setenv("COLUMNS", str(width))
+    shown = [hit.splitlines() for hit in demo(*asked).stdout.strip("\n").split("\n\n")]
+    assert len(shown) == len(wanted) == 2
+    for hit, (place, section, *text) in zip(wanted, shown, strict=True):
+        rank, score, bar, where = place.split(maxsplit=3)
+        assert (int(rank), score, len(bar)) == (hit["rank"], f"{hit['score']:.3f}", 12)
+        page = f", page {hit['page']}" if hit["page"] is not None else ""
+        assert where == hit["source"] + page
+        assert section.startswith("     ")
+        assert section.split(" › ")[-1].strip() == (hit["heading"] or [hit["title"]])[-1]
+        assert len(text) == 1 or (width and max(map(len, text)) <= width)
+        words = " ".join(" ".join(text).split()).removesuffix(" …").removeprefix("… ")
+        assert words in " ".join(hit["text"].split())
+
+
 def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     coloured = demo("search", "sparks", "-k", "1").stdout
@@ -343,6 +366,26 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert "corpus demo: equal to a recount" in result.stdout
 
 
+def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
+    own_demo: Run, clone: str
+) -> None:
+    with ragdb.connect(clone) as database:
+        for n in range(20):
+            database.put_text("demo", f"notes/{n}.txt", f"Short {n}.")
+    result = own_demo("doctor")
+    assert result.exit_code == 0
+    assert "note  corpus demo: chunks are" in result.stdout
+    assert own_demo("corpus", "optimize", "demo").exit_code == 0
+    assert "note  corpus" not in own_demo("doctor").stdout
+
+
+@pytest.mark.parametrize("role", ["reader", "writer"])
+def test_init_on_a_current_schema_needs_no_rights(run: Run, clone: str, role: str) -> None:
+    result = run("init", "-d", f"{clone} user={role}")
+    assert result.exit_code == 0, result.output
+    assert "the schema is current" in result.stderr
+
+
 def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, clone: str) -> None:
     with ragdb.connect(clone) as database:
         database.connection.execute("update ragdb.corpora set documents = documents + 1")
@@ -396,9 +439,18 @@ def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
         try:
             result = run("init", "-d", f"{clone} user=installer")
             assert (result.exit_code, "the manual was loaded" in result.stderr) == (0, True)
+            grant = "grant ragdb_admin to installer with inherit true;"
+            assert grant in result.stderr
+            # where the next command fails, so does doctor
+            assert run("search", "roles", "-d", f"{clone} user=installer").exit_code == 3
             result = run("doctor", "-d", f"{clone} user=installer")
-            assert result.exit_code == 0
-            assert "note  rights: role installer has those of no role of ragdb" in result.stdout
+            assert result.exit_code == 3
+            assert "FAIL  rights: role installer has those of no role of ragdb" in result.stdout
+            assert grant in result.stdout
+            database.connection.execute(grant)
+            assert run("search", "roles", "-d", f"{clone} user=installer").exit_code == 0
+            assert run("doctor", "-d", f"{clone} user=installer").exit_code == 0
+            assert grant not in run("init", "-d", f"{clone} user=installer").stderr
         finally:
             database.connection.execute("drop role installer")
 
@@ -457,6 +509,28 @@ def test_init_loads_the_manual_once_and_nobody_writes_to_it(run: Run, clone: str
     result = run("ingest", EXAMPLES, "-c", "system", "-d", f"{clone} user=admin")
     assert result.exit_code == 3
     assert "RG401" in result.stderr
+
+
+def test_another_installation_of_ragdb_loads_its_manual_in_the_place_of_the_first(
+    run: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version, pages in (
+        ("one", ("same", "changed", "gone")),
+        ("two", ("same", "changed", "new")),
+    ):
+        docs = tmp_path / version / "docs"
+        docs.mkdir(parents=True)
+        for page in pages:
+            text = f"{page} {version}" if page == "changed" else page
+            (docs / f"{page}.md").write_text(f"# The page\n\nIt is about {text}.\n")
+        monkeypatch.setattr("ragdb.server.manual.files", lambda _, docs=docs: docs)
+        result = run("init")
+        assert result.exit_code == 0, result.output
+        assert "the manual was loaded" in result.stderr
+        with ragdb.connect(clone) as db:
+            found = {row.source: row.doc_cid for row in db.list_documents("system")}
+            assert found.keys() == {f"docs/{page}.md" for page in pages}
+            assert version in str(db.document_text("system", found["docs/changed.md"]))
 
 
 def test_status_shows_the_corpora(demo: Run) -> None:

@@ -84,7 +84,7 @@ def test_rows_survive_an_upgrade(any_clone: str) -> None:
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
 
 
-CACHED = (scripts.revisions, scripts.stamp)
+CACHED = (scripts.revisions, scripts.stamp, scripts.made_by)
 NEXT = """
 from ragdb.server.migrate import run_script
 
@@ -161,6 +161,48 @@ def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(any_cl
         assert facts(connection) == before
 
 
+@pytest.mark.parametrize("is_marked", [True, False], ids=["marked", "before builds left a mark"])
+def test_tables_of_another_build_are_left_as_they_are_and_a_hint_says_what_to_do(
+    any_clone: str, is_marked: bool
+) -> None:
+    """Until a release the tables change in place, and no revision leads from one to the other."""
+    mark = "Revision of the tables, for Alembic. 0001_first_release, source 0123456789abcdef"
+    with psycopg.connect(any_clone) as connection:
+        code.drop_code(connection)  # bound bodies hold columns fast
+        connection.execute("alter table ragdb.chunks drop page")
+        connection.execute(
+            "comment on table ragdb.alembic_version is "
+            + (f"'{mark}'" if is_marked else "'Revision of the tables, for Alembic.'")
+        )
+        connection.execute("comment on schema ragdb is 'another build'")
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+    with pytest.raises(migrate.OtherBuild, match="made by another build of ragdb") as refused:
+        migrate.migrate(any_clone)
+    assert is_marked or "column" in str(refused.value)
+    assert "ragdb export CORPUS FILE" in refused.value.hint
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+def test_remarks_in_a_revision_make_no_other_build(
+    any_clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(any_clone) as connection:
+        assert not scripts.other_tables(connection)
+        remarked = {
+            revision: {name: f"-- remark\n\n{text}" for name, text in texts.items()}
+            for revision, texts in scripts.revisions().items()
+        }
+        monkeypatch.setattr(scripts, "revisions", lambda: remarked)
+        scripts.made_by.cache_clear()
+        assert not scripts.other_tables(connection)
+        next(iter(remarked.values()))["90_more.sql"] = "create table ragdb.more (x int);"
+        scripts.made_by.cache_clear()
+        assert scripts.other_tables(connection)
+    scripts.made_by.cache_clear()
+
+
 def test_alembic_says_in_a_sentence_what_depends_on_the_schema(clone: str) -> None:
     executes(clone, "create view mine as select * from ragdb.error_codes()")
     with psycopg.connect(clone) as connection:
@@ -209,7 +251,9 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             migrate.migrate(plain)
         assert refused.value.statements == [
             "grant ragdb_owner to stranger with inherit false, set true;",
+            "grant ragdb_admin to stranger with inherit true;",
             "create extension vector schema public;",
+            "grant ragdb_owner to current_user with inherit false, set true;",
             "create schema ragdb authorization ragdb_owner;",
             "create schema ragdb_internal authorization ragdb_owner;",
             "create schema bi authorization ragdb_owner;",
@@ -220,7 +264,7 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
         try:
             assert migrate.migrate(plain)
         finally:
-            executes(dsn, "revoke ragdb_owner from stranger")
+            executes(dsn, "revoke ragdb_owner, ragdb_admin from stranger")
 
 
 def test_pgvector_may_be_in_any_schema(any_version: Server) -> None:

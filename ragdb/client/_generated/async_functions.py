@@ -16,6 +16,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -35,6 +36,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -53,6 +55,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -76,6 +79,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -202,6 +206,9 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> list[BuildSlicesRow]:
         return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    async def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     async def capabilities(self) -> list[CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
@@ -438,10 +445,10 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
         return await self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
         )
 
     async def delete_source(
@@ -453,11 +460,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
-    async def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
+    async def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
 
-    async def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+    async def document_text(self, corpus: str, document: str) -> str | None:
+        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     async def drop_access_events_before(self, before: date) -> int:
@@ -634,8 +641,16 @@ class AsyncFunctions(AsyncCaller):
         value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    async def find_chunk(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     async def find_run(self, prefix: str) -> UUID:
         value: UUID = await self._value(calls.FIND_RUN, prefix)
+        return value
+
+    async def find_slice(self, corpus: str, prefix: str) -> str:
+        value: str = await self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     async def find_trace(self, prefix: str) -> UUID:
@@ -645,14 +660,17 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, doc_cid: str) -> Document:
-        return await self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+    async def get_document(self, corpus: str, document: str) -> Document:
+        return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
@@ -709,12 +727,12 @@ class AsyncFunctions(AsyncCaller):
     async def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
         value: int = await self._value(
-            calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings
+            calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings
         )
         return value
 
@@ -733,6 +751,10 @@ class AsyncFunctions(AsyncCaller):
         await self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
@@ -880,6 +902,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_signing_keys(self) -> list[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    async def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
     async def list_sources(self) -> list[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
@@ -1083,8 +1110,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         return await self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1182,8 +1209,8 @@ class AsyncFunctions(AsyncCaller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -1584,6 +1611,34 @@ class AsyncFunctions(AsyncCaller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
 
+    async def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        return await self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     async def search_dual(
         self,
         corpus: str,
@@ -1760,9 +1815,15 @@ class AsyncFunctions(AsyncCaller):
         await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     async def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)

@@ -15,6 +15,7 @@ from ragdb.client._generated.rows import (
     Blob,
     BuildSlicesRow,
     BuiltSlice,
+    CalibrateGateRow,
     CapabilitiesRow,
     CapabilitySchemasRow,
     ChallengeEvalRow,
@@ -34,6 +35,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     Document,
+    DocumentHit,
     DropTracesBeforeRow,
     Embedders,
     EmbeddingStatusRow,
@@ -52,6 +54,7 @@ from ragdb.client._generated.rows import (
     ExportSigningKeysRow,
     FacetsRow,
     Finding,
+    GateQuestionsRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -75,6 +78,7 @@ from ragdb.client._generated.rows import (
     ListProposalsRow,
     ListQuotasRow,
     ListSigningKeysRow,
+    ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
@@ -256,6 +260,16 @@ class Functions(Caller):
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+
+    def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
+        0.5) to be about what was asked, for each mode whose questions can be embedded: a
+        quarter of the way from the median best score for questions about something else to
+        that for pieces of the corpus. It runs by itself when a corpus has 50 chunks, again
+        when they have doubled or halved, after ragdb.optimize_corpus, and when a static
+        embedder takes over. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
     def capabilities(self) -> list[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
@@ -489,7 +503,8 @@ class Functions(Caller):
 
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
-        (each occurrence counted) and the caller's right to it. Raises RG400, RG404.
+        (each occurrence counted), the caller's right to it, and the floors of its gate by
+        mode (null: not measured yet). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -594,21 +609,25 @@ class Functions(Caller):
         )
 
     def delete_document(
-        self, corpus: str, doc_cid: str, derived: str = "redact", reason: str | None = None
+        self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteDocumentRow:
-        """Removes a document with all its sources and chunks, and what was derived from it, as
-        ragdb.delete_source does; returns how many documents and chunks went. Raises RG400,
-        RG401, RG404, RG405.
+        """Removes a document, named as for ragdb.get_document, with all its sources and chunks,
+        and what was derived from it, as ragdb.delete_source does; returns how many documents
+        and chunks went. The same bytes under another name stay. Raises RG400, RG401, RG404,
+        RG405, RG425.
         """
-        return self._row(calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, doc_cid, derived, reason)
+        return self._row(
+            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
+        )
 
     def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
     ) -> DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
-        documents and chunks went. Atoms and proposals that rest on chunks that go lose their
-        texts (derived: redact) or go too (erase), which is recorded with the reason (up to
-        10000 characters). Raises RG400, RG401, RG404, RG405.
+        documents and chunks went. When no other document has its bytes, atoms and proposals
+        that rest on chunks that go lose their texts (derived: redact) or go too (erase),
+        which is recorded with the reason (up to 10000 characters). Raises RG400, RG401,
+        RG404, RG405.
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
@@ -619,16 +638,18 @@ class Functions(Caller):
         value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
-    def document_chunks(self, corpus: str, doc_cid: str) -> list[Chunk]:
-        """Returns the chunks of a document in order. Raises RG400, RG404, RG405."""
-        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, doc_cid)
-
-    def document_text(self, corpus: str, doc_cid: str) -> str | None:
-        """Returns the text of a document as its chunks have it: each character once, with a line
-        end or two for white space that no chunk has; null without chunks. Raises RG400,
-        RG404, RG405.
+    def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+        """Returns the chunks of a document, named as for ragdb.get_document, in order. Raises
+        RG400, RG404, RG405, RG425.
         """
-        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, doc_cid)
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+
+    def document_text(self, corpus: str, document: str) -> str | None:
+        """Returns the text of a document, named as for ragdb.get_document, as its chunks have
+        it: each character once, with a line end or two for white space that no chunk has;
+        null without chunks. Raises RG400, RG404, RG405, RG425.
+        """
+        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
 
     def drop_access_events_before(self, before: date) -> int:
@@ -815,8 +836,9 @@ class Functions(Caller):
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
-        and a digest (64 hex digits of SHA-256) over settings, documents and embeddings that
-        is equal wherever these are equal, under whatever name. Raises RG400, RG404.
+        and a digest (64 hex digits of SHA-256) over settings, documents, embeddings and
+        synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
+        RG404.
         """
         return self._value(calls.EXPORT_CORPUS, corpus)
 
@@ -834,8 +856,9 @@ class Functions(Caller):
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> list[ExportEmbeddingsRow]:
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
-        position: document and ordinal of each chunk, and their numbers one behind the other
-        as big-endian float4; no row when there are no more. Raises RG400, RG404.
+        position: document (its first source) and ordinal of each chunk, and their numbers one
+        behind the other as big-endian float4; no row when there are no more. Raises RG400,
+        RG404.
         """
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
@@ -930,12 +953,26 @@ class Functions(Caller):
         value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
         return value
 
+    def find_chunk(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one chunk of a corpus that is named so, or whose id alone begins
+        so. Raises RG400, also where two do, RG404, RG406.
+        """
+        value: str = self._value(calls.FIND_CHUNK, corpus, prefix)
+        return value
+
     def find_run(self, prefix: str) -> UUID:
         """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
         hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG443.
         """
         value: UUID = self._value(calls.FIND_RUN, prefix)
+        return value
+
+    def find_slice(self, corpus: str, prefix: str) -> str:
+        """Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400,
+        also where two do, RG404, RG435.
+        """
+        value: str = self._value(calls.FIND_SLICE, corpus, prefix)
         return value
 
     def find_trace(self, prefix: str) -> UUID:
@@ -953,6 +990,13 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
+    def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+        """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
+        questions about something else. Where a model outside embeds the corpus,
+        put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
     def get_blob(self, cid: str) -> Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
         that the caller may read. Raises RG408, RG471.
@@ -963,11 +1007,13 @@ class Functions(Caller):
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
         return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
-    def get_document(self, corpus: str, doc_cid: str) -> Document:
-        """Returns one document by its identity, as ragdb.list_documents does. Raises RG400,
-        RG404, RG405.
+    def get_document(self, corpus: str, document: str) -> Document:
+        """Returns one document, as ragdb.list_documents does, by one of its sources, by its
+        external id, or by the identity of its bytes (sha256: and 64 hex digits): the first of
+        these three that the corpus has. The same bytes may be several documents, which are
+        told apart by their sources. Raises RG400, RG404, RG405, RG425.
         """
-        return self._row(calls.GET_DOCUMENT, Document, corpus, doc_cid)
+        return self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
@@ -1063,15 +1109,15 @@ class Functions(Caller):
     def import_embeddings(
         self,
         corpus: str,
-        doc_cids: Sequence[str],
+        sources: Sequence[str],
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
-        """Stores embeddings, one behind the other, of chunks (document and ordinal) of the
-        corpus that this transaction imports, and returns their number. Raises RG400, RG401,
-        RG404, RG418, RG455.
+        """Stores embeddings, one behind the other, of chunks (first source of the document, and
+        ordinal) of the corpus that this transaction imports, and returns their number. Raises
+        RG400, RG401, RG404, RG418, RG455.
         """
-        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, doc_cids, ordinals, embeddings)
+        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings)
         return value
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
@@ -1098,6 +1144,14 @@ class Functions(Caller):
         self._run(
             calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
         )
+
+    def import_synonyms(self, corpus: str, synonyms: Any) -> int:
+        """Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns
+        them, in the corpus that this transaction imports, and returns the number of pairs.
+        Raises RG400, RG401, RG404, RG413, RG455.
+        """
+        value: int = self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
+        return value
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
@@ -1353,6 +1407,15 @@ class Functions(Caller):
         database, and whether this session can sign or verify by it.
         """
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+
+    def list_slices(
+        self, corpus: str, since: datetime | None = None, count: int = 50
+    ) -> list[ListSlicesRow]:
+        """Returns the slices of a corpus that are stored, newest first, stored at or after
+        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
+        RG404.
+        """
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
     def list_sources(self) -> list[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
@@ -1661,13 +1724,14 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
     ) -> Any:
         """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
-        score of min_score (0 to 1) or more, and min_coverage (0 to 1) of the query's terms
-        somewhere in it; returns enough with all it was decided by. Raises RG400, RG413,
-        RG460.
+        score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
+        trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
+        it, weighed by their idf where the caller may read the corpus; returns enough with all
+        it was decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(
             calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
@@ -1804,8 +1868,8 @@ class Functions(Caller):
         query: str,
         pack: Any,
         min_chunks: int = 1,
-        min_score: float = 0.0,
-        min_coverage: float = 0.6,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
@@ -2363,6 +2427,40 @@ class Functions(Caller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
+    def search_documents(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        chunks_per_document: int = 3,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> list[DocumentHit]:
+        """Returns the k best documents of a corpus (null: all that the caller may read) for a
+        query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
+        k times as many are 1000 at most) best chunks as objects with chunk_id, score,
+        heading, page, start_offset, end_offset, text and citation. The rest is as in
+        ragdb.search. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        """
+        return self._rows(
+            calls.SEARCH_DOCUMENTS,
+            DocumentHit,
+            corpus,
+            query,
+            k,
+            chunks_per_document,
+            mode,
+            min_score,
+            filter,
+            query_embedding,
+            syntax,
+            typos,
+        )
+
     def search_dual(
         self,
         corpus: str,
@@ -2577,12 +2675,20 @@ class Functions(Caller):
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
     def similar(
-        self, corpus: str, chunk_id: str, k: int = 10, min_score: float = 0.0, filter: Any = None
+        self,
+        corpus: str,
+        chunk_id: str,
+        k: int = 10,
+        min_score: float = 0.0,
+        filter: Any = None,
+        mode: str | None = None,
     ) -> list[Hit]:
-        """Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks,
-        without that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
+        one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
+        in it (lexical); when mode is left out semantic where the chunk has an embedding.
+        Raises RG400, RG401, RG404, RG406, RG410, RG415.
         """
-        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter)
+        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and

@@ -92,6 +92,20 @@ class BuiltSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrateGateRow:
+    """A row of `calibrate_gate`."""
+
+    mode: str
+    floor: float | None
+    own_score: float | None
+    other_score: float | None
+    own_questions: int
+    other_questions: int
+    chunks: int
+    calibrated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class CapabilitiesRow:
     """A row of `capabilities`."""
 
@@ -278,6 +292,7 @@ class CorpusInfoRow:
     lexemes: int
     record_query_text: str
     privilege: str
+    gate_floors: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +358,21 @@ class Document:
     event_id: UUID
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A row of type `ragdb.document_hit`."""
+
+    rank: int
+    corpus: str
+    doc_cid: str
+    source: str
+    title: str | None
+    metadata: Any
+    score: float
+    mode: str
+    chunks: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +568,7 @@ class EventsAfterRow:
     author: str
     corpus: str
     doc_cid: str
+    source: str
     title: str | None
     language: str | None
     chunks: int
@@ -574,7 +605,7 @@ class ExportEmbeddingsRow:
     """A row of `export_embeddings`."""
 
     position: int
-    doc_cids: list[str]
+    sources: list[str]
     ordinals: list[int]
     embeddings: bytes | None
 
@@ -610,6 +641,14 @@ class Finding:
     place: str
     finding: str
     advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateQuestionsRow:
+    """A row of `gate_questions`."""
+
+    question: str
+    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -938,6 +977,21 @@ class ListSigningKeysRow:
     is_inside: bool
     is_at_hand: bool
     commitment: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListSlicesRow:
+    """A row of `list_slices`."""
+
+    slice_id: str
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str
+    chunks: int
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    graph_snapshot_hash: str
 
 
 @dataclass(frozen=True, slots=True)

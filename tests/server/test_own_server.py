@@ -1,0 +1,157 @@
+"""ragdb on a server of one's own, installed by those who there are: each by what they may do.
+
+`ragdb init` and `create extension ragdb` either leave their caller able to work, or say at once
+and completely what a DBA must run; `ragdb doctor` fails where the next command would.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from typer.testing import CliRunner
+
+from ragdb import extension
+from ragdb.cli.main import app
+from ragdb.server import embedded, roles
+from tests.schema.conftest import ROOT
+from tests.watcher import watched_folder
+
+# what each login may do; `admin` is the master user of a managed service
+PEOPLE = {
+    "admin": "createrole",
+    "owner": "",
+    "app": "",
+    "creator": "createrole",
+}
+Say = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def superuser() -> Iterator[str]:
+    """URI of the superuser on a server that has never heard of ragdb, but offers its extension."""
+    with watched_folder() as home:
+        uri = embedded.start(home / "own")
+        offered = home / "extension"
+        offered.mkdir()
+        offered.chmod(0o755)
+        shutil.copy(ROOT / "extension/ragdb.control", offered)
+        (offered / extension.path().name).write_text(extension.script())
+        for file in offered.iterdir():
+            file.chmod(0o644)
+        with psycopg.connect(uri, autocommit=True) as connection:
+            connection.execute(f"alter system set extension_control_path = '$system:{home}'")
+            connection.execute("select pg_reload_conf()")
+            for name, may in PEOPLE.items():
+                connection.execute(f"create role {name} login {may}")
+        yield uri
+
+
+@pytest.fixture
+def database(superuser: str) -> Iterator[str]:
+    """DSN of the superuser on a new database of `owner`'s; no role of ragdb is left after it."""
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("create database mine template template0 owner owner")
+    yield make_conninfo(superuser, dbname="mine")
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("drop database mine with (force)")
+        for role in reversed(roles.ROLES):
+            connection.execute(f"drop role if exists {role}")
+
+
+def says(dsn: str, user: str, *arguments: str) -> Any:
+    """What the command line says to a login."""
+    return CliRunner().invoke(
+        app, [*arguments, "-d", make_conninfo(dsn, user=user)], env={"COLUMNS": "300"}
+    )
+
+
+def statements(said: str) -> list[str]:
+    return [
+        line.strip() for line in said.splitlines() if re.fullmatch(r"[a-z][^:]*;", line.strip())
+    ]
+
+
+def run_by(dsn: str, user: str, todo: list[str]) -> None:
+    with psycopg.connect(dsn, user=user, autocommit=True) as connection:
+        for statement in todo:
+            connection.execute(statement)
+
+
+def works(dsn: str, user: str, folder: Path) -> None:
+    """Everything that README does next."""
+    (folder / "refunds.md").write_text("# Refunds\n\nReturns are free of charge.\n")
+    for command in (
+        ["doctor"],
+        ["ingest", str(folder / "refunds.md"), "--corpus", "docs", "--no-progress"],
+        ["search", "refunds", "--corpus", "docs", "--trace"],
+        ["corpus", "optimize", "docs"],
+        ["doctor", "--deep"],
+        ["init"],
+    ):
+        done = says(dsn, user, *command)
+        assert done.exit_code == 0, (command, done.output)
+        assert "DBA" not in done.output
+        assert "FAIL" not in done.output
+
+
+def pgvector(dsn: str, where: str) -> None:
+    """What is there of pgvector, and of the schema that it goes into."""
+    todo = {
+        "absent": [],
+        "public": ["create extension vector"],
+        "elsewhere": ['create schema "else where"', 'create extension vector schema "else where"'],
+        "hardened": ["revoke all on schema public from public"],
+        "no public": ["drop schema public cascade"],
+    }
+    run_by(dsn, "postgres", todo[where])
+
+
+# Whom `init` says nothing to is `None`'s case; `owner` may make no role, but the database is its.
+CASES = [
+    ("admin", None, "public"),
+    ("app", "postgres", "hardened"),
+    ("creator", "owner", "public"),
+]
+NIGHTLY = [
+    ("postgres", None, "absent"),
+    ("postgres", None, "elsewhere"),
+    ("postgres", None, "no public"),
+    ("admin", "postgres", "absent"),
+    ("admin", "postgres", "hardened"),
+    ("owner", "admin", "public"),
+    ("owner", "postgres", "no public"),
+    ("app", "admin", "public"),
+    ("app", "postgres", "elsewhere"),
+    ("creator", "postgres", "elsewhere"),
+]
+
+
+@pytest.mark.parametrize(
+    ("who", "dba", "where"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.nightly) for case in NIGHTLY)],
+)
+def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
+    database: str, tmp_path: Path, who: str, dba: str | None, where: str
+) -> None:
+    pgvector(database, where)
+    run_by(database, "postgres", ["grant create on database mine to admin with grant option"])
+    first = says(database, who, "init", "--no-manual")
+    if dba is None:
+        assert first.exit_code == 0, first.output
+    else:
+        todo = statements(first.stderr)
+        assert (first.exit_code, bool(todo)) == (3, True), first.output
+        doctor = says(database, who, "doctor")
+        assert doctor.exit_code == 3
+        assert all(statement in doctor.stdout for statement in todo)
+        run_by(database, dba, todo)
+        second = says(database, who, "init", "--no-manual")
+        assert second.exit_code == 0, (todo, second.output)
+    works(database, who, tmp_path)
