@@ -8,7 +8,9 @@ BIN := .venv/bin
 demo: .venv/demo
 	$(BIN)/ragdb demo
 
-# files run in parallel; each process starts its own servers
+# files run in parallel; each process starts its own servers. Compiled modules are kept: hundreds of
+# processes import the same
+test: export PYTHONDONTWRITEBYTECODE =
 test: venv
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 

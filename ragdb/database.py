@@ -1,34 +1,50 @@
 """The front door: a connection that also reads files, runs models and moves corpora.
 
-Each of these is a function of the room that does the work; `Database` puts them on one object.
+Each of these is a function of the room that does the work; `Database` puts them on one object, and
+`AsyncDatabase` runs the same in a thread, on its own connection.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting
+from ragdb.client.bridge import Bridge
 from ragdb.client.client import AsyncClient, Client
+from ragdb.client.shown import VERBS, described
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import Hit, TracedHit, TurnHit
+    from ragdb.client._generated.rows import (
+        CalibrateGateRow,
+        DocumentHit,
+        Hit,
+        TracedHit,
+        TurnHit,
+    )
+    from ragdb.evidence.answers import Answer
+    from ragdb.evidence.asking import Asking
     from ragdb.ingest.options import Options
     from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
 
+BY_DOCUMENT = (
+    "corpus", "query", "k", "chunks_per_document", "mode", "min_score", "filter",
+    "query_embedding", "syntax", "typos",
+)  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+Metadatas = Iterable[Mapping[str, Any] | None]
 
 
 class Database(Client):
@@ -38,6 +54,48 @@ class Database(Client):
     `ragdb.connect` opens one in autocommit mode, where each call is a transaction of its own and
     `with db.connection.transaction():` joins several.
     """
+
+    def __repr__(self) -> str:
+        return f"<ragdb.Database {described(self.connection)}>"
+
+    def __dir__(self) -> Iterable[str]:
+        return VERBS
+
+    def ask(self, corpus: str, question: str, **asking: Unpack[Asking]) -> Answer:
+        """Answer a question from a corpus, with citations that were checked.
+
+        The answer consists of sentences of the corpus unless `model` names what writes it. Where
+        the corpus does not say, `is_answered` is false. Retrieval, gate and answer are recorded.
+        Raises what `retrieve` raises; ValueError for an empty question.
+        """
+        from ragdb.evidence.asking import ask
+
+        return ask(self, corpus, question, asking)
+
+    def add(
+        self,
+        texts: Iterable[str],
+        metadatas: Metadatas | None = None,
+        ids: Iterable[str] | None = None,
+        *,
+        corpus: str,
+        cut: bool = True,
+        embedder: str | None = None,
+        embeddings: Sequence[Sequence[float]] | None = None,
+    ) -> list[str]:
+        """Put texts into a corpus, making it when there is none, and return their ids.
+
+        A text that has the id of an earlier one takes its place; without ids each is named by a
+        hash of itself and its metadata. Each text is cut into chunks, or is one (`cut=False`).
+        `embeddings` are those of whole texts by an embedder that runs elsewhere. About a thousand
+        texts are one transaction. Raises ValueError for lists of unequal lengths and for an id
+        given twice, and what `put_texts` raises.
+        """
+        from ragdb.ingest.texts import add
+
+        return add(
+            self, texts, metadatas, ids, corpus, cut=cut, embedder=embedder, embeddings=embeddings
+        )
 
     def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
         """Read files, folders and JSONL corpora into a corpus, making it when there is none.
@@ -62,6 +120,23 @@ class Database(Client):
             from ragdb.models.asking import with_embedding
 
             return super().retrieve(*args, **with_embedding(self.connection, args, how))
+
+        @functools.wraps(Client.search_documents)
+        def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
+            from ragdb.models.asking import with_embedding
+
+            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
+            return super().search_documents(**with_embedding(self.connection, (), how))
+
+    def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measure what a search of a corpus must score at least for its gate, for each mode.
+
+        It is `calibrate_gate`, for which a model outside the database, where the corpus has one,
+        embeds the questions here. Raises CorpusNotFound, NotAuthorized, ProviderDown.
+        """
+        from ragdb.models.asking import calibrate
+
+        return calibrate(self, corpus)
 
     @overload
     def rerank(
@@ -116,6 +191,58 @@ class Database(Client):
 class AsyncDatabase(AsyncClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
 
+    def __repr__(self) -> str:
+        return f"<ragdb.AsyncDatabase {described(self.connection)}>"
+
+    def __dir__(self) -> Iterable[str]:
+        return VERBS
+
+    async def ask(self, corpus: str, question: str, **asking: Unpack[Asking]) -> Answer:
+        """Answer a question from a corpus; see `Database.ask`."""
+        return cast("Answer", await self._aside("ask", corpus, question, **asking))
+
+    async def add(
+        self,
+        texts: Iterable[str],
+        metadatas: Metadatas | None = None,
+        ids: Iterable[str] | None = None,
+        *,
+        corpus: str,
+        cut: bool = True,
+        embedder: str | None = None,
+        embeddings: Sequence[Sequence[float]] | None = None,
+    ) -> list[str]:
+        """Put texts into a corpus and return their ids; see `Database.add`."""
+        how = {"corpus": corpus, "cut": cut, "embedder": embedder, "embeddings": embeddings}
+        return cast("list[str]", await self._aside("add", texts, metadatas, ids, **how))
+
+    async def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
+        """Read files into a corpus; see `Database.ingest`."""
+        return cast("Report", await self._aside("ingest", paths, corpus=corpus, **options))
+
+    async def export_file(
+        self, corpus: str, path: str | PathLike[str], *, blobs: bool = True, force: bool = False
+    ) -> Exported:
+        """Write a corpus to one file; see `Database.export_file`."""
+        how = {"blobs": blobs, "force": force}
+        return cast("Exported", await self._aside("export_file", corpus, path, **how))
+
+    async def import_file(
+        self, path: str | PathLike[str], *, corpus: str | None = None
+    ) -> Exported:
+        """Make the corpus of a file; see `Database.import_file`."""
+        return cast("Exported", await self._aside("import_file", path, corpus=corpus))
+
+    async def _aside(self, method: str, *args: Any, **how: Any) -> Any:
+        """Run a method of `Database` in a thread, on this connection."""
+        bridge = Bridge(self.connection, asyncio.get_running_loop())
+        database = Database(cast("psycopg.Connection[Any]", bridge))
+        try:
+            return await asyncio.to_thread(getattr(database, method), *args, **how)
+        except asyncio.CancelledError:
+            bridge.stop()
+            raise
+
     if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
 
         @functools.wraps(AsyncClient.search)
@@ -131,6 +258,13 @@ class AsyncDatabase(AsyncClient):
 
             how = await awith_embedding(self.connection, args, how)
             return await super().retrieve(*args, **how)
+
+        @functools.wraps(AsyncClient.search_documents)
+        async def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
+            from ragdb.models.asking import awith_embedding
+
+            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
+            return await super().search_documents(**await awith_embedding(self.connection, (), how))
 
     @overload
     async def rerank(

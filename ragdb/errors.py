@@ -114,6 +114,10 @@ class VectorTooOld(RagdbError, code="RG424"):
     """Pgvector is too old to build an index without harm."""
 
 
+class AmbiguousDocument(RagdbError, code="RG425"):
+    """Several documents have the bytes or the external id by which one was asked for."""
+
+
 class InvalidPolicy(RagdbError, code="RG430"):
     """A slice policy has an unknown field or a value out of range."""
 

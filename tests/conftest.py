@@ -1,7 +1,9 @@
 """Fixtures: one embedded server per run and version, a template database, its clones, logins.
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
-`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. fsync and synchronous_commit stay on.
+`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. No database has the packaged static
+model unless a test takes `packaged` or loads it: loading takes a second. These servers are not
+killed and do not fsync; tests of kills start their own, as users do. synchronous_commit stays on.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from typing import Any, NoReturn
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
-from pytest_postgresql.janitor import DatabaseJanitor
 
-from ragdb.server import embedded, migrate, postgres, roles
+from ragdb.models import static
+from ragdb.server import embedded, migrate, roles
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -57,10 +60,55 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))
 
 
+_installed = static.installed
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_packaged_model() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static, "installed", lambda: False)
+        yield
+
+
+@pytest.fixture
+def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ragdb init` and the embedded server load the packaged static model, as users have it."""
+    monkeypatch.setattr(static, "installed", _installed)
+
+
+class Fresh:
+    """A database of a test's own: between `init` and `drop`, or as a context."""
+
+    def __init__(self, uri: str, dbname: str, template: str) -> None:
+        self.uri, self.dbname, self.template = uri, dbname, template
+
+    def _execute(self, statement: str, **names: str) -> None:
+        made = {name: sql.Identifier(value) for name, value in names.items()}
+        with psycopg.connect(self.uri, autocommit=True) as connection:
+            connection.execute(sql.SQL(statement).format(**made))
+
+    def init(self) -> None:
+        # the files copied as they are, not each page by way of the log
+        self._execute(
+            "create database {name} template {template} strategy file_copy",
+            name=self.dbname,
+            template=self.template,
+        )
+
+    def __enter__(self) -> Fresh:
+        self.init()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        self._execute("drop database if exists {name} with (force)", name=self.dbname)
+
+
 class Server:
     """An embedded server with a migrated template database."""
 
-    user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
     def __init__(self, folder: Path, version: int) -> None:
@@ -73,6 +121,9 @@ class Server:
             # vacuum finds the tables of rolled-back tests empty, and of an empty table the planner
             # takes any index for as good as the right one
             connection.execute("alter system set autovacuum = off")
+            # a test waits for the disk at each commit and each database that it makes
+            connection.execute("alter system set fsync = off")
+            connection.execute("alter system set full_page_writes = off")
             connection.execute("select pg_reload_conf()")
             roles.create_roles(connection)
             for login, group in LOGINS.items():
@@ -89,15 +140,9 @@ class Server:
     def dsn(self, database: str, **more: str) -> str:
         return make_conninfo(self.uri, dbname=database, **more)
 
-    def database(self, template: str | None = template) -> DatabaseJanitor:
+    def database(self, template: str | None = template) -> Fresh:
         """A fresh database as a context: a clone of the template, or an empty one for None."""
-        return DatabaseJanitor(
-            user=self.user,
-            host=str(self.folder),
-            port=self.port,
-            dbname=f"t{next(self._names)}",
-            template_dbname=template,
-        )
+        return Fresh(self.uri, f"t{next(self._names)}", template or "template1")
 
     @cached_property
     def shared(self) -> str:

@@ -17,7 +17,7 @@ ROOMS = [
     for line in (PACKAGE / "ROOMS").read_text().splitlines()
     if line and not line.startswith("#")
 ]
-GENERATED = ("ragdb.client._generated.", "ragdb.errors", "ragdb.tables")
+GENERATED = ("ragdb.client._generated.", "ragdb.errors", "ragdb.tables", "ragdb.bi")
 
 
 @cache

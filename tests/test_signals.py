@@ -58,6 +58,7 @@ def test_a_run_that_is_ended_leaves_nothing_behind(
     run = subprocess.Popen(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-n", str(workers)),
+            *("-p", "no:langsmith_plugin", "-p", "no:schemathesis"),  # seconds of imports
             *("-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)),
         ],
         cwd=watcher.ROOT,

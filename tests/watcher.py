@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from ragdb.server import embedded, postgres
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +60,9 @@ def clear(folder: Path) -> None:
     """Stop every server whose data lies in a folder, and remove the folder."""
     until = time.monotonic() + PATIENCE
     # one that is starting does not answer yet
-    while time.monotonic() < until and (running := list(folder.glob("*/postmaster.pid"))):
+    while time.monotonic() < until and (
+        running := [file for file in folder.glob("*/postmaster.pid") if lives(file)]
+    ):
         for pid_file in running:
             data = pid_file.parent
             version = int((data / "PG_VERSION").read_text())
@@ -66,6 +70,15 @@ def clear(folder: Path) -> None:
                 if not embedded.stop(data, version):
                     time.sleep(0.1)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def lives(pid_file: Path) -> bool:
+    """Whether the server that wrote the file runs; one that a test killed leaves it behind."""
+    try:
+        server = psutil.Process(int(pid_file.read_text().split("\n", 1)[0]))
+        return bool(server.status() != psutil.STATUS_ZOMBIE)
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return False
 
 
 def main() -> None:

@@ -122,7 +122,7 @@ def _own_database(new: Newcomer) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, help="folder to work in, which stays; must be new")
     chosen = parser.parse_args().keep
     home = chosen or Path(tempfile.mkdtemp(prefix="ragdb-first-"))

@@ -54,8 +54,9 @@ from typing import Any, overload
 from uuid import UUID
 
 from ragdb.client.calling import (
-    AsyncCaller, Call, Caller, Reals, Recorded, choose, documented_by,
+    AsyncCaller, Call, Caller, Reals, choose, documented_by,
 )
+from ragdb.client.results import Recorded, Row, Rows
 """
 FOLDER = "ragdb/client/_generated"
 
@@ -94,7 +95,7 @@ def python_default(argument: Argument) -> str:
     if text:
         literal = text[1].replace("''", "'")
         return literal if python_type(argument.type) in ("int", "float") else repr(literal)
-    raise ValueError(f"the default {argument.default} of {argument.name} is no literal")
+    raise ValueError(f"the default {argument.default} of {argument.name} is not a literal")
 
 
 def is_empty_object(argument: Argument) -> bool:
@@ -184,8 +185,8 @@ def row_class(function: Function) -> str:
         else (f"A row of type `ragdb.{function.row_type}`.")
     )
     return (
-        "@dataclass(frozen=True, slots=True)\n"
-        f'class {row_name(function)}:\n    """{what}"""\n\n{fields}\n'
+        "@dataclass(frozen=True, slots=True, repr=False)\n"
+        f'class {row_name(function)}(Row):\n    """{what}"""\n\n{fields}\n'
     )
 
 
@@ -260,7 +261,7 @@ def result(function: Function) -> str:
         if records(function):
             return f"Recorded[{name}]"
         if function.returns_set:
-            return f"list[{name}]"
+            return f"Rows[{name}]"
         return f"{name} | None" if "; no row when" in function.comment else name
     kind = python_type(function.returns)
     if function.returns_set:

@@ -11,8 +11,8 @@ from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
-    from ragdb.evidence.answers import Answer, PolicyOverrides, Task
-    from ragdb.evidence.database import CorpusRetriever
+    from ragdb.evidence.answers import Answer, Task
+    from ragdb.evidence.database import Embed
     from ragdb.evidence.tasks import TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
@@ -44,6 +44,12 @@ def ask(
     ] = None,
     max_context: Context = None,
     rerank: Rerank = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Least best score to answer. Default: the floor of the corpus."
+        ),
+    ] = None,
     sentences: Annotated[
         int, typer.Option(min=1, max=20, help="Most sentences of the answer.")
     ] = 2,
@@ -62,31 +68,29 @@ def ask(
     """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.
 
     The answer consists of sentences of the corpus, unless --model names a model that writes it.
-    Its citations are checked before it is printed. Retrieval, gate and answer are recorded.
+    Nothing is answered if the best chunk scores less than questions that the corpus answers do.
+    Citations are checked before they are printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
     from ragdb.evidence.answers import RagError
-    from ragdb.evidence.engine import Engine
-    from ragdb.evidence.tasks import RagPolicy
 
-    declared = _contract(contract)
+    if endpoint is not None and model is None:
+        raise Failure("--endpoint without --model", hint="name the model that answers with --model")
     with session.connect() as db:
-        engine = Engine(
-            db,
-            retriever=_retriever(session, db, corpus, rerank),
-            task=_model(model, endpoint),
-            contract=declared,
-            policy=None if declared else RagPolicy("on", 8, True, None, True),
-            sentences=sentences,
-            client="ragdb ask",
-        )
-        policy: PolicyOverrides = {}
-        if k is not None:
-            policy["top_k"] = k
-        if max_context is not None:
-            policy["max_context"] = max_context
         try:
-            answer = engine.run(question, **policy)
+            answer = db.ask(
+                corpus,
+                question,
+                k=k,
+                max_context=max_context,
+                min_score=min_score,
+                rerank=rerank,
+                sentences=sentences,
+                contract=_contract(contract),
+                model=_model(model, endpoint),
+                embed=_embed(session, db, corpus),
+                client="ragdb ask",
+            )
         except RagError as error:
             session.note(str(error))
             if session.format != "table":
@@ -112,14 +116,9 @@ def ask(
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif insufficient:
-        session.note(
-            f"{summary.get('retrieval_skipped', 'the corpus does not say')}{_recorded(summary)}"
-        )
+        session.note(f"{_why_not(answer)}{_recorded(summary)}")
     else:
         _print(session, answer)
-        if answer.gate is not None and not answer.gate["enough"]:
-            missing = ", ".join(answer.gate["missing_terms"]) or "nothing"
-            session.note(f"the evidence is not enough; it lacks of the question's terms: {missing}")
         session.note(f"citations checked{_recorded(summary)}")
         session.note(f"what that proves: {PROVES}")
     for problem in answer.problems:
@@ -160,23 +159,24 @@ def _evidence(
     max_context: int | None,
     rerank: str | None,
 ) -> dict[str, Any]:
+    from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.retrieval import RetrievalQuery
 
-    retriever = _retriever(session, db, corpus, rerank)
+    embed = _embed(session, db, corpus)
+    retriever = CorpusRetriever(db, corpus, embed=embed, client="ragdb pack", rerank=rerank)
     retriever.retrieve(RetrievalQuery(question, k))
     made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
     return {**made, "query": question}
 
 
-def _retriever(session: Session, db: Database, corpus: str, rerank: str | None) -> CorpusRetriever:
+def _embed(session: Session, db: Database, corpus: str) -> Embed:
     from ragdb.cli.query import embedded, printable
-    from ragdb.evidence.database import CorpusRetriever
 
     def embed(text: str) -> list[float] | None:
         printable(text)
         return embedded(session, db, [corpus], text, None)
 
-    return CorpusRetriever(db, corpus, embed=embed, client=f"ragdb {session.verb}", rerank=rerank)
+    return embed
 
 
 def _contract(path: str | None) -> TaskContract | None:
@@ -194,15 +194,28 @@ def _model(name: str | None, endpoint: str | None) -> Task | None:
     from ragdb.models.chat import OpenAIModel
 
     if name is None:
-        if endpoint is not None:
-            raise Failure(
-                "--endpoint without --model", hint="name the model that answers with --model"
-            )
         return None
     try:
         return OpenAIModel(name, endpoint)
     except ValueError as error:
         raise Failure(str(error), hint="--endpoint URL") from None
+
+
+def _why_not(answer: Answer) -> str:
+    """Why nothing was answered, in the words of the gate where it said no."""
+    from ragdb.evidence.answers import NOT_ENOUGH
+
+    gate = answer.gate
+    if gate is None or gate["enough"]:
+        return str(answer.trace_summary.get("retrieval_skipped", "the corpus does not say"))
+    why = []
+    if (gate["best_score"] or 0) < gate["min_score"]:
+        why.append(
+            f"best score {gate['best_score'] or 0:.2f}, not {gate['min_score']:.2f} (--min-score)"
+        )
+    if gate["missing_terms"]:
+        why.append("it lacks " + ", ".join(gate["missing_terms"]))
+    return f"{NOT_ENOUGH}: the corpus does not say" + "".join(f"; {reason}" for reason in why)
 
 
 def _recorded(summary: dict[str, Any]) -> str:

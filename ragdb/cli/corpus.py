@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
         ("unrestrict", unrestrict),
         ("reads", reads),
         ("synonyms", synonyms),
+        ("calibrate", calibrate),
     ):
         verb(group, name)(function)
 
@@ -174,4 +175,17 @@ def synonyms(
             session,
             db.list_synonyms(corpus),
             empty="no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some",
+        )
+
+
+def calibrate(session: Session, corpus: Corpus) -> None:
+    """Measure what a search must score for `ragdb ask` to answer; it also happens by itself."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.calibrate(corpus),
+            ["mode", "floor", "own_score", "other_score", "chunks"],
+            empty=f"{corpus} has no text to measure by",
         )

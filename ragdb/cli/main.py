@@ -24,6 +24,7 @@ from ragdb.cli import (
     portable,
     quota,
     reembed,
+    related,
     reranker,
     search,
     serve,
@@ -90,8 +91,8 @@ def _flags(
 
 for part in (
     server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve, mcp,
-    dashboards, demo,
+    search, related, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve,
+    mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

@@ -33,8 +33,12 @@ def embedded(
 
     try:
         embedder = embedders.common(db.connection, corpora)
-        # what is kept need not be made, and no model need be loaded
-        if embedder is None or asking.is_kept(db, corpora, query):
+        # what is kept or a worker makes need not be made, and no model need be loaded
+        if (
+            embedder is None
+            or asking.is_kept(db, corpora, query)
+            or asking.is_made(db, corpora, query)
+        ):
             return None
         return embedders.numbers(embedder, query)
     except (

@@ -46,6 +46,10 @@ def search(
     per_document: Annotated[
         int | None, typer.Option(metavar="N", help="Hits of one document at most.")
     ] = None,
+    group: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Show documents (--k of them), each with N chunks."),
+    ] = None,
     collapse: Annotated[
         bool, typer.Option("--collapse", help="Leave out what nearly repeats a better hit.")
     ] = False,
@@ -90,6 +94,8 @@ def search(
         rerank = None
     if explain and mode not in (None, "lexical"):
         raise Failure(f"--explain works with lexical scores, not with mode {mode}")
+    if group is not None and (explain or trace or rerank or per_document or collapse or diversity):
+        raise Failure("--group goes with --corpus, -k, --mode, --min-score, --filter and --syntax")
     how: dict[str, Any] = {
         "k": k,
         "mode": mode or ("lexical" if explain else None),
@@ -105,6 +111,9 @@ def search(
     }
     with session.connect() as db:
         names = corpus or _readable(db)
+        if group is not None:
+            _grouped(session, db, names, query, group, how)
+            return
         if trace and len(names) != 1:
             raise Failure("--trace works with one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
@@ -139,6 +148,36 @@ def search(
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:
         session.note(f"trace {trace_id}")
+
+
+def _grouped(
+    session: Session,
+    db: Database,
+    corpora: list[str],
+    query: str,
+    chunks: int,
+    how: dict[str, Any],
+) -> None:
+    """Print the documents that are found in a corpus."""
+    from ragdb.cli import output
+    from ragdb.cli.related import print_documents
+
+    if len(corpora) != 1:
+        raise Failure("--group works with one corpus", hint=f"name one of {', '.join(corpora)}")
+    taken = ("k", "mode", "min_score", "filter", "syntax", "typos")
+    found = db.search_documents(
+        corpora[0],
+        query,
+        chunks_per_document=chunks,
+        query_embedding=embedded(session, db, corpora, query, how["mode"]),
+        **{name: how[name] for name in taken},
+    )
+    if session.format == "table":
+        print_documents(session, db, query, found)
+    else:
+        output.rows(session, found)
+    if not found:
+        session.note(f"nothing found in {corpora[0]}")
 
 
 def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:

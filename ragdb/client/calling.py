@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID
 
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import class_row, tuple_row
 from psycopg.types.json import Jsonb
+
+from ragdb.client.results import Recorded, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,27 +109,35 @@ class Call:
 
 
 def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The overload that takes these arguments, and its values."""
+    """The overload that takes these arguments, and its values. Raises TypeError."""
     for call in calls:
         values = call.bind(args, kwargs)
         if values is not None:
             return call, values
-    forms = " or ".join(f"{call.name}({', '.join(call.types)})" for call in calls)
-    raise TypeError(f"the arguments match none of {forms}")
+    raise TypeError(_problem(calls, args, kwargs))
 
 
-class Recorded(list[Row]):
-    """The hits of a recorded retrieval, and its trace, which there is without a hit too."""
-
-    def __init__(self, hits: Iterable[Row], trace_id: UUID) -> None:
-        super().__init__(hits)
-        self.trace_id = trace_id
-
-    @classmethod
-    def of(cls, row: type[Row], found: Sequence[Sequence[Any]]) -> Recorded[Row]:
-        """The rows of `Call.recorded_sql`."""
-        at = 1 + [field.name for field in fields(row)].index("rank")  # type: ignore[arg-type]
-        return cls((row(*one[1:]) for one in found if one[at] is not None), found[0][0])
+def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Why no overload takes these arguments."""
+    name = calls[0].name
+    known = dict.fromkeys(argument for call in calls for argument in call.types)
+    for argument in kwargs:
+        if argument not in known:
+            near = difflib.get_close_matches(argument, known, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}"
+            return f"{name}() has no argument {argument!r}{meant}"
+    if len(args) > max(len(call.types) for call in calls):
+        return f"{name}() takes {max(len(call.types) for call in calls)} arguments, not {len(args)}"
+    for call in calls:
+        twice = [one for one in list(call.types)[: len(args)] if one in kwargs]
+        given = {*list(call.types)[: len(args)], *kwargs}
+        if kwargs.keys() <= call.types.keys():
+            if twice:
+                return f"{name}() was given {twice[0]!r} twice"
+            if missing := [one for one in call.types if one not in given | call.defaults.keys()]:
+                return f"{name}() needs {missing[0]!r}"
+    forms = " or ".join(f"{name}({', '.join(call.types)})" for call in calls)
+    return f"the arguments match none of {forms}"
 
 
 def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
@@ -149,9 +158,9 @@ class Caller:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
 
-    def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
+    def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return cursor.execute(call.sql, call.parameters(values)).fetchall()
+            return Rows(cursor.execute(call.sql, call.parameters(values)).fetchall(), row)
 
     def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
@@ -184,9 +193,10 @@ class AsyncCaller:
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self.connection = connection
 
-    async def _rows(self, call: Call, row: type[Row], *values: Any) -> list[Row]:
+    async def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return await (await cursor.execute(call.sql, call.parameters(values))).fetchall()
+            found = await cursor.execute(call.sql, call.parameters(values))
+            return Rows(await found.fetchall(), row)
 
     async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:

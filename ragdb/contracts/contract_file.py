@@ -83,7 +83,7 @@ def _hash_prompt(node: Json, path: Path) -> None:
 
 
 def missing_prompts(found: Json) -> list[Json]:
-    """The rag nodes whose prompt is no file beside the contract."""
+    """The rag nodes whose prompt is not a file beside the contract."""
     return [
         node
         for node in _all(found.get("nodes"), MAX_DEPTH)

@@ -99,7 +99,7 @@ class _Line:
         }
 
     def _skip(self, at: int) -> int:
-        """The next word that is no comment, or the end."""
+        """The next word that is not a comment, or the end."""
         while at < len(self.text) and self.text[at] in " \t":
             at += 1
         return len(self.text) if self.text[at : at + 1] == "#" else at

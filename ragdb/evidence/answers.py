@@ -35,7 +35,7 @@ class RagError(Exception):
         self.trace_summary = trace_summary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """What a task returned, with the evidence it had and what is wrong with it (nothing, or why).
 
@@ -49,3 +49,33 @@ class Answer:
     trace_summary: dict[str, Any]
     gate: dict[str, Any] | None = None
     """The verdict of the gate with the terms that are missing; None where none was asked."""
+
+    @property
+    def text(self) -> str:
+        """The answer; empty where the evidence does not say."""
+        return str(self.output.get("answer") or "")
+
+    @property
+    def citations(self) -> list[dict[str, Any]]:
+        """What the answer cites: chunk, source and the words that it rests on."""
+        return list(self.output.get("citations") or [])
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is an answer whose citations hold."""
+        return not self.problems and self.output.get("insufficient_evidence") is not True
+
+    @property
+    def trace_id(self) -> str | None:
+        """The trace of the first retrieval; None where none was recorded."""
+        return next(iter(self.trace_summary.get("trace_ids", [])), None)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        if self.problems:
+            return f"Answer(problems={list(self.problems)!r})"
+        if not self.is_answered:
+            return "Answer(the corpus does not say)"
+        return f"Answer({self.text[:200]!r}, {len(self.citations)} citations)"

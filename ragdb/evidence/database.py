@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from ragdb.client._generated.rows import TracedHit
-    from ragdb.client.calling import Recorded
     from ragdb.client.client import Client
+    from ragdb.client.results import Recorded
     from ragdb.models.rerank import RerankedHit, Reranker
 
 

@@ -68,7 +68,7 @@ class Engine:
         """Answer a question. `evidence` is the caller's; `overrides` are fields of the policy.
 
         Raises RagError where the mode `required` cannot be met; ValueError for an empty question or
-        one that is no input of the contract, and for evidence that it does not accept.
+        one that is not an input of the contract, and for evidence that it does not accept.
         """
         policy = self._policy(overrides, bool(evidence))
         if not question.strip():

@@ -96,7 +96,7 @@ class KeywordContextRetriever:
 def _is_text(name: str) -> bool:
     try:
         name.encode()
-    except UnicodeEncodeError:  # bytes that are no UTF-8
+    except UnicodeEncodeError:  # bytes that are not UTF-8
         return False
     return True
 
@@ -112,7 +112,7 @@ def _preview(path: Path) -> str | None:
     if b"\0" in data:
         return None
     try:
-        # a character that the end of the preview cuts is no error
+        # a character that the end of the preview cuts is not an error
         return codecs.getincrementaldecoder("utf-8-sig")().decode(data, len(data) < PREVIEW)
     except UnicodeDecodeError:
         return None

@@ -52,7 +52,10 @@ class Run:
             self.summary["evidence_pack_hash"] = pack.hash
             self._weigh(packed)
             self.engine._check_input(given)
-        output, problems = self._attempt(given, packed)
+        if self.verdict is not None and not self.verdict["enough"]:
+            output, problems = self._unanswered(packed), list[str]()
+        else:
+            output, problems = self._attempt(given, packed)
         return Answer(output, pack, tuple(problems), self.summary, self.verdict)
 
     # ── plan and retrieve ──
@@ -106,9 +109,10 @@ class Run:
         return queries, reason if self.policy.mode == "auto" and not needs else None
 
     def _fused(self, retriever: Retriever, queries: Sequence[str]) -> tuple[RetrievedChunk, ...]:
-        """The chunks of all queries by the sum of their reciprocal ranks, each with its best score.
+        """The chunks of all queries by the sum of their reciprocal ranks.
 
-        Scores of different queries are of different questions, so ranks are compared.
+        Scores of different queries are of different questions, so ranks are compared. Each chunk
+        has the score that the first query gave it: the question comes before its parts.
         """
         best: dict[tuple[str, str], RetrievedChunk] = {}
         weight: dict[tuple[str, str], float] = {}
@@ -119,8 +123,7 @@ class Run:
             for rank, chunk in enumerate(found, 1):
                 key = chunk.source_id, chunk.chunk_id
                 weight[key] = weight.get(key, 0) + 1 / (FUSION + rank)
-                if key not in best or chunk.score > best[key].score:
-                    best[key] = chunk
+                best.setdefault(key, chunk)
         if self.traces:
             self.summary["trace_ids"] = list(self.traces)
         # equal weights stay in the order in which they were found
@@ -170,6 +173,14 @@ class Run:
     def _empty_trace(self, packed: dict[str, Any]) -> str | None:
         """The trace of a pack without chunks, which would name it."""
         return None if packed["chunks"] else self.traces[0]
+
+    def _unanswered(self, packed: dict[str, Any]) -> dict[str, Any]:
+        """What is said in place of an answer where the gate says no: no task is asked."""
+        output: dict[str, Any] = {"answer": "", "citations": [], "insufficient_evidence": True}
+        if self.is_recorded:
+            self._citations(output, packed, 1)
+        self.summary |= {"attempts": 0, "verification": [], "verified": True}
+        return output
 
     # ── run, verify, repair ──
 

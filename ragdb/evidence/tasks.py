@@ -25,16 +25,19 @@ class ContractError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Thresholds of `ragdb.rag_enough_context_gate`: chunks, best score, share of the terms."""
+    """Thresholds of `ragdb.rag_enough_context_gate`: chunks, best score, share of the terms.
+
+    Without a `min_score` the floor counts that the corpus has for the mode.
+    """
 
     min_chunks: int = 1
-    min_score: float = 0.0
-    min_coverage: float = 0.6
+    min_score: float | None = None
+    min_coverage: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RagPolicy:
-    """How a task retrieves. `max_context` counts tokens of four characters; None is no limit.
+    """How a task retrieves. `max_context` counts tokens of four characters; None sets no limit.
 
     `enough_context_gate` is True for the gate's own thresholds, or a Gate.
     """

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
 from ragdb.ingest import origins
+from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import READ, Outcome, tasks
@@ -36,7 +37,6 @@ MAX_FAILURES = 1000
 BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
-DRIFT = 0.1
 
 
 def ingest(
@@ -259,12 +259,5 @@ class Run:
     def _optimize(self) -> None:
         self.stage = "optimizing"
         self._tell()
-        drift = self.db.corpus_info(self.corpus).drift
-        if drift is not None and abs(drift) > DRIFT:
-            with self.db.connection.transaction():
-                self.db.optimize_corpus(self.corpus)
-            self.report.optimized = True
-        embedder = self.db.corpus_embedder(self.corpus)
-        if embedder is not None and embedder.provider == "static":
-            # the vectors came with the chunks, and no worker comes to index them
-            self.db.index_space(self.corpus)
+        with self.db.connection.transaction():
+            self.report.optimized = optimize(self.db, self.corpus)

@@ -58,7 +58,7 @@ class Outcome:
     documents: list[Ready] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     skipped: Failed | None = None
-    """Why a file of a folder is left out, where that is no failure."""
+    """Why a file of a folder is left out, where that is not a failure."""
     type: str | None = None
     """Its ending, where that is why."""
     at: int = 0

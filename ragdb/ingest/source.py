@@ -19,7 +19,7 @@ class Source:
     """Something to read. `uri` names it in the corpus."""
 
     uri: str
-    # the folder that may not be left and the way from it; None for what is no file
+    # the folder that may not be left and the way from it; None for what is not a file
     root: Path | None = None
     below: str = ""
     size: int | None = None

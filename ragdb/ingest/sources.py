@@ -15,7 +15,7 @@ from ragdb.ingest.source import Found, Skipped, Source, Unread
 from ragdb.readers import formats
 from ragdb.readers.document import ReadError
 
-# github://owner:repository@revision is no secret
+# github://owner:repository@revision is not a secret
 _PASSWORD = re.compile(r"^((?!github:)[^/]*://[^/?#@:]*:)[^/?#]*@")
 
 

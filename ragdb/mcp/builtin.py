@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
+from ragdb.client._generated.rows import Chunk, Document
 from ragdb.client.client import Client
 from ragdb.client.rows import record
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
@@ -67,9 +68,9 @@ def fetch(served: Served, arguments: Json) -> Json:
         if own.startswith("sha256:"):
             # a chunk may be called so
             with suppress(DocumentNotFound), db.connection.transaction():
-                return document(db, corpus, own)
+                return document(db, corpus, *own.partition("/")[::2])
         chunk = db.get_chunk(corpus, own)
-        beside = [row.chunk_id for row in db.document_chunks(corpus, chunk.doc_cid)]
+        beside = [row.chunk_id for row in db.document_chunks(corpus, chunk.source)]
     at = beside.index(own)
     metadata = {
         "corpus": corpus,
@@ -80,7 +81,7 @@ def fetch(served: Served, arguments: Json) -> Json:
         "start_offset": chunk.start_offset,
         "end_offset": chunk.end_offset,
         "content_hash": chunk.content_hash,
-        "document": f"{corpus}/{chunk.doc_cid}",
+        "document": document_id(corpus, chunk),
         "previous": f"{corpus}/{beside[at - 1]}" if at else None,
         "next": f"{corpus}/{beside[at + 1]}" if at + 1 < len(beside) else None,
         "document_metadata": chunk.metadata,
@@ -94,14 +95,22 @@ def fetch(served: Served, arguments: Json) -> Json:
     }
 
 
-def document(db: Client, corpus: str, cid: str) -> Json:
-    document = db.get_document(corpus, cid)
-    text = db.document_text(corpus, cid) or ""
+def document_id(corpus: str, of: Document | Chunk) -> str:
+    """A document is its bytes and its name: what is under that name later may be another."""
+    return f"{corpus}/{of.doc_cid}/{of.source}"
+
+
+def document(db: Client, corpus: str, cid: str, source: str) -> Json:
+    document = db.get_document(corpus, source or cid)
+    if document.doc_cid != cid:
+        document = db.get_document(corpus, cid)
+    text = db.document_text(corpus, document.source) or ""
+    cid = document_id(corpus, document)
     return {
-        "id": f"{corpus}/{cid}",
+        "id": cid,
         "title": document.title or document.source,
         "text": text[:MAX_TEXT],
-        "url": _url(corpus, cid, document.source),
+        "url": _url(corpus, cid.partition("/")[2], document.source),
         "metadata": {
             "corpus": corpus,
             "source": document.source,

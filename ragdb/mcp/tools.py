@@ -14,7 +14,7 @@ import mcp_types as types
 from mcp import MCPError
 
 from ragdb.client.rows import dumps, record
-from ragdb.mcp.builtin import fetch, list_corpora
+from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN, annotations_of, object_of
 from ragdb.mcp.served import Json, Served, ToolError
 
@@ -132,7 +132,7 @@ class Tools(Served):
         with self.database() as db:
             about = record(db.corpus_info(corpus))
             documents = [
-                {"id": f"{corpus}/{row.doc_cid}", "title": row.title, "source": row.source}
+                {"id": document_id(corpus, row), "title": row.title, "source": row.source}
                 for row in db.list_documents(corpus)
             ]
         text = dumps({**about, "first_documents": documents}, indent=2)

@@ -1,26 +1,30 @@
 """The embedding that a search by Python needs, where a model outside the database makes it.
 
-The model is asked where it is installed; else what the database has kept counts. Queries for a
-static embedder are embedded in SQL.
+Queries for a static embedder are embedded in SQL.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from psycopg.pq import TransactionStatus
+
 from ragdb.client._generated.async_functions import AsyncFunctions
 from ragdb.client._generated.functions import Functions
-from ragdb.errors import EmbedderNotFound, ModeNotAvailable
+from ragdb.errors import EmbedderNotFound, ModeNotAvailable, NoAnswer
 from ragdb.models import embedders
 
 if TYPE_CHECKING:
     import psycopg
 
-    from ragdb.client._generated.rows import Embedders
+    from ragdb.client._generated.rows import CalibrateGateRow, Embedders
 
 ARGUMENTS = ("corpus", "query", "k", "mode", "min_score", "filter", "chunk_ids", "statistics")
+PATIENCE = 10.0
+"""Seconds that a search waits for a worker, which may be loading its model."""
 
 
 def is_kept(db: Functions, corpora: Sequence[str], text: str) -> bool:
@@ -28,12 +32,28 @@ def is_kept(db: Functions, corpora: Sequence[str], text: str) -> bool:
     return all(db.query_embedding_state(corpus, text)[0].is_ready for corpus in corpora)
 
 
+def is_made(db: Functions, corpora: Sequence[str], text: str) -> bool:
+    """Whether a worker that is connected has embedded a query for these corpora.
+
+    It needs a connection in autocommit mode, because the worker must see what is asked.
+    """
+    if not _may_wait(db.connection) or not db.has_worker():
+        return False
+    try:
+        for corpus in corpora:
+            db.embed_query(text, corpus, PATIENCE)
+    except NoAnswer:
+        return False
+    return True
+
+
 def with_embedding(
     connection: psycopg.Connection[Any], args: Sequence[Any], how: dict[str, Any]
 ) -> dict[str, Any]:
     """The named arguments of a search, with the embedding of its query where one is needed.
 
-    Raises ModeNotAvailable, which names who could make it, and what `embedders.query` raises.
+    The model is asked where it is installed; then what is kept counts, then a worker. Raises
+    ModeNotAvailable, which names who could make it, and what `embedders.query` raises.
     """
     asked = _asked(args, how)
     if asked is None:
@@ -45,7 +65,8 @@ def with_embedding(
     try:
         return {**how, "query_embedding": embedders.numbers(embedder, query)}
     except (ImportError, EmbedderNotFound) as error:
-        if is_kept(Functions(connection), corpora, query):
+        db = Functions(connection)
+        if is_kept(db, corpora, query) or is_made(db, corpora, query):
             return how
         raise _nobody(embedder, error) from error
 
@@ -66,10 +87,38 @@ async def awith_embedding(
         vector = await asyncio.to_thread(embedders.numbers, embedder, query)
         return {**how, "query_embedding": vector}
     except (ImportError, EmbedderNotFound) as error:
+        may_wait = _may_wait(connection) and await db.has_worker()
         for corpus in corpora:
-            if not (await db.query_embedding_state(corpus, query))[0].is_ready:
+            if (await db.query_embedding_state(corpus, query))[0].is_ready:
+                continue
+            if not may_wait:
+                raise _nobody(embedder, error) from error
+            try:
+                await db.embed_query(query, corpus, PATIENCE)
+            except NoAnswer:
                 raise _nobody(embedder, error) from error
         return how
+
+
+def calibrate(db: Functions, corpus: str) -> list[CalibrateGateRow]:
+    """Measure the floors of a gate, a model outside embedding what they are measured by.
+
+    Without that model by words alone. Raises what `ragdb.calibrate_gate` raises.
+    """
+    embedder = embedders.common(db.connection, [corpus])
+    if embedder is not None and embedder.provider is not None:
+        with contextlib.suppress(ImportError, EmbedderNotFound):
+            for row in db.gate_questions(corpus):
+                db.put_query_embedding(
+                    corpus, row.question, embedders.numbers(embedder, row.question)
+                )
+    return list(db.calibrate_gate(corpus))
+
+
+def _may_wait(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether what is asked of a worker is seen by it at once."""
+    idle = connection.info.transaction_status == TransactionStatus.IDLE
+    return bool(connection.autocommit) and idle
 
 
 def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str] | None:
@@ -90,6 +139,6 @@ def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str] | 
 def _nobody(embedder: Embedders, error: Exception) -> ModeNotAvailable:
     return ModeNotAvailable(
         f"the query cannot be embedded by {embedder.name} here: {error}; install"
-        " 'ragdb-postgres[embed]', pass query_embedding, have a worker make it by"
-        " call ragdb.embed_query(...), or search with mode='lexical'"
+        " 'ragdb-postgres[embed]', pass query_embedding, start a worker (`ragdb worker`), which"
+        " makes it here and for call ragdb.embed_query(...), or search with mode='lexical'"
     )

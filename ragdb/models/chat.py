@@ -33,7 +33,7 @@ arithmetic), needs_retrieval is false and queries is empty."""
 
 
 class ModelError(Exception):
-    """A model gave no answer: it cannot be reached, is too slow, or what it sent is no answer."""
+    """A model gave no answer: it is out of reach, too slow, or sent what is not an answer."""
 
 
 class ModelRefused(ModelError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from ragdb.client._generated.rows import Hit, Rerankers, TracedHit, TurnHit
+from ragdb.client.results import Rows
 from ragdb.errors import (
     EmbedderMismatch,
     EmbedderNotFound,
@@ -42,7 +43,7 @@ class Reranker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RerankedHit(Hit):
     """A hit with `rank` as the reranker puts it; `score` and its legs are the retrieval's."""
 
@@ -51,7 +52,7 @@ class RerankedHit(Hit):
     trace_id: UUID | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RerankedTurn(TurnHit):
     """A hit of a retrieval under a slice, in the same way."""
 
@@ -250,7 +251,9 @@ def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
 def _ordered(hits: Sequence[AnyHit], scores: list[float], k: int | None) -> list[Reranked]:
     # sorting leaves equal ones in their order
     best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
-    return [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
+    found = [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
+    kind: Any = type(found[0]) if found else RerankedHit
+    return Rows(found, kind)
 
 
 def _reranked(hit: AnyHit, score: float, rank: int) -> Reranked:

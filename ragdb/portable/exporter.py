@@ -105,11 +105,13 @@ def _write(
             digest.update(line)
 
         put(_json({**header, "made_by": f"ragdb {__version__}"}))
-        at = 0
+        at, seen = 0, set[str]()
         while documents := db.export_documents(corpus, at):
             put(DOCUMENTS + ",".join(row.document for row in documents).encode() + b"]}\n")
             for row in documents:
-                if blobs and row.has_blob:
+                # once, under however many names its document is
+                if blobs and row.has_blob and row.doc_cid not in seen:
+                    seen.add(row.doc_cid)
                     put(_original(db.get_blob(row.doc_cid)))
                     originals += 1
             at = documents[-1].position
@@ -120,11 +122,14 @@ def _write(
         while found := db.export_embeddings(corpus, at):
             (some,) = found
             values = base64.b64encode(some.embeddings or b"").decode()
-            put(_json({"embeddings": values, "of": [some.doc_cids, some.ordinals]}))
+            put(_json({"embeddings": values, "of": [some.sources, some.ordinals]}))
             at = some.position
             done += len(some.ordinals)
             if progress:
                 progress(done, total)
+        words = [{"word": row.word, "synonyms": row.synonyms} for row in db.list_synonyms(corpus)]
+        for begin in range(0, len(words), 1000):
+            put(_json({"synonyms": words[begin : begin + 1000]}))
         lines.write(_json({"end": digest.hexdigest(), "originals": originals}))
     return originals
 

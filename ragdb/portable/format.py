@@ -72,7 +72,7 @@ def exported_of(header: Json, originals: int, size: int) -> Exported:
 def check(path: str | os.PathLike[str]) -> Exported:
     """Look a file through to its end, and say what it holds.
 
-    Raises ExportError for one that is no export, of a newer version, cut off or altered.
+    Raises ExportError for one that is not an export, of a newer version, cut off or altered.
     """
     source = Path(path)
     first = last = b""

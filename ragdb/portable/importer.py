@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 from dataclasses import replace
@@ -14,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.client import upkeep
 from ragdb.client.calling import Reals
-from ragdb.errors import AlreadyExists, DocumentNotFound, RagdbError
+from ragdb.errors import AlreadyExists, AmbiguousDocument, DocumentNotFound, RagdbError
 from ragdb.portable.format import (
     DOCUMENTS,
     Exported,
@@ -95,6 +96,8 @@ def _read(db: Client, source: Path, name: str, progress: Progress | None) -> Non
                     make_space()
                     has_space = True
                 done += _read_embeddings(db, source, name, record)
+            elif "synonyms" in record:
+                db.import_synonyms(name, record["synonyms"])
             elif record.get("originals") != originals:
                 raise strange(source, "one of its lines is of an unknown kind")
         if progress:
@@ -113,7 +116,9 @@ def _read_original(db: Client, source: Path, name: str, record: Json) -> None:
     if cid != "sha256:" + hashlib.sha256(data).hexdigest() or not isinstance(media_type, str):
         raise strange(source, f"an original does not match its hash: {cid!r:.80}")
     try:
-        db.get_document(name, cid)
+        # an error that is none ends no transaction
+        with contextlib.suppress(AmbiguousDocument), db.connection.transaction():
+            db.get_document(name, cid)
     except DocumentNotFound as error:
         raise strange(source, f"an original does not belong to a document: {cid}") from error
     db.put_blob(data, media_type, name)
@@ -125,7 +130,7 @@ def _read_embeddings(db: Client, source: Path, name: str, record: Json) -> int:
         len(data) % 4
         or not isinstance(of, list)
         or [type(some) for some in of] != [list, list]
-        or not all(isinstance(cid, str) for cid in of[0])
+        or not all(isinstance(uri, str) for uri in of[0])
         or not all(type(ordinal) is int for ordinal in of[1])
     ):
         raise strange(source, "embeddings are not numbers, or do not belong to chunks")

@@ -100,7 +100,7 @@ def one_line(text: str | None) -> str | None:
 
 
 def storable(value: Any, depth: int = 0) -> Any:
-    """The value as jsonb can hold it: dates as ISO text, numbers that are no numbers as text."""
+    """The value as jsonb can hold it: dates as ISO text, NaN and the infinities as text."""
     if depth > _MAX_DEPTH:
         raise ReadError(
             "malformed", f"its metadata nests deeper than {_MAX_DEPTH}", "flatten the metadata"

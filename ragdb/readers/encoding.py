@@ -24,7 +24,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, int]:
     """Text with LF line ends, and how many characters had to be replaced by U+FFFD.
 
     `declared` is the encoding that the file or its server names. Raises ReadError `binary` for what
-    is no text in any encoding.
+    is not a text in any encoding.
     """
     text, broken = _decode(data, declared)
     sample = text[:_SAMPLE]

@@ -24,7 +24,7 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
 
     Memory is that of one line, whatever the file. An empty record is a document that `is_empty`.
     A line repeated exactly is read once. Raises ReadError `malformed`, naming the line, for a line
-    that is no object with a text, or that has the id of an earlier one but other content.
+    that is not an object with a text, or that has the id of an earlier one but other content.
     """
     seen: dict[str, bytes] = {}
     for number, line in lines(stream, max_line):

@@ -130,7 +130,7 @@ def guess(text: str) -> str | None:
     if script in ("CJK", "HIRAGANA", "KATAKANA"):
         return "ja" if re.search("[\u3040-\u30ff]", sample) else "zh"
     words = _WORD.findall(sample.lower())[:_MAX_WORDS]
-    if script == "DEVANAGARI":  # its vowel signs are no letters
+    if script == "DEVANAGARI":  # its vowel signs are not letters
         words = re.findall("[\u0900-\u0963\u0971-\u097f]+", sample)[:_MAX_WORDS]
     known = _table(script)
     counts = Counter(code for word in words for code in known.get(word, ()))

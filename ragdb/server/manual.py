@@ -29,9 +29,9 @@ def load(conninfo: str) -> bool:
         if not roles.may_be_owner(db.connection):
             return False
         # which ingest does not do inside a transaction
-        with contextlib.suppress(*upkeep.REFUSED), _installing(db):
+        with contextlib.suppress(*upkeep.REFUSED), installing(db):
             db.maintain()
-        with _installing(db):
+        with installing(db):
             # wherever the package lies now: it was another folder before an upgrade, perhaps
             report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
             pages = [file.uri for file in report.files]
@@ -40,7 +40,7 @@ def load(conninfo: str) -> bool:
 
 
 @contextlib.contextmanager
-def _installing(db: Client) -> Iterator[None]:
+def installing(db: Client) -> Iterator[None]:
     """A transaction of the one process that installs, as the owner where the login may be that.
 
     Who migrates may have the owner's rights by `set role` only, and not beyond the transaction:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ragdb.client import connecting
 from ragdb.client.calling import Reals
 from ragdb.client.client import Client
+from ragdb.client.connecting import connect
 from ragdb.errors import EmbedderMismatch
 from ragdb.models import static
-from ragdb.server import roles
+from ragdb.server import manual, roles
 
 if TYPE_CHECKING:
     from ragdb.models.static import StaticModel
@@ -46,22 +46,18 @@ def load(
 
 
 def load_default(conninfo: str) -> bool:
-    """Load the default model where its package is and no embedder is the default yet.
+    """Load the default model where no embedder is the default yet, if the caller may be the owner.
 
-    Returns whether new corpora are searched by meaning too. Only who may be the owner loads.
+    Returns False where the package of the model is missing.
     """
-    with Client(connecting.connect(conninfo, autocommit=True)) as db, db.connection.transaction():
-        if roles.may_be_owner(db.connection):
-            # who migrates may have its rights by `set role` only
-            roles.become_owner(db.connection)
-        elif roles.rights(db.connection)[1] not in roles.GROUPS:
-            return True  # who may not even look is told so elsewhere
-        elif not any(row.is_default for row in db.list_static_models()):
+    with Client(connect(conninfo, autocommit=True)) as db, manual.installing(db):
+        if not roles.may_be_owner(db.connection):
+            return True
+        if any(row.is_default for row in db.list_static_models()):
+            return True
+        if not static.installed():
             return False
-        if not any(row.is_default for row in db.list_static_models()):
-            if not static.installed():
-                return False
-            load(db)
+        load(db)
     return True
 
 

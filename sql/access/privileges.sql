@@ -30,10 +30,10 @@ begin
       ('lexical', 'ragdb_reader', 'optimize_corpus'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
-        'events_after put_documents put_document put_text delete_source '
-        'delete_document prune_sources put_blob get_blob list_documents get_document '
-        'get_source known_sources get_chunk find_chunk document_chunks document_text check_corpus '
-        'repair_corpus'),
+        'events_after put_documents put_document delete_source '
+        'delete_sources delete_document prune_sources put_blob get_blob list_documents '
+        'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
+        'document_text check_corpus repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
@@ -46,10 +46,10 @@ begin
         'index_space claim_embeddings renew_embeddings complete_embeddings '
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
-        'claim_queries fail_query embed_query'),
+        'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
         'search explain_search highlight similar match_documents facets count_matches '
-        'did_you_mean'),
+        'did_you_mean search_documents calibrate_gate gate_questions'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
@@ -58,8 +58,8 @@ begin
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
       ('corpora', 'ragdb_reader',
-        'create_corpus drop_corpus list_corpora corpus_info record_reads record_refusal '
-        'add_synonyms remove_synonyms list_synonyms'),
+        'put_text put_texts create_corpus drop_corpus list_corpora corpus_info record_reads '
+        'record_refusal add_synonyms remove_synonyms list_synonyms'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
@@ -102,7 +102,7 @@ begin
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
-        'import_documents import_embeddings finish_import')
+        'import_documents import_embeddings import_synonyms finish_import')
     ) as g (domain, roles, names)
       cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)

@@ -40,6 +40,7 @@ begin
           'How the quote was found: exact, normalised or approximate; null without a quote.'),
         ('min_chunks', 'Threshold of pack_chunks.'),
         ('fact_gate.min_score', 'Threshold of best_score, 0 to 1.'),
+        ('min_score_by', 'Who set min_score: caller, corpus (its floor) or none.'),
         ('min_term_coverage_ratio', 'Threshold of term_coverage_ratio.'),
         ('missing_terms', 'Terms of the question that the evidence lacks; null unless the corpus '
                           'keeps the text of queries.'),

@@ -4,7 +4,8 @@ create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, g.corpus_id::bigint as corpus_id, c.corpus,
     g.trace_id::text as trace_id,
     case when c.sees_all then g.query_hash end as query_hash, g.pack_hash, g.is_enough,
-    g.chunks as pack_chunks, g.min_chunks, g.best_score, g.min_score, g.terms,
+    g.chunks as pack_chunks, g.min_chunks, g.best_score, g.min_score, g.min_score_by, g.rank_mode,
+    g.terms,
     g.coverage as term_coverage_ratio,
     g.min_coverage as min_term_coverage_ratio,
     case when c.shows_queries and c.sees_all

@@ -43,6 +43,8 @@ begin atomic
       'a reranker gave a score that is not finite, or not one for each hit of a trace'),
     ('RG424', 'VectorTooOld', 'conflict', 409,
       'pgvector is too old to build an index without harm'),
+    ('RG425', 'AmbiguousDocument', 'conflict', 409,
+      'several documents have the bytes or the external id by which one was asked for'),
     ('RG430', 'InvalidPolicy', 'bad_request', 400,
       'a slice policy has an unknown field or a value out of range'),
     ('RG431', 'PolicyNotFound', 'not_found', 404,

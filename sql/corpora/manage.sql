@@ -163,7 +163,7 @@ returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
   updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
-  record_query_text text, privilege text)
+  record_query_text text, privilege text, gate_floors jsonb)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
@@ -173,9 +173,12 @@ begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
       v_corpus.lexeme_count, v_corpus.record_query_text,
-      ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus))
+      ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
+      (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
+        where g.corpus_id = v_corpus.corpus_id)
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is
   'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '
-  'occurrence counted) and the caller''s right to it. Raises RG400, RG404.';
+  'occurrence counted), the caller''s right to it, and the floors of its gate by mode (null: not '
+  'measured yet). Raises RG400, RG404.';

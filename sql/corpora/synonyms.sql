@@ -17,6 +17,42 @@ end $$;
 comment on function ragdb_internal.check_synonyms(text[]) is
   'Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.';
 
+create or replace function ragdb_internal.store_synonyms(
+  corpus ragdb.corpora, words text[], means text[])
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer := (ragdb_internal.limits()).synonyms;
+  v_added integer;
+begin
+  insert into ragdb.synonyms (corpus_id, word, means, lexeme)
+    select corpus.corpus_id, w.word, p.means, w.lexemes[1]
+    from (
+      select d.word, tsvector_to_array(ragdb_internal.words(
+        d.word, corpus.text_config)) as lexemes
+      from (select distinct u.word from unnest(store_synonyms.words) u (word)) d offset 0) w
+      join unnest(store_synonyms.words, store_synonyms.means) p (word, means)
+        on p.word = w.word and p.means <> w.word
+    -- what is several words, or a stop word, is found by the others and finds none
+    where cardinality(w.lexemes) = 1
+    order by 1, 2, 3
+    on conflict on constraint synonyms_are_unique_per_corpus do nothing;
+  get diagnostics v_added = row_count;
+  if (select count(*) from ragdb.synonyms s where s.corpus_id = corpus.corpus_id) > v_most then
+    raise exception 'corpus % has too many synonyms', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG413', detail = format('a corpus has at most %s pairs of them', v_most),
+        hint = 'ragdb.remove_synonyms() takes some away';
+  end if;
+  update ragdb.corpora c set has_synonyms = true
+    where c.corpus_id = corpus.corpus_id and v_added > 0;
+  return v_added;
+end $$;
+comment on function ragdb_internal.store_synonyms(ragdb.corpora, text[], text[]) is
+  'Stores pairs of a word and what stands for it, and returns how many are new; the caller holds '
+  'the corpus lock. Raises RG413.';
+
 -- Definer, like all that writes tables.
 create or replace function ragdb.add_synonyms(corpus text, words text[]) returns integer
 language plpgsql security definer
@@ -24,29 +60,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
-  v_most constant integer := (ragdb_internal.limits()).synonyms;
-  v_added integer;
 begin
   perform ragdb_internal.check_synonyms(words);
-  insert into ragdb.synonyms (corpus_id, word, means, lexeme)
-    select v_corpus.corpus_id, w.word, m.word, l.lexemes[1]
-    from unnest(words) w (word)
-      cross join lateral (select tsvector_to_array(ragdb_internal.words(
-        w.word, v_corpus.text_config)) as lexemes offset 0) l
-      join unnest(words) m (word) on m.word <> w.word
-    -- what is several words, or a stop word, is found by the others and finds none
-    where cardinality(l.lexemes) = 1
-    order by 1, 2, 3
-    on conflict on constraint synonyms_are_unique_per_corpus do nothing;
-  get diagnostics v_added = row_count;
-  if (select count(*) from ragdb.synonyms s where s.corpus_id = v_corpus.corpus_id) > v_most then
-    raise exception 'corpus % has too many synonyms', ragdb_internal.quote(v_corpus.name)
-      using errcode = 'RG413', detail = format('a corpus has at most %s pairs of them', v_most),
-        hint = 'ragdb.remove_synonyms() takes some away';
-  end if;
-  update ragdb.corpora c set has_synonyms = true
-    where c.corpus_id = v_corpus.corpus_id and v_added > 0;
-  return v_added;
+  return (
+    select ragdb_internal.store_synonyms(v_corpus, array_agg(w), array_agg(m))
+    from unnest(words) w cross join unnest(words) m);
 end $$;
 comment on function ragdb.add_synonyms(text, text[]) is
   'Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has one of '

@@ -29,21 +29,21 @@ begin
     returning t.lamport, t.at into v_tick, v_at;
   with written as (
     insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus,
-        doc_cid, title, language, chunks)
+        doc_cid, source, title, language, chunks)
       select v_tick + h.nth, ragdb_internal.uuid7(v_at + h.nth * interval '1 microsecond'),
         'rag.document.ingested', v_now, v_caller, corpus.corpus_id, corpus.name, d.doc_cid,
-        d.title, d.language, d.chunks
+        d.source, d.title, d.language, d.chunks
       from unnest(doc_nos) with ordinality h (doc_no, nth)
         join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
       order by h.nth
-      returning lamport, event_id, doc_cid
+      returning lamport, event_id, source
   ), ticked as (
     update ragdb.event_clock t
       set lamport = v_tick + cardinality(doc_nos),
         at = v_at + cardinality(doc_nos) * interval '1 microsecond'
   ), noted as (
     update ragdb.documents d set event_id = w.event_id
-    from written w where d.corpus_id = corpus.corpus_id and d.doc_cid = w.doc_cid
+    from written w where d.corpus_id = corpus.corpus_id and d.source = w.source
   )
   select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
     from written w;
@@ -58,7 +58,7 @@ comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
 create or replace function ragdb.events_after(id uuid default null, count integer default 100)
 returns table (
   event_id uuid, lamport bigint, kind text, created_at timestamptz, author text, corpus text,
-  doc_cid text, title text, language text, chunks integer)
+  doc_cid text, source text, title text, language text, chunks integer)
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -75,8 +75,8 @@ begin
       select c.corpus_id from ragdb.corpora c
       where ragdb_internal.privilege(c) > 0
     )
-    select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid, e.title,
-      e.language, e.chunks
+    select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid,
+      e.source, e.title, e.language, e.chunks
     from ragdb.events e
     where e.corpus_id in (select r.corpus_id from readable r)
       and e.event_id > coalesce(events_after.id, '00000000-0000-0000-0000-000000000000')

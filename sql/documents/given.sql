@@ -41,6 +41,28 @@ return coalesce(given_source_name.document ->> 'source_name', '');
 comment on function ragdb_internal.given_source_name(jsonb) is
   'Returns the name of the source that a given document comes from; empty for none.';
 
+-- Two files of the same bytes are two documents, each cited by its own name. One record that is
+-- found in two files is one.
+create or replace function ragdb_internal.document_name(
+  chunking jsonb, external_id text, source text)
+returns text
+language sql immutable parallel safe
+return case
+  when ragdb_internal.has_turns(document_name.chunking) then 'turns'
+  when document_name.external_id is not null then 'id ' || document_name.external_id
+  else 'source ' || document_name.source
+end;
+comment on function ragdb_internal.document_name(jsonb, text, text) is
+  'Returns what tells a document from others of the same bytes: its external id, else its source. '
+  'A conversation needs neither: its messages have ids.';
+
+create or replace function ragdb_internal.given_name(document jsonb) returns text
+language sql immutable parallel safe
+return ragdb_internal.document_name(given_name.document -> 'chunking',
+  given_name.document ->> 'external_id', given_name.document ->> 'uri');
+comment on function ragdb_internal.given_name(jsonb) is
+  'Returns the name of a given document.';
+
 create type ragdb_internal.chunk_content as (
   ordinal integer,
   heading text[],

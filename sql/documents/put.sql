@@ -1,4 +1,4 @@
--- Putting documents: many at once, one, or a text that is cut here.
+-- Putting documents that are cut already: many at once, or one.
 --
 -- All are definers, because nobody but the owner touches the tables.
 
@@ -19,11 +19,13 @@ begin
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
+        and d.name = ragdb_internal.given_name(i.v)
     where not exists (
       select from jsonb_array_elements(documents) g (v)
         left join ragdb.document_sources s on s.corpus_id = v_id and s.uri = g.v ->> 'uri'
         left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
-      where d.doc_cid is distinct from g.v ->> 'doc_cid'
+      where (d.doc_cid, d.name)
+          is distinct from (g.v ->> 'doc_cid', ragdb_internal.given_name(g.v))
         or (s.source_name, s.root, s.etag)
           is distinct from (ragdb_internal.given_source_name(g.v),
             coalesce(g.v ->> 'root', s.root), g.v ->> 'etag')
@@ -134,41 +136,3 @@ comment on function ragdb.put_document(text, text, text, jsonb, jsonb, text, tex
   text, text, bigint, integer, text, jsonb, boolean) is
   'Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its '
   'chunks. Raises RG400, RG401, RG404, RG409, RG412.';
-
-create or replace function ragdb.put_text(
-  corpus text, source text, text text, title text default null, language text default null,
-  metadata jsonb default '{}', external_id text default null, strategy text default 'paragraph',
-  max_tokens integer default 240, overlap integer default 48, unit text default 'token',
-  media_type text default 'text/plain', force boolean default false)
-returns setof ragdb.put_result
-language plpgsql security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_variable
-declare
-  v_bytes constant bytea := convert_to(text, 'UTF8');
-begin
-  if text is null then
-    raise exception 'text is null'
-      using errcode = 'RG400',
-        detail = 'an empty text is a document without chunks, null is not a document',
-        hint = 'pass a text';
-  end if;
-  return query
-    select p.* from ragdb.put_document(
-      corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
-      chunks => (
-        -- a form feed means a page to a printer, and nothing to a reader
-        select coalesce(jsonb_agg(jsonb_build_object('text', translate(c.content, E'\f', E'\n'),
-          'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count)
-          order by c.ordinal), '[]')
-        from ragdb_internal.chunk_text(text, strategy, max_tokens, overlap, unit) c),
-      chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy,
-        'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
-      title => title, language => language, media_type => media_type, metadata => metadata,
-      external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
-end $$;
-comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, text, integer,
-  integer, text, text, boolean) is
-  'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
-  'source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.';

@@ -1,26 +1,66 @@
--- Reading documents and chunks back. Each function opens the corpus as the caller first, and is a
--- definer because nobody but the owner touches the tables.
+-- Reading documents back. Each function opens the corpus as the caller first, and is a definer
+-- because nobody but the owner touches the tables.
 
-create or replace function ragdb_internal.find_document(corpus ragdb.corpora, doc_cid text)
+-- A source has one document. External ids and bytes may have several.
+create or replace function ragdb_internal.documents_called(corpus_id integer, document text)
+returns setof ragdb.documents
+language sql stable parallel safe
+begin atomic
+  with called as materialized (
+    select s.doc_no, 1 as rank from ragdb.document_sources s
+    where s.corpus_id = documents_called.corpus_id and s.uri = documents_called.document
+    union all
+    select d.doc_no, 2 from ragdb.documents d
+    where d.corpus_id = documents_called.corpus_id
+      and d.external_id = documents_called.document
+    union all
+    select d.doc_no, 3 from ragdb.documents d
+    where d.corpus_id = documents_called.corpus_id and d.doc_cid = documents_called.document
+  )
+  select d.*
+  from called c
+    cross join lateral (
+      select h.* from ragdb.documents h
+      where h.corpus_id = documents_called.corpus_id and h.doc_no = c.doc_no offset 0) d
+  where c.rank = (select min(m.rank) from called m)
+  order by d.source;
+end;
+comment on function ragdb_internal.documents_called(integer, text) is
+  'Returns the document of a source; without one those of an external id; without these those of '
+  'some bytes.';
+
+create or replace function ragdb_internal.find_document(corpus ragdb.corpora, document text)
 returns ragdb.documents
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_document ragdb.documents;
+  v_documents constant ragdb.documents[] := array(
+    select d from ragdb_internal.documents_called(corpus.corpus_id, document) d);
 begin
-  select d.* into v_document from ragdb.documents d
-    where d.corpus_id = corpus.corpus_id and d.doc_cid = find_document.doc_cid;
-  if not found then
+  if cardinality(v_documents) = 0 then
     raise exception 'corpus % has no document %',
-        ragdb_internal.quote(corpus.name), ragdb_internal.quote(doc_cid)
-      using errcode = 'RG405', detail = 'a document is named by sha256: and the hash of its bytes',
+        ragdb_internal.quote(corpus.name), ragdb_internal.quote(document)
+      using errcode = 'RG405',
+        detail = 'a document is named by a source, by its external id, or by sha256: and the hash '
+          'of its bytes',
         hint = 'ragdb.list_documents() lists them';
   end if;
-  return v_document;
+  if cardinality(v_documents) > 1 then
+    raise exception 'corpus % has % documents %', ragdb_internal.quote(corpus.name),
+        cardinality(v_documents), ragdb_internal.quote(document)
+      using errcode = 'RG425',
+        detail = 'their sources are ' || (
+          select string_agg(ragdb_internal.quote(d.source), ', ' order by d.source)
+          from unnest(v_documents[:10]) d)
+          || case when cardinality(v_documents) > 10 then ' and more' else '' end,
+        hint = 'name one by its source';
+  end if;
+  return v_documents[1];
 end $$;
 comment on function ragdb_internal.find_document(ragdb.corpora, text) is
-  'Returns the row of a document. Raises RG405.';
+  'Returns the row of a document: of a source, of an external id, or of some bytes. Raises RG405, '
+  'RG425.';
 
 create or replace function ragdb_internal.document_rows(document ragdb.documents)
 returns setof ragdb.document
@@ -64,7 +104,7 @@ comment on function ragdb.list_documents(text, text, text, integer) is
   'Lists the documents of a corpus by their first source: those whose source begins with a prefix '
   'and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.';
 
-create or replace function ragdb.get_document(corpus text, doc_cid text)
+create or replace function ragdb.get_document(corpus text, document text)
 returns setof ragdb.document
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -72,12 +112,15 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_document.corpus, 'read');
   v_document constant ragdb.documents :=
-    ragdb_internal.find_document(v_corpus, get_document.doc_cid);
+    ragdb_internal.find_document(v_corpus, get_document.document);
 begin
   return query select r.* from ragdb_internal.document_rows(v_document) r;
 end $$;
 comment on function ragdb.get_document(text, text) is
-  'Returns one document by its identity, as ragdb.list_documents does. Raises RG400, RG404, RG405.';
+  'Returns one document, as ragdb.list_documents does, by one of its sources, by its external id, '
+  'or by the identity of its bytes (sha256: and 64 hex digits): the first of these three that the '
+  'corpus has. The same bytes may be several documents, which are told apart by their sources. '
+  'Raises RG400, RG404, RG405, RG425.';
 
 create or replace function ragdb.get_source(corpus text, uri text)
 returns table (
@@ -102,123 +145,3 @@ end $$;
 comment on function ragdb.get_source(text, text) is
   'Returns what document a source gave last, with the version that its store named (etag), its '
   'chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';
-
-create or replace function ragdb_internal.chunk_rows(
-  corpus_id integer, doc_no integer, chunk_id text)
-returns setof ragdb.chunk
-language sql stable parallel safe
-begin atomic
-  select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
-    c.end_offset, c.token_count, c.text,
-    coalesce(c.citation, jsonb_build_object('uri', c.source)),
-    encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
-  from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
-  where c.corpus_id = chunk_rows.corpus_id
-    and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)
-  order by c.ordinal;
-end;
-comment on function ragdb_internal.chunk_rows(integer, integer, text) is
-  'Returns the chunks of a document in order, or the one of an id; give one of the two.';
-
-create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
-language plpgsql stable security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_chunk.corpus, 'read');
-begin
-  return query
-    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id) c;
-  if not found then
-    raise exception 'corpus % has no chunk %',
-        ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
-      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
-        hint = 'ragdb.document_chunks() lists the chunks of a document';
-  end if;
-end $$;
-comment on function ragdb.get_chunk(text, text) is
-  'Returns one chunk by its id. Raises RG400, RG404, RG406.';
-
--- A reader is shown the beginning of an id, and may give that back.
-create or replace function ragdb.find_chunk(corpus text, prefix text) returns text
-language plpgsql stable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_chunk.corpus, 'read');
-  v_id text;
-begin
-  select c.chunk_id into v_id from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = prefix;
-  if not found and prefix <> '' then
-    v_id := ragdb_internal.only_id(array(
-      select c.chunk_id from ragdb.chunks c
-        where c.corpus_id = v_corpus.corpus_id
-          and c.chunk_id >= prefix and c.chunk_id <= ragdb_internal.past_prefix(prefix)
-        order by c.chunk_id limit 2), 'chunk', prefix);
-  end if;
-  if v_id is null then
-    raise exception 'corpus % has no chunk %',
-        ragdb_internal.quote(corpus), coalesce(ragdb_internal.quote(prefix), 'null')
-      using errcode = 'RG406', detail = 'neither is it an id, nor does an id begin so',
-        hint = 'ragdb.document_chunks() lists the chunks of a document';
-  end if;
-  return v_id;
-end $$;
-comment on function ragdb.find_chunk(text, text) is
-  'Returns the id of the one chunk of a corpus that is named so, or whose id alone begins so. '
-  'Raises RG400, also where two do, RG404, RG406.';
-
-create or replace function ragdb.document_chunks(corpus text, doc_cid text)
-returns setof ragdb.chunk
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
-begin
-  return query
-    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id,
-      (ragdb_internal.find_document(v_corpus, document_chunks.doc_cid)).doc_no, null) c;
-end $$;
-comment on function ragdb.document_chunks(text, text) is
-  'Returns the chunks of a document in order. Raises RG400, RG404, RG405.';
-
--- Chunks overlap, and leave the white space between them out.
-create or replace function ragdb_internal.joined_text(
-  corpus_id integer, doc_no integer, first_ordinal integer, last_ordinal integer)
-returns text
-language sql stable parallel safe
-return (
-  select pg_catalog.string_agg(
-    -- turns have no offsets
-    pg_catalog.repeat(E'\n', case when x.is_first then 0
-      else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
-    || pg_catalog.substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
-    '' order by x.ordinal)
-  from (
-    select c.*, pg_catalog.row_number() over w = 1 as is_first,
-      coalesce(max(c.end_offset) over (w rows between unbounded preceding and 1 preceding),
-        c.start_offset) as covered
-    from ragdb.chunks c
-    where c.corpus_id = joined_text.corpus_id and c.doc_no = joined_text.doc_no
-      and c.ordinal between joined_text.first_ordinal and joined_text.last_ordinal
-    window w as (order by c.ordinal)) x);
-comment on function ragdb_internal.joined_text(integer, integer, integer, integer) is
-  'Returns the text of a run of chunks of a document.';
-
-create or replace function ragdb.document_text(corpus text, doc_cid text) returns text
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_text.corpus, 'read');
-  v_document constant ragdb.documents :=
-    ragdb_internal.find_document(v_corpus, document_text.doc_cid);
-begin
-  return ragdb_internal.joined_text(
-    v_document.corpus_id, v_document.doc_no, 0, v_document.chunks);
-end $$;
-comment on function ragdb.document_text(text, text) is
-  'Returns the text of a document as its chunks have it: each character once, with a line end or '
-  'two for white space that no chunk has; null without chunks. Raises RG400, RG404, RG405.';

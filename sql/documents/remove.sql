@@ -3,25 +3,38 @@
 --
 -- All are definers, because nobody but the owner touches the tables.
 
+-- What was derived from some bytes stays while the corpus has them, under whatever name: a file
+-- that is renamed comes under its new name before its old one goes.
 create or replace function ragdb_internal.chunks_that_go(corpus_id integer, uris text[])
 returns text[]
 language sql stable parallel safe
 return array(
-  select k.chunk_id
-  from (
-    select distinct s.doc_no from pg_catalog.unnest(chunks_that_go.uris) u (uri)
+  with gone as materialized (
+    select distinct d.doc_no, d.doc_cid from pg_catalog.unnest(chunks_that_go.uris) u (uri)
       cross join lateral (
         select h.doc_no from ragdb.document_sources h
-        where h.corpus_id = chunks_that_go.corpus_id and h.uri = u.uri offset 0) s) d
+        where h.corpus_id = chunks_that_go.corpus_id and h.uri = u.uri offset 0) s
+      cross join lateral (
+        select h.doc_no, h.doc_cid from ragdb.documents h
+        where h.corpus_id = chunks_that_go.corpus_id and h.doc_no = s.doc_no offset 0) d
+  ), staying as materialized (
+    select c.doc_cid from (select distinct g.doc_cid from gone g) c
+    where exists (
+      select from ragdb.documents w
+        cross join lateral (
+          select o.uri from ragdb.document_sources o
+          where o.corpus_id = w.corpus_id and o.doc_no = w.doc_no offset 0) o
+      where w.corpus_id = chunks_that_go.corpus_id and w.doc_cid = c.doc_cid
+        and o.uri not in (select u from pg_catalog.unnest(chunks_that_go.uris) u))
+  )
+  select k.chunk_id
+  from gone g
     cross join lateral (
       select c.chunk_id from ragdb.chunks c
-      where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = d.doc_no offset 0) k
-  where not exists (
-    select from ragdb.document_sources o
-    where o.corpus_id = chunks_that_go.corpus_id and o.doc_no = d.doc_no
-      and o.uri <> all (chunks_that_go.uris)));
+      where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = g.doc_no offset 0) k
+  where g.doc_cid not in (select s.doc_cid from staying s));
 comment on function ragdb_internal.chunks_that_go(integer, text[]) is
-  'Returns the chunks of the documents that have no sources but these.';
+  'Returns the chunks of the documents whose bytes have no sources but these.';
 
 create or replace function ragdb_internal.remove_sources(
   corpus ragdb.corpora, uris text[], derived text, cause text, reason text)
@@ -67,12 +80,46 @@ begin
 end $$;
 comment on function ragdb.delete_source(text, text, text, text) is
   'Forgets one source, and its document when that was the last one; returns how many documents and '
-  'chunks went. Atoms and proposals that rest on chunks that go lose their texts (derived: redact) '
-  'or go too (erase), which is recorded with the reason (up to 10000 characters). Raises RG400, '
-  'RG401, RG404, RG405.';
+  'chunks went. When no other document has its bytes, atoms and proposals that rest on chunks that '
+  'go lose their texts (derived: redact) or go too (erase), which is recorded with the reason (up '
+  'to 10000 characters). Raises RG400, RG401, RG404, RG405.';
+
+create or replace function ragdb.delete_sources(
+  corpus text, uris text[], derived text default 'redact', reason text default null)
+returns table (documents_deleted integer, chunks_deleted integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(delete_sources.corpus, 'write');
+  v_uris text[];
+begin
+  perform ragdb_internal.check_erasure(derived, reason);
+  if uris is null or not ragdb_internal.is_list(uris) then
+    raise exception 'uris is not a list of sources'
+      using errcode = 'RG400', detail = 'a source is what uri was when the document was put',
+        hint = 'pass a plain list without nulls';
+  end if;
+  v_corpus := ragdb_internal.lock_corpus(delete_sources.corpus, 'write');
+  v_uris := array(
+    select s.uri from (select distinct u.uri from unnest(delete_sources.uris) u (uri)) g
+      cross join lateral (
+        select o.uri from ragdb.document_sources o
+        where o.corpus_id = v_corpus.corpus_id and o.uri = g.uri offset 0) s);
+  if cardinality(v_uris) = 0 then
+    return query select 0, 0;
+    return;
+  end if;
+  return query select r.* from ragdb_internal.remove_sources(
+    v_corpus, v_uris, derived, cardinality(v_uris) || ' sources', reason) r;
+end $$;
+comment on function ragdb.delete_sources(text, text[], text, text) is
+  'Forgets those of some sources that a corpus has, each as ragdb.delete_source does; returns how '
+  'many documents and chunks went. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.delete_document(
-  corpus text, doc_cid text, derived text default 'redact', reason text default null)
+  corpus text, document text, derived text default 'redact', reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -80,19 +127,19 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(delete_document.corpus, 'write');
   v_doc_no constant integer :=
-    (ragdb_internal.find_document(v_corpus, delete_document.doc_cid)).doc_no;
+    (ragdb_internal.find_document(v_corpus, delete_document.document)).doc_no;
 begin
   perform ragdb_internal.check_erasure(derived, reason);
   return query
     select r.* from ragdb_internal.remove_sources(v_corpus, array(
       select s.uri from ragdb.document_sources s
       where s.corpus_id = v_corpus.corpus_id and s.doc_no = v_doc_no),
-      derived, 'document ' || doc_cid, reason) r;
+      derived, 'document ' || document, reason) r;
 end $$;
 comment on function ragdb.delete_document(text, text, text, text) is
-  'Removes a document with all its sources and chunks, and what was derived from it, as '
-  'ragdb.delete_source does; returns how many documents and chunks went. Raises RG400, RG401, '
-  'RG404, RG405.';
+  'Removes a document, named as for ragdb.get_document, with all its sources and chunks, and what '
+  'was derived from it, as ragdb.delete_source does; returns how many documents and chunks went. '
+  'The same bytes under another name stay. Raises RG400, RG401, RG404, RG405, RG425.';
 
 create or replace function ragdb.prune_sources(
   corpus text, prefix text, keep text[], root text default null, derived text default 'redact',

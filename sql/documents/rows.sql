@@ -31,7 +31,8 @@ create type ragdb.document as (
   created_at timestamptz,
   updated_at timestamptz);
 comment on type ragdb.document is
-  'A document with its sources, the first of them in byte order as source.';
+  'A document with its sources, the first of them in byte order as source. Its bytes (doc_cid) and '
+  'its name (the external id, else the source) are its identity.';
 
 create type ragdb.chunk as (
   chunk_id text,

@@ -17,10 +17,10 @@ declare
   v_language constant text := ragdb_internal.config_language(corpus.text_config);
 begin
   insert into ragdb.documents (corpus_id, doc_no, doc_cid, title, language, media_type, metadata,
-      chunking, external_id, source_name, source, size_bytes, pages, chunks, tokens, event_id,
+      chunking, external_id, source_name, source, name, size_bytes, pages, chunks, tokens, event_id,
       created_at, updated_at)
     select corpus.corpus_id, t.doc_no, t.doc_cid, (d.description).*, t.source_name, t.uri,
-      (g.given ->> 'size_bytes')::bigint, (g.given ->> 'pages')::integer,
+      t.name, (g.given ->> 'size_bytes')::bigint, (g.given ->> 'pages')::integer,
       jsonb_array_length(g.given -> 'chunks'),
       (select coalesce(sum((c ->> 'tokens')::bigint), 0)
         from jsonb_array_elements(g.given -> 'chunks') c),
@@ -62,7 +62,8 @@ declare
   v_doc_nos constant integer[] := array(
     select t.doc_no
     from jsonb_array_elements(documents) with ordinality i (v, n)
-      join unnest(touched) t on t.doc_cid = i.v ->> 'doc_cid'
+      join unnest(touched) t
+        on (t.doc_cid, t.name) = (i.v ->> 'doc_cid', ragdb_internal.given_name(i.v))
     order by i.n);
   v_moved text[];
 begin

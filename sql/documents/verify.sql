@@ -94,10 +94,12 @@ begin atomic
   select 'documents not named after their first source', 0, count(*)
   from ragdb.documents d
     left join (
-      select s.doc_no, min(s.uri) as uri
+      select s.doc_no, count(*) as sources, min(s.uri) as uri
       from ragdb.document_sources s where s.corpus_id = (corpus).corpus_id group by s.doc_no) s
       on s.doc_no = d.doc_no
-  where d.corpus_id = (corpus).corpus_id and s.uri is distinct from d.source;
+  where d.corpus_id = (corpus).corpus_id and (s.uri is distinct from d.source
+    or d.name <> ragdb_internal.document_name(d.chunking, d.external_id, d.source)
+    or s.sources > 1 and d.name like 'source %');
 end;
 comment on function ragdb_internal.document_checks(ragdb.corpora) is
   'Compares documents with their chunks and with their sources.';

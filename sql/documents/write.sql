@@ -158,12 +158,14 @@ begin
   perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
   v_moved := ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now);
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force, v_moved);
+  perform ragdb_internal.copy_embeddings(corpus, v_touched);
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
   perform ragdb_internal.index_in_turns(v_id, v_to_index);
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(
-    select t.doc_cid from unnest(v_touched) t where t.state = 'gone'));
+    select t.doc_cid from unnest(v_touched) t where t.state = 'gone' and not exists (
+      select from ragdb.documents d where d.corpus_id = v_id and d.doc_cid = t.doc_cid)));
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
     perform ragdb_internal.write_events(corpus, array(
@@ -176,8 +178,9 @@ begin
       (t.state = 'same' or t.position is distinct from i.n - 1)
         and ragdb_internal.says_the_same(i.v, v_id, d.doc_no)
     from jsonb_array_elements(documents) with ordinality i (v, n)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
-      join unnest(v_touched) t on t.doc_no = d.doc_no
+      join unnest(v_touched) t
+        on (t.doc_cid, t.name) = (i.v ->> 'doc_cid', ragdb_internal.given_name(i.v))
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
     order by i.n;
 end $$;
 comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[]) is

@@ -12,7 +12,7 @@ as $$
 declare
   v_copied integer[];
 begin
-  if (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null then
+  if ragdb_internal.is_static(space.embedder_id) then
     perform ragdb_internal.embed_chunks(space, queue_chunks.chunk_nos);
     perform ragdb_internal.derive_embedded_turns(space, queue_chunks.chunk_nos);
     return;
@@ -119,8 +119,7 @@ begin
     select array_agg(i.chunk_no) into v_changed
       from inputs i
       -- a static space has no queue: every chunk has been given its embedding
-      where (i.chunk_no <= v_space.queued_to or (
-          ragdb_internal.static_model(v_space.embedder_id)).embedder_id is not null)
+      where (i.chunk_no <= v_space.queued_to or ragdb_internal.is_static(v_space.embedder_id))
         and (i.chunk_no in (select g.chunk_no from gone g)
           or not exists (
             select from ragdb.chunk_embeddings e

@@ -8,7 +8,9 @@ declare
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
 begin
   perform ragdb_internal.check_query(query);
-  if ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is not null then
+  if ragdb_internal.is_static(v_space.embedder_id)
+    or ragdb_internal.kept_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is not null
+  then
     return true;
   end if;
   insert into ragdb.embedded_queries as q (corpus_id, embedder_id, query_hash, query_text, due_at)
@@ -36,12 +38,21 @@ begin
     from ragdb.embedded_queries q
     where q.corpus_id = v_corpus.corpus_id and q.embedder_id = v_space.embedder_id
       and q.query_hash = sha256(convert_to(query, 'UTF8'));
-  is_ready := coalesce(is_ready, false);
+  is_ready := coalesce(is_ready, ragdb_internal.is_static(v_space.embedder_id));
   return next;
 end $$;
 comment on function ragdb.query_embedding_state(text, text) is
-  'Says whether a query''s embedding is kept, and why a worker failed to make it. Raises RG400, '
-  'RG401, RG404, RG415.';
+  'Says whether a query''s embedding is kept or made by the search itself, and why a worker failed '
+  'to make it. Raises RG400, RG401, RG404, RG415.';
+
+-- A worker that connects through a pooler is seen where the pooler hands its name on.
+create or replace function ragdb.has_worker() returns boolean
+language sql stable parallel restricted
+return exists (
+  select from pg_catalog.pg_stat_activity a
+  where a.datname = pg_catalog.current_database() and a.application_name = 'ragdb/worker');
+comment on function ragdb.has_worker() is
+  'Tells whether a worker is connected, which may embed a query on request (ragdb.embed_query).';
 
 create or replace function ragdb.claim_queries(
   worker text, count integer default 16, lease interval default '60 seconds',

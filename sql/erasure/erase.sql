@@ -25,14 +25,41 @@ create type ragdb_internal.derived_item as (kind text, item_id uuid, item_hash b
 comment on type ragdb_internal.derived_item is
   'An atom, a proposal, or the decision about one, with its hash.';
 
+-- A file that is renamed gives its texts to chunks of another name, and what was derived from them
+-- under the old one still goes with them.
+create or replace function ragdb_internal.derived_atoms(corpus_id integer, chunk_ids text[])
+returns table (atom_id uuid, atom_hash bytea)
+language sql stable parallel safe
+begin atomic
+  select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
+  where a.corpus_id = derived_atoms.corpus_id
+    and (derived_atoms.chunk_ids is null or a.source_chunk_ids && derived_atoms.chunk_ids)
+  union
+  select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
+  where a.corpus_id = derived_atoms.corpus_id
+    and a.content_hashes && array(
+      select c.content_hash
+      from pg_catalog.unnest(derived_atoms.chunk_ids) i (chunk_id)
+        cross join lateral (
+          select h.content_hash from ragdb.chunks h
+          where h.corpus_id = derived_atoms.corpus_id and h.chunk_id = i.chunk_id offset 0) c)
+    and exists (
+      select from pg_catalog.unnest(a.source_chunk_ids) o (chunk_id)
+      where not exists (
+        select from ragdb.chunks h
+        where h.corpus_id = derived_atoms.corpus_id and h.chunk_id = o.chunk_id));
+end;
+comment on function ragdb_internal.derived_atoms(integer, text[]) is
+  'Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that '
+  'is gone and on a text that one of these has.';
+
 create or replace function ragdb_internal.derived_items(corpus_id integer, chunk_ids text[])
 returns ragdb_internal.derived_item[]
 language sql stable parallel safe
 begin atomic
   with atom as materialized (
-    select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
-    where a.corpus_id = derived_items.corpus_id
-      and (derived_items.chunk_ids is null or a.source_chunk_ids && derived_items.chunk_ids)
+    select a.* from ragdb_internal.derived_atoms(
+      derived_items.corpus_id, derived_items.chunk_ids) a
   ), proposal as materialized (
     select p.proposal_id, p.proposal_hash from ragdb.semantic_proposals p
     where p.corpus_id = derived_items.corpus_id

@@ -64,7 +64,11 @@ begin atomic
     select u.case_no, u.rank, u.chunk_id, u.source, u.start_offset, u.end_offset, d.doc_no,
       d.external_id
     from pg_catalog.unnest(hits) u
-      left join ragdb.documents d on d.corpus_id = label_items.corpus_id and d.doc_cid = u.doc_cid
+      left join ragdb.documents d on d.corpus_id = label_items.corpus_id and d.doc_no = (
+        -- the hits of broken retrievers have no source, or a chunk id of their own
+        select o.doc_no from ragdb.documents o
+        where o.corpus_id = label_items.corpus_id and o.doc_cid = u.doc_cid
+        order by o.source = u.source desc, o.doc_no limit 1)
   ), l as materialized (
     select u.* from pg_catalog.unnest(labels) u where not u.is_stale
   ), spans as materialized (

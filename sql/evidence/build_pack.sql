@@ -104,7 +104,7 @@ return (
     from ragdb_internal.pack_items(corpus, items, max_characters) i) p);
 comment on function ragdb_internal.pack_evidence(text, jsonb, integer) is
   'Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many '
-  'characters; null is no limit.';
+  'characters; null sets no limit.';
 
 create or replace function ragdb_internal.check_pack_request(trace_id uuid, chunk_ids text[],
   max_context integer, unit text) returns void

@@ -146,7 +146,7 @@ begin
   if coalesce(ragdb_internal.code_points(cited.text, v_start, rules.offsets)
       >= ragdb_internal.code_points(cited.text, v_end, rules.offsets), true) then
     checked.code := 'SPAN_INVALID';
-    checked.message := 'start and end are no range of the chunk';
+    checked.message := 'start and end are not a range of the chunk';
   else
     checked.start_offset := v_start;
     checked.end_offset := v_end;
@@ -179,7 +179,7 @@ begin
   if coalesce(v_start >= v_end or v_end > length(v_answer), true) then
     checked.code := 'SPAN_INVALID';
     checked.message := case when cited.is_marker then 'there is no text before the marker'
-      else 'answer_start and answer_end are no range of the answer' end;
+      else 'answer_start and answer_end are not a range of the answer' end;
     return checked;
   end if;
   -- of all chunks cited for the same span one must have it

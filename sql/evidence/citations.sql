@@ -96,7 +96,7 @@ comment on function ragdb_internal.check_cited(jsonb, jsonb, uuid, ragdb.retriev
   'Checks every citation of an output, by the trace that is given (trace_id), that its chunk '
   'names, or that the evidence names, which is the open one. Raises RG407, RG460.';
 
--- Markers are no part of what is said.
+-- Markers are not part of what is said.
 create or replace function ragdb_internal.coverage_problem(answer text, said int4multirange,
   min_coverage float8) returns text
 language plpgsql immutable parallel safe

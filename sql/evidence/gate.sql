@@ -1,5 +1,5 @@
 -- Whether evidence is enough for a question: a verdict without a model, by thresholds that the
--- caller chooses.
+-- caller chooses or the corpus has measured (search/calibrate.sql).
 
 create or replace function ragdb_internal.check_question(question text) returns void
 language plpgsql immutable parallel safe
@@ -19,59 +19,6 @@ end $$;
 comment on function ragdb_internal.check_question(text) is
   'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
--- Definer: what it calls is private.
-create or replace function ragdb.rag_enough_context_gate(
-  query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0,
-  min_coverage float8 default 0.6)
-returns jsonb
-language plpgsql immutable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_evidence jsonb := ragdb_internal.evidence_of(pack);
-  v_config text;
-  v_asked text[];
-  v_found text[];
-  v_best float8;
-  v_chunks integer;
-  v_coverage float8;
-begin
-  perform ragdb_internal.check_question(query);
-  perform ragdb_internal.check_evidence(v_evidence);
-  if min_chunks is null or min_chunks not between 0 and 1000 or min_score is null
-    or not min_score between 0 and 1 or min_coverage is null
-    or not min_coverage between 0 and 1 then
-    raise exception 'a threshold of the gate is null or out of range'
-      using errcode = 'RG400',
-        detail = 'min_chunks is 0 to 1000, min_score and min_coverage are 0 to 1',
-        hint = 'leave a threshold out for its default';
-  end if;
-  v_config := ragdb_internal.evidence_config(v_evidence);
-  v_chunks := jsonb_array_length(v_evidence -> 'chunks');
-  select max(case when jsonb_typeof(c.chunk -> 'score') = 'number'
-    then ragdb_internal.double(greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))) end),
-      coalesce(array_agg(distinct l.lexeme) filter (where l.lexeme is not null), '{}')
-    into v_best, v_found
-    from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
-      left join lateral unnest(tsvector_to_array(
-        ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme) on true;
-  v_asked := tsvector_to_array(ragdb_internal.lexemes(query, v_config));
-  select coalesce(count(*) filter (where a.lexeme = any (v_found))::float8 / nullif(count(*), 0), 0)
-    into v_coverage
-    from unnest(v_asked) a (lexeme);
-  return jsonb_build_object(
-    'enough', v_chunks >= min_chunks and coalesce(v_best, 0) >= min_score
-      and v_coverage >= min_coverage,
-    'chunks', v_chunks, 'best_score', v_best, 'terms', cardinality(v_asked), 'coverage', v_coverage,
-    'missing_terms', to_jsonb(array(select a.lexeme from unnest(v_asked) a (lexeme)
-      where a.lexeme <> all (v_found) order by a.lexeme collate "C")),
-    'min_chunks', min_chunks, 'min_score', min_score, 'min_coverage', min_coverage);
-end $$;
-comment on function ragdb.rag_enough_context_gate(text, jsonb, integer, float8, float8) is
-  'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score of '
-  'min_score (0 to 1) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it; '
-  'returns enough with all it was decided by. Raises RG400, RG413, RG460.';
-
 create or replace function ragdb_internal.evidence_config(evidence jsonb) returns text
 language sql immutable parallel safe
 return coalesce(
@@ -79,3 +26,168 @@ return coalesce(
     where c.config = evidence_config.evidence ->> 'text_config'), 'english');
 comment on function ragdb_internal.evidence_config(jsonb) is
   'Returns the text configuration of a pack; english where it names none.';
+
+-- A trace that the caller may not read is as good as none: it is named by whoever made the pack.
+create or replace function ragdb_internal.gate_traces(question text, evidence jsonb)
+returns setof ragdb.retrieval_traces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hashes constant text[] := array(
+    select encode(sha256(ragdb_internal.utf8(q)), 'hex')
+    from unnest(array[question, regexp_replace(btrim(question), '[[:space:]]+', ' ', 'g')]) q);
+  v_ids constant uuid[] := array(
+    select ragdb_internal.trace_of(evidence)
+    union select ragdb_internal.trace_of(c) from jsonb_array_elements(evidence -> 'chunks') c);
+begin
+  return query
+    with named as (
+      select t as trace, coalesce(t.query_hash = any (v_hashes), false) as is_question
+      from unnest(v_ids) n (id)
+        cross join lateral (
+          select r.* from ragdb.corpora c
+            join ragdb.retrieval_traces r on r.corpus_id = c.corpus_id
+          where r.id = n.id and r.created_at = ragdb_internal.uuid_time(n.id)
+            and r.error_code is null) t
+      where ragdb_internal.may_open_trace(t, false)
+    )
+    select (n.trace).* from named n
+    where n.is_question or not exists (select from named o where o.is_question);
+end $$;
+comment on function ragdb_internal.gate_traces(text, jsonb) is
+  'Returns the traces that evidence is of and that the caller may read: those of the question '
+  'itself, and where none is, all.';
+
+create type ragdb_internal.gate_basis as (
+  corpus ragdb.corpora, rank_mode text, best_score float8, floor float8);
+comment on type ragdb_internal.gate_basis is
+  'What evidence is weighed against: its corpus, the mode that found it, its best score, and the '
+  'floor of the corpus for that mode; each null where it is not known.';
+
+-- A score of a part of a question says nothing of the question, so its own search counts.
+create or replace function ragdb_internal.gate_basis(
+  question text, evidence jsonb, out basis ragdb_internal.gate_basis)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_traces constant ragdb.retrieval_traces[] := array(
+    select t from ragdb_internal.gate_traces(question, evidence) t);
+  v_trace constant ragdb.retrieval_traces := v_traces[1];
+begin
+  basis.corpus := (
+    select c from ragdb.corpora c
+    where case when v_trace.id is null
+        then c.name = coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id')
+        else c.corpus_id = v_trace.corpus_id end
+      and ragdb_internal.privilege(c) > 0
+    order by c.corpus_id limit 1);
+  select max(h.score) into basis.best_score
+    from unnest(v_traces) t
+      join ragdb.retrieval_hits h on h.corpus_id = t.corpus_id and h.trace_id = t.id
+        and h.created_at = t.created_at
+    where h.chunk_id in (
+      select c ->> 'chunk_id' from jsonb_array_elements(evidence -> 'chunks') c);
+  if not exists (select from unnest(v_traces) t
+    where (t.corpus_id, t.rank_mode, t.embedding_model, t.statistics, t.ranking -> 'lexical_weight',
+        t.ranking -> 'fusion')
+      is distinct from (v_trace.corpus_id, v_trace.rank_mode, v_trace.embedding_model, null,
+        v_trace.ranking -> 'lexical_weight', v_trace.ranking -> 'fusion'))
+  then
+    basis.rank_mode := v_trace.rank_mode;
+    basis.floor := ragdb_internal.floor_of(v_trace);
+  end if;
+  basis.best_score := coalesce(basis.best_score, (
+    select max(ragdb_internal.double(greatest(-1e300, least(1e300, (c ->> 'score')::numeric))))
+    from jsonb_array_elements(evidence -> 'chunks') c
+    where jsonb_typeof(c -> 'score') = 'number'));
+end $$;
+comment on function ragdb_internal.gate_basis(text, jsonb) is
+  'Returns what evidence is weighed against for a question, by the traces that it names; where the '
+  'caller may read none, the scores that it brings count.';
+
+-- A term weighs its idf: a word that few chunks have says more than one that most have, and one
+-- that none has says the most.
+create or replace function ragdb_internal.weighed_terms(
+  corpus ragdb.corpora, question text, text_config text)
+returns table (lexeme text, weight float8)
+language sql stable parallel safe
+begin atomic
+  select t.lexeme, case when (weighed_terms.corpus).corpus_id is null then 1 else t.idf end
+  from ragdb_internal.term_facts(weighed_terms.corpus, weighed_terms.corpus,
+    ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
+end;
+comment on function ragdb_internal.weighed_terms(ragdb.corpora, text, text) is
+  'Returns the terms of a question with their idf in a corpus; 1 each without a corpus.';
+
+create or replace function ragdb_internal.check_thresholds(
+  min_chunks integer, min_score float8, min_coverage float8)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if min_chunks is null or min_chunks not between 0 and 1000 or not min_score between 0 and 1
+    or min_coverage is null or not min_coverage between 0 and 1
+  then
+    raise exception 'a threshold of the gate is null or out of range'
+      using errcode = 'RG400',
+        detail = 'min_chunks is 0 to 1000, min_score (null: the floor of the corpus) and '
+          'min_coverage are 0 to 1',
+        hint = 'leave a threshold out for its default';
+  end if;
+end $$;
+comment on function ragdb_internal.check_thresholds(integer, float8, float8) is
+  'Refuses thresholds of the gate that are null or out of range. Raises RG400.';
+
+-- Definer: what it calls is private.
+create or replace function ragdb.rag_enough_context_gate(
+  query text, pack jsonb, min_chunks integer default 1, min_score float8 default null,
+  min_coverage float8 default 0.5)
+returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_evidence constant jsonb := ragdb_internal.evidence_of(pack);
+  v_basis ragdb_internal.gate_basis;
+  v_config text;
+  v_found text[];
+  v_chunks integer;
+  v_terms integer;
+  v_coverage float8;
+  v_missing text[];
+begin
+  perform ragdb_internal.check_question(query);
+  perform ragdb_internal.check_evidence(v_evidence);
+  perform ragdb_internal.check_thresholds(min_chunks, min_score, min_coverage);
+  v_basis := ragdb_internal.gate_basis(query, v_evidence);
+  v_config := coalesce((v_basis.corpus).text_config, ragdb_internal.evidence_config(v_evidence));
+  v_chunks := jsonb_array_length(v_evidence -> 'chunks');
+  v_found := array(
+    select distinct l.lexeme from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
+      cross join lateral unnest(tsvector_to_array(
+        ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme));
+  select count(*), coalesce(sum(t.weight order by t.lexeme) filter (where t.lexeme = any (v_found))
+      / sum(t.weight order by t.lexeme), 0),
+    coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
+      filter (where t.lexeme <> all (v_found)), '{}')
+    into v_terms, v_coverage, v_missing
+    from ragdb_internal.weighed_terms(v_basis.corpus, query, v_config) t;
+  return jsonb_build_object(
+    'enough', v_chunks >= min_chunks and v_coverage >= min_coverage
+      and coalesce(v_basis.best_score, 0) >= coalesce(min_score, v_basis.floor, 0),
+    'chunks', v_chunks, 'best_score', v_basis.best_score, 'terms', v_terms,
+    'coverage', v_coverage, 'missing_terms', to_jsonb(v_missing), 'rank_mode', v_basis.rank_mode,
+    'min_chunks', min_chunks, 'min_score', coalesce(min_score, v_basis.floor, 0),
+    'min_score_by', case when min_score is not null then 'caller'
+      when v_basis.floor is not null then 'corpus' else 'none' end,
+    'min_coverage', min_coverage);
+end $$;
+comment on function ragdb.rag_enough_context_gate(text, jsonb, integer, float8, float8) is
+  'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score of '
+  'min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else 0) or '
+  'more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by their idf '
+  'where the caller may read the corpus; returns enough with all it was decided by. min_score_by '
+  'is caller, corpus or none. Raises RG400, RG413, RG460.';

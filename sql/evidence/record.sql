@@ -71,8 +71,8 @@ comment on function ragdb_internal.check_evidence_recordable(text) is
 -- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked
 -- by ragdb_internal.evidence_corpus.
 create or replace function ragdb.record_gate(
-  query text, pack jsonb, min_chunks integer default 1, min_score float8 default 0,
-  min_coverage float8 default 0.6, trace_id uuid default null, client text default null)
+  query text, pack jsonb, min_chunks integer default 1, min_score float8 default null,
+  min_coverage float8 default 0.5, trace_id uuid default null, client text default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -99,7 +99,9 @@ begin
   v_row.chunks := (v_verdict ->> 'chunks')::integer;
   v_row.min_chunks := min_chunks;
   v_row.best_score := (v_verdict ->> 'best_score')::float8;
-  v_row.min_score := min_score;
+  v_row.min_score := (v_verdict ->> 'min_score')::float8;
+  v_row.min_score_by := v_verdict ->> 'min_score_by';
+  v_row.rank_mode := v_verdict ->> 'rank_mode';
   v_row.terms := (v_verdict ->> 'terms')::integer;
   v_row.coverage := (v_verdict ->> 'coverage')::float8;
   v_row.min_coverage := min_coverage;

@@ -1,7 +1,8 @@
 -- What a filter may ask: its operators and its built-in fields, one row each. The check of a
 -- filter, its hints and its SQL all read these lists, so a new operator or a new field is one row.
 --
--- Every field that is not built in is a key of the metadata, whose values are of any JSON type.
+-- Every field that is not built in is a key of the metadata, whose values are of any JSON type;
+-- `metadata.` before a key says so of one that has the name of a built-in field.
 
 create or replace function ragdb_internal.written_out(template text) returns text
 language sql immutable parallel safe

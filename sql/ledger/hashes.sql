@@ -39,7 +39,8 @@ return ragdb_internal.fields_hash(
   pg_catalog.int4send((gate).min_chunks), pg_catalog.float8send((gate).best_score),
   pg_catalog.float8send((gate).min_score), pg_catalog.int4send((gate).terms),
   pg_catalog.float8send((gate).coverage), pg_catalog.float8send((gate).min_coverage),
-  ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).client),
+  ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).rank_mode),
+  ragdb_internal.utf8((gate).min_score_by), ragdb_internal.utf8((gate).client),
   ragdb_internal.utf8((gate).caller));
 comment on function ragdb_internal.sealed_hash(ragdb.evidence_gates) is
   'Returns the hash of a gate: all its columns.';
@@ -110,8 +111,9 @@ return ragdb_internal.fields_hash(
   pg_catalog.uuid_send((event).event_id), ragdb_internal.utf8((event).kind),
   pg_catalog.timestamptz_send((event).created_at), ragdb_internal.utf8((event).author),
   pg_catalog.int4send((event).corpus_id), ragdb_internal.utf8((event).corpus),
-  ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).title),
-  ragdb_internal.utf8((event).language), pg_catalog.int4send((event).chunks));
+  ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).source),
+  ragdb_internal.utf8((event).title), ragdb_internal.utf8((event).language),
+  pg_catalog.int4send((event).chunks));
 comment on function ragdb_internal.sealed_hash(ragdb.events) is
   'Returns the hash of an event: all its columns.';
 

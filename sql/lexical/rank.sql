@@ -126,6 +126,39 @@ comment on function ragdb_internal.find_candidates(
   'and what ties with the last, best first.';
 
 -- The settings hold for the strategies too, which nothing else calls.
+create or replace function ragdb_internal.rank_question(
+  corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer,
+  also integer[] default null)
+returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
+language plpgsql stable parallel safe rows 20
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_found constant ragdb_internal.candidate[] :=
+    ragdb_internal.find_candidates(corpus, question, scope, k);
+  -- what float4 puts clearly below the k-th cannot rank
+  v_least constant float8 := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
+  v_chunk_nos constant integer[] :=
+    array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
+  -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
+  -- makes the C library of most servers keep what later calls give back. Without it, each of them
+  -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
+  v_primed constant integer := length(repeat(' ', 2000000));
+begin
+  return query
+    select b.chunk_no, b.bm25 / (question.weight * (corpus.k1 + 1)), b.bm25,
+      b.matched / question.weight
+    from ragdb_internal.exact_bm25(corpus, v_chunk_nos, question.terms) b;
+end $$;
+comment on function ragdb_internal.rank_question(
+  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer, integer[]) is
+  'Returns at least the k best chunks of a corpus in a scope for a question that has terms, and '
+  'those of also, in no order: BM25 over the most that the question could reach, the raw BM25, and '
+  'the share of the weight of the terms that the chunk has.';
+
 create or replace function ragdb_internal.rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb,
   chunk_ids text[], among integer[] default null, also integer[] default null,
@@ -141,26 +174,13 @@ declare
   v_question constant ragdb_internal.question :=
     ragdb_internal.question(corpus, statistics, query, typos);
   v_scope ragdb_internal.scope;
-  v_found ragdb_internal.candidate[];
-  v_least float8;
-  v_chunk_nos integer[];
-  -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
-  -- makes the C library of most servers keep what later calls give back. Without it, each of them
-  -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
-  v_primed constant integer := length(repeat(' ', 2000000));
 begin
   v_scope := ragdb_internal.scope(corpus, query, v_question, filter, chunk_ids, among);
   if v_question.terms is null or v_scope.demand is null then
     return;
   end if;
-  v_found := ragdb_internal.find_candidates(corpus, v_question, v_scope, k);
-  -- what float4 puts clearly below the k-th cannot rank
-  v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
-  v_chunk_nos := array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
   return query
-    select b.chunk_no, b.bm25 / (v_question.weight * (corpus.k1 + 1)), b.bm25,
-      b.matched / v_question.weight
-    from ragdb_internal.exact_bm25(corpus, v_chunk_nos, v_question.terms) b;
+    select r.* from ragdb_internal.rank_question(corpus, v_question, v_scope, k, also) r;
 end $$;
 comment on function ragdb_internal.rank_lexical(
   ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[], boolean) is

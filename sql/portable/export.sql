@@ -122,7 +122,7 @@ begin
     select string_agg(
       sha256(convert_to(ragdb_internal.exported_document(v_id, d.doc_no)::text, 'UTF8')
         || coalesce(v.hashes, '')), ''
-      order by d.doc_cid)
+      order by d.source)
     from ragdb.documents d
       cross join lateral (
         select string_agg(
@@ -136,7 +136,7 @@ begin
 end $$;
 comment on function ragdb_internal.exported_hashes(integer, ragdb.embedding_spaces) is
   'Returns the hashes of the documents of a corpus with their embeddings, in the order of their '
-  'identities, one behind the other.';
+  'first sources, one behind the other.';
 
 create or replace function ragdb_internal.export_header(corpus ragdb.corpora) returns jsonb
 language plpgsql stable parallel safe
@@ -166,7 +166,8 @@ begin
       ragdb_internal.packed('ragdb-corpus-1')
       || ragdb_internal.packed(v_settings::text)
       || ragdb_internal.packed(coalesce(v_embedder::text, ''))
-      || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')), 'hex'));
+      || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')
+      || coalesce(ragdb_internal.exported_synonyms(v_id), '')), 'hex'));
 end $$;
 comment on function ragdb_internal.export_header(ragdb.corpora) is
   'Returns the first line of an export: settings, embedder, counts and the digest of all that '
@@ -180,8 +181,8 @@ set search_path = pg_catalog, pg_temp
 return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.corpus, 'header'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '
-  'digest (64 hex digits of SHA-256) over settings, documents and embeddings that is equal '
-  'wherever these are equal, under whatever name. Raises RG400, RG404.';
+  'digest (64 hex digits of SHA-256) over settings, documents, embeddings and synonyms that is '
+  'equal wherever these are equal, under whatever name. Raises RG400, RG404.';
 
 -- On a plan that is kept: custom plans would be made anew for every document, too.
 create or replace function ragdb.export_documents(
@@ -217,7 +218,7 @@ comment on function ragdb.export_documents(text, integer, integer) is
 
 create or replace function ragdb.export_embeddings(
   corpus text, after integer default 0, count integer default 1000)
-returns table ("position" integer, doc_cids text[], ordinals integer[], embeddings bytea)
+returns table ("position" integer, sources text[], ordinals integer[], embeddings bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -230,7 +231,7 @@ declare
 begin
   perform ragdb_internal.check_page(after, count);
   return query
-    select max(e.chunk_no), array_agg(d.doc_cid order by e.chunk_no),
+    select max(e.chunk_no), array_agg(d.source order by e.chunk_no),
       array_agg(c.ordinal order by e.chunk_no),
       string_agg(ragdb_internal.embedding_bytes(e.embedding), '' order by e.chunk_no)
     from (
@@ -244,5 +245,5 @@ begin
 end $$;
 comment on function ragdb.export_embeddings(text, integer, integer) is
   'Returns the next 1 to 1000 embeddings of the current space of a corpus after a position: '
-  'document and ordinal of each chunk, and their numbers one behind the other as big-endian '
-  'float4; no row when there are no more. Raises RG400, RG404.';
+  'document (its first source) and ordinal of each chunk, and their numbers one behind the other '
+  'as big-endian float4; no row when there are no more. Raises RG400, RG404.';

@@ -71,7 +71,7 @@ declare
   v_chunks integer;
 begin
   perform ragdb_internal.check_imported(documents);
-  -- the first source decides; at the others, the same bytes are found too
+  -- the first source decides; at the others, the same record is found too
   with source as materialized (
     select d.n, d.v - 'sources' as document,
       jsonb_build_object(
@@ -105,7 +105,7 @@ comment on function ragdb.import_documents(text, jsonb) is
   'the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
 create or replace function ragdb_internal.store_imported(
-  space ragdb.embedding_spaces, embedder ragdb.embedders, doc_cids text[], ordinals integer[],
+  space ragdb.embedding_spaces, embedder ragdb.embedders, sources text[], ordinals integer[],
   embeddings real[])
 returns integer[]
 language plpgsql
@@ -118,10 +118,10 @@ declare
 begin
   with place as materialized (
     select c.chunk_no, o.n
-    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n)
+    from unnest(sources, ordinals) with ordinality o (source, ordinal, n)
       cross join lateral (
-        select d.doc_no from ragdb.documents d
-        where d.corpus_id = v_id and d.doc_cid = o.doc_cid offset 0) d
+        select s.doc_no from ragdb.document_sources s
+        where s.corpus_id = v_id and s.uri = o.source offset 0) d
       cross join lateral (
         select k.chunk_no from ragdb.chunks k
         where k.corpus_id = v_id and k.doc_no = d.doc_no and k.ordinal = o.ordinal offset 0) c
@@ -141,11 +141,11 @@ begin
 end $$;
 comment on function ragdb_internal.store_imported(ragdb.embedding_spaces, ragdb.embedders, text[],
   integer[], real[]) is
-  'Stores embeddings, one behind the other, of chunks (document and ordinal) that have none, and '
+  'Stores embeddings, one behind the other, of chunks (source and ordinal) that have none, and '
   'returns the chunks.';
 
 create or replace function ragdb.import_embeddings(
-  corpus text, doc_cids text[], ordinals integer[], embeddings real[])
+  corpus text, sources text[], ordinals integer[], embeddings real[])
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -158,10 +158,10 @@ declare
   v_embedder ragdb.embedders;
   v_stored integer[];
 begin
-  if doc_cids is null or cardinality(doc_cids) not between 1 and v_most
-      or cardinality(ordinals) is distinct from cardinality(doc_cids) then
+  if sources is null or cardinality(sources) not between 1 and v_most
+      or cardinality(ordinals) is distinct from cardinality(sources) then
     perform ragdb_internal.refuse_import(
-      format('doc_cids and ordinals are not of one length of 1 to %s', v_most));
+      format('sources and ordinals are not of one length of 1 to %s', v_most));
   end if;
   if v_space.space_id is null then
     perform ragdb_internal.refuse_import('its header names no embedder');
@@ -169,11 +169,11 @@ begin
   select e.* into strict v_embedder from ragdb.embedders e
     where e.embedder_id = v_space.embedder_id;
   perform ragdb_internal.check_embeddings(embeddings, v_embedder.dims, v_embedder.metric, array(
-    select format('chunk %s of %s', o.ordinal, ragdb_internal.quote(o.doc_cid))
-    from unnest(doc_cids, ordinals) with ordinality o (doc_cid, ordinal, n) order by o.n));
+    select format('chunk %s of %s', o.ordinal, ragdb_internal.quote(o.source))
+    from unnest(sources, ordinals) with ordinality o (source, ordinal, n) order by o.n));
   v_stored := ragdb_internal.store_imported(
-    v_space, v_embedder, doc_cids, ordinals, embeddings);
-  if cardinality(v_stored) <> cardinality(doc_cids) then
+    v_space, v_embedder, sources, ordinals, embeddings);
+  if cardinality(v_stored) <> cardinality(sources) then
     perform ragdb_internal.refuse_import(
       'it has embeddings of chunks that are not there, or two of one');
   end if;
@@ -181,8 +181,9 @@ begin
   return cardinality(v_stored);
 end $$;
 comment on function ragdb.import_embeddings(text, text[], integer[], real[]) is
-  'Stores embeddings, one behind the other, of chunks (document and ordinal) of the corpus that '
-  'this transaction imports, and returns their number. Raises RG400, RG401, RG404, RG418, RG455.';
+  'Stores embeddings, one behind the other, of chunks (first source of the document, and ordinal) '
+  'of the corpus that this transaction imports, and returns their number. Raises RG400, RG401, '
+  'RG404, RG418, RG455.';
 
 create or replace function ragdb.finish_import(corpus text, header jsonb) returns void
 language plpgsql security definer
@@ -199,7 +200,7 @@ begin
   end if;
   if v_found -> 'digest' is distinct from header -> 'digest' then
     perform ragdb_internal.refuse_import(
-      'its settings, documents or embeddings are not those of its digest');
+      'its settings, documents, embeddings or synonyms are not those of its digest');
   end if;
   perform ragdb_internal.build_blocks(v_corpus);
   update ragdb.corpora c set import_xid = null where c.corpus_id = v_corpus.corpus_id;

@@ -2,9 +2,9 @@
 -- agree on. This file has what both sides share.
 --
 -- What a corpus is made of goes along: settings, documents with their sources, chunks, links and
--- turns, embeddings of the current space. What follows from these (ids, edges, postings, counters,
--- salience) is made anew, and what a database says about a corpus (traces, rights, keys, events,
--- contracts) stays there.
+-- turns, embeddings of the current space, synonyms. What follows from these (ids, edges, postings,
+-- counters, salience) is made anew, and what a database says about a corpus (traces, rights, keys,
+-- events, contracts) stays there.
 
 create or replace function ragdb_internal.embedding_bytes(embedding vector) returns bytea
 language sql immutable parallel safe

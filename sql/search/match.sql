@@ -1,40 +1,127 @@
--- Search by a vector: the chunks that are nearest to one of the corpus, and to a given embedding.
+-- Search by a chunk or a vector: what is most like a chunk of the corpus, by meaning or by words,
+-- and what is nearest to a given embedding.
+-- The terms that say most of a chunk: as often in it, and in as few others, as any. More than 25
+-- cost time and change little.
+create or replace function ragdb_internal.likeness_question(
+  corpus ragdb.corpora, chunk_no integer, out question ragdb_internal.question)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
+      ::ragdb_internal.question_term order by t.lexeme),
+    string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme),
+    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme), sum(t.df)
+  into question.terms, question.weights, question.weight, question.max_score, question.postings
+  from (
+    select l.lexeme, l.term_id, l.df, l.max_impact, l.block_weight,
+      ragdb_internal.idf(corpus.chunks, l.df) as weight
+    from ragdb.chunk_lexemes x
+      cross join lateral unnest(x.lexemes) w
+      cross join lateral (select d.* from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id
+          and d.term_id = ragdb_internal.term_id(w.lexeme) offset 0) l
+    where x.corpus_id = corpus.corpus_id and x.chunk_no = likeness_question.chunk_no
+    order by ragdb_internal.idf(corpus.chunks, l.df) * ragdb_internal.impact(
+        cardinality(w.positions), ragdb_internal.length_norm(x.lexeme_count, corpus.k1, corpus.b,
+          corpus.pivot), corpus.k1) desc, l.lexeme
+    limit 25) t;
+end $$;
+comment on function ragdb_internal.likeness_question(ragdb.corpora, integer) is
+  'Returns the 25 terms that weigh most in a chunk as a question, each weighed by its idf.';
+
+create or replace function ragdb_internal.rank_alike(
+  corpus ragdb.corpora, chunk_no integer, k integer, among integer[])
+returns setof ragdb_internal.ranked
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_question constant ragdb_internal.question :=
+    ragdb_internal.likeness_question(corpus, chunk_no);
+begin
+  if v_question.terms is null then
+    return;
+  end if;
+  return query
+    select corpus.corpus_id, r.chunk_no, r.score, r.score, null::float8, null::integer,
+      null::integer, r.bm25, r.coverage, true
+    from ragdb_internal.rank_question(corpus, v_question,
+      row(rank_alike.among, null, '')::ragdb_internal.scope, rank_alike.k) r;
+end $$;
+comment on function ragdb_internal.rank_alike(ragdb.corpora, integer, integer, integer[]) is
+  'Returns at least the k chunks of a corpus, among the given when not null, that have most of '
+  'what a chunk says, in no order: by BM25 of its 25 heaviest terms.';
+
+create or replace function ragdb_internal.rank_nearest(
+  corpus ragdb.corpora, own ragdb.chunks, k integer, among integer[], mode text,
+  out ranked ragdb_internal.ranked[])
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := case mode when 'semantic'
+    then ragdb_internal.current_space(corpus)
+    else ragdb_internal.space(corpus.corpus_id, 'current') end;
+  v_embedding ragdb.chunk_embeddings.embedding%type;
+begin
+  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+    where e.space_id = v_space.space_id and e.corpus_id = corpus.corpus_id
+      and e.chunk_no = own.chunk_no;
+  if found then
+    ranked := array(select r from ragdb_internal.rank_semantic(
+      corpus, v_space, v_embedding, k, among) r);
+  elsif mode = 'semantic' then
+    raise exception 'chunk % has no embedding yet', ragdb_internal.quote(own.chunk_id)
+      using errcode = 'RG415', detail = 'it waits in the queue, or failed',
+        hint = 'ragdb.embedding_status() shows the queue; or pass mode => ''lexical''';
+  end if;
+end $$;
+comment on function ragdb_internal.rank_nearest(
+  ragdb.corpora, ragdb.chunks, integer, integer[], text) is
+  'Returns the k chunks nearest to one by their embeddings; null where it has none, unless the '
+  'mode is semantic. Raises RG415.';
+
 create or replace function ragdb.similar(
   corpus text, chunk_id text, k integer default 10, min_score float8 default 0,
-  filter jsonb default null)
+  filter jsonb default null, mode text default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus("similar".corpus, 'read');
-  v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
-  v_chunk_no integer;
-  v_embedding ragdb.chunk_embeddings.embedding%type;
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus("similar".corpus, 'read');
+  v_own ragdb.chunks;
   v_among integer[];
   v_ranked ragdb_internal.ranked[];
 begin
   perform ragdb_internal.check_k(k), ragdb_internal.check_min_score(min_score);
-  v_chunk_no := (ragdb_internal.chunk(v_corpus, "similar".chunk_id)).chunk_no;
-  select e.embedding into v_embedding from ragdb.chunk_embeddings e
-    where e.space_id = v_space.space_id and e.corpus_id = v_corpus.corpus_id
-      and e.chunk_no = v_chunk_no;
-  if not found then
-    raise exception 'chunk % has no embedding yet', ragdb_internal.quote("similar".chunk_id)
-      using errcode = 'RG415', detail = 'it waits in the queue, or failed',
-            hint = 'ragdb.embedding_status() shows the queue; ragdb worker empties it';
+  if mode not in ('semantic', 'lexical') then
+    raise exception 'mode % is unknown', ragdb_internal.quote(mode)
+      using errcode = 'RG400', detail = 'chunks are like by meaning or by words',
+        hint = 'pass semantic or lexical, or leave mode out';
   end if;
+  v_own := ragdb_internal.chunk(v_corpus, "similar".chunk_id);
   v_among := ragdb_internal.filtered_chunks(v_corpus.corpus_id, filter, null);
-  v_ranked := array(
-    select r from ragdb_internal.rank_semantic(
-      v_corpus, v_space, v_embedding, least(1001, k + 1), v_among) r
-    where r.chunk_no <> v_chunk_no and r.score >= min_score);
+  if mode is distinct from 'lexical' then
+    v_ranked := ragdb_internal.rank_nearest(v_corpus, v_own, least(1001, k + 1), v_among, mode);
+  end if;
+  mode := case when v_ranked is null then 'lexical' else 'semantic' end;
+  v_ranked := coalesce(v_ranked, array(
+    select r from ragdb_internal.rank_alike(v_corpus, v_own.chunk_no, k + 1, v_among) r));
   return query
-    select h.* from ragdb_internal.hits(array[v_corpus], v_ranked, k, 'semantic') h order by h.rank;
+    select h.* from ragdb_internal.hits(array[v_corpus], array(
+        select r from unnest(v_ranked) r
+        where r.chunk_no <> v_own.chunk_no and r.score >= min_score), k, mode) h
+    order by h.rank;
 end $$;
-comment on function ragdb.similar(text, text, integer, float8, jsonb) is
-  'Returns the k (1 to 1000) chunks of a corpus nearest in meaning to one of its chunks, without '
-  'that one. Raises RG400, RG401, RG404, RG406, RG410, RG415.';
+comment on function ragdb.similar(text, text, integer, float8, jsonb, text) is
+  'Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that one: '
+  'nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most in it '
+  '(lexical); when mode is left out semantic where the chunk has an embedding. Raises RG400, '
+  'RG401, RG404, RG406, RG410, RG415.';
 
 create or replace function ragdb_internal.only_embedded_corpus() returns text
 language plpgsql stable

@@ -78,8 +78,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_is_static constant boolean :=
-    (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null;
+  v_is_static constant boolean := ragdb_internal.is_static(space.embedder_id);
 begin
   if mode is not null then
     raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)

@@ -41,7 +41,8 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_slice.corpus, 'read');
   v_named constant record :=
     ragdb_internal.named_slice(v_corpus, find_in_slice.slice_id, anchor, policy);
-  v_embedding constant real[] := ragdb_internal.single(asked.query_embedding);
+  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
+    ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
   v_space ragdb.embedding_spaces;
   v_found ragdb_internal.slice_finding;
 begin

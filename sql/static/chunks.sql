@@ -104,7 +104,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 begin
-  if (ragdb_internal.static_model(space.embedder_id)).embedder_id is not null then
+  if ragdb_internal.is_static(space.embedder_id) then
     perform ragdb_internal.embed_chunks(space, array(
       select c.chunk_no from ragdb.chunks c where c.corpus_id = space.corpus_id));
   end if;

@@ -11,6 +11,12 @@ return (select m from ragdb.static_models m where m.embedder_id = static_model.e
 comment on function ragdb_internal.static_model(integer) is
   'Returns the row of a static embedder; null for any other.';
 
+create or replace function ragdb_internal.is_static(embedder_id integer) returns boolean
+language sql stable parallel safe
+return exists (select from ragdb.static_models m where m.embedder_id = is_static.embedder_id);
+comment on function ragdb_internal.is_static(integer) is
+  'Tells whether an embedder runs inside the database.';
+
 -- Each is looked up by key, whatever the planner believes of the tables.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
 returns table (word text, is_whole boolean, embedding vector)

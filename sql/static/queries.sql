@@ -45,7 +45,7 @@ begin
     select distinct (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
     from unnest(corpora) c);
   if cardinality(v_embedders) <> 1
-    or (ragdb_internal.static_model(v_embedders[1])).embedder_id is null
+    or not ragdb_internal.is_static(v_embedders[1])
   then
     return null;
   end if;

@@ -17,8 +17,42 @@ comment on function ragdb_internal.check_recordable(text, text) is
   'Refuses to record in a read-only transaction; what says who writes, hint what to do instead. '
   'Raises 25006.';
 
--- The search and the corpus row are read by one statement, hence from one snapshot: corpus_version
--- is the version that was searched.
+create type ragdb_internal.corpus_finding as (
+  corpus ragdb.corpora, mode text, query_embedding real[], embedder_id integer, hits ragdb.hit[]);
+comment on type ragdb_internal.corpus_finding is
+  'What a retrieval from a corpus read: the corpus, how it ranked and what it found.';
+
+-- Stable, hence one snapshot: corpus_version is the version that was searched.
+create or replace function ragdb_internal.find_in_corpus(
+  corpus text, asked ragdb_internal.search_arguments)
+returns ragdb_internal.corpus_finding
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_corpus.corpus, 'read');
+  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
+    ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
+  v_space ragdb.embedding_spaces;
+  v_found ragdb_internal.corpus_finding;
+begin
+  v_found.corpus := v_corpus;
+  v_found.mode := ragdb_internal.search_mode(
+    array[v_corpus], asked.mode, asked.query, v_embedding);
+  if ragdb_internal.uses_embeddings(v_found.mode) then
+    v_space := ragdb_internal.current_space(v_corpus);
+    v_found.query_embedding :=
+      ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
+    v_found.embedder_id := v_space.embedder_id;
+  end if;
+  asked.mode := v_found.mode;
+  asked.query_embedding := v_found.query_embedding;
+  v_found.hits := array(select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h);
+  return v_found;
+end $$;
+comment on function ragdb_internal.find_in_corpus(text, ragdb_internal.search_arguments) is
+  'Reads all that a retrieval from a corpus returns and records. Raises what ragdb.search raises.';
+
 create or replace function ragdb_internal.retrieve_traced(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
@@ -39,33 +73,27 @@ declare
     lexical_weight, min_lexical, min_semantic,
     row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
-  v_embedding constant real[] := ragdb_internal.single(query_embedding);
-  v_found record;
+  v_found ragdb_internal.corpus_finding;
   v_trace ragdb.retrieval_traces;
 begin
   perform ragdb_internal.check_recordable('retrieve records a trace',
     'ragdb.search() returns the same hits and records nothing');
-  select c as corpus, ragdb_internal.space(c.corpus_id, 'current') as space,
-      ragdb_internal.search_mode(array[c], v_asked.mode, v_asked.query, v_embedding) as mode,
-      array(select h from ragdb_internal.search_as(retrieve_traced.corpus, v_asked) h) as hits
-    into strict v_found
-    from ragdb_internal.open_corpus(retrieve_traced.corpus, 'read') c;
+  v_found := ragdb_internal.find_in_corpus(corpus, v_asked);
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
-  if ragdb_internal.uses_embeddings(v_found.mode) then
+  if v_found.query_embedding is not null then
     v_trace := ragdb_internal.note_meaning(
-      v_trace, v_found.corpus, (v_found.space).embedder_id,
-      ragdb_internal.query_vector(v_found.corpus, v_found.space, query, v_embedding), v_asked);
+      v_trace, v_found.corpus, v_found.embedder_id, v_found.query_embedding, v_asked);
   end if;
   v_trace := ragdb_internal.note_arguments(v_trace, v_asked);
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
   v_trace.is_exact := coalesce(
-    (select bool_and(h.is_exact) from unnest(v_found.hits::ragdb.hit[]) h), true);
+    (select bool_and(h.is_exact) from unnest(v_found.hits) h), true);
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb_internal.record_trace(
     v_found.corpus, query, v_trace, v_found.hits, asker);
-  return query select v_trace.id, h.* from unnest(v_found.hits::ragdb.hit[]) h;
+  return query select v_trace.id, h.* from unnest(v_found.hits) h;
 end $$;
 comment on function ragdb_internal.retrieve_traced(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,

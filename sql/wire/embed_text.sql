@@ -76,8 +76,15 @@ declare
     select ragdb_internal.utf8(t) from unnest(texts) with ordinality e (t, n) order by n));
   v_job ragdb.embed_jobs;
 begin
-  select j.* into v_job from ragdb.embed_jobs j
-    where j.embedder_id = embedder.embedder_id and j.request_hash = v_hash;
+  if ragdb_internal.is_static(embedder.embedder_id) then
+    v_job.embeddings := array(
+      select v.x from unnest(texts) with ordinality t (text, n)
+        cross join lateral unnest(ragdb.embed(t.text, embedder.name)) with ordinality v (x, i)
+      order by t.n, v.i);
+  else
+    select j.* into v_job from ragdb.embed_jobs j
+      where j.embedder_id = embedder.embedder_id and j.request_hash = v_hash;
+  end if;
   if v_job.embeddings is not null then
     return jsonb_build_object('output', jsonb_build_object(
         'embeddings', ragdb_internal.listed_embeddings(v_job.embeddings, embedder.dims, is_scaled),
@@ -94,8 +101,8 @@ begin
     v_job.message, 100, v_job.job_id);
 end $$;
 comment on function ragdb_internal.answer_texts(ragdb.embedders, text[], boolean, timestamptz) is
-  'Returns the answer of embed.text: the embeddings, or what a worker is doing about them. Raises '
-  'RG451.';
+  'Returns the answer of embed.text: the embeddings, of a static embedder at once, or what a '
+  'worker is doing about them. Raises RG451.';
 
 create or replace function ragdb.embed_text(request jsonb) returns jsonb
 language plpgsql security definer

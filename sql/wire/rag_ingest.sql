@@ -149,8 +149,10 @@ declare
   v_job ragdb.ingest_jobs;
 begin
   perform ragdb_internal.check_ingest(doc_cid, v_title, v_language, input -> 'metadata');
+  -- under whatever name these bytes were read; first what a worker made of them
   select d.* into v_document from ragdb.documents d
-    where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid;
+    where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid
+    order by d.source = d.doc_cid desc, d.doc_no limit 1;
   -- a document whose bytes nobody brought may say what it likes: a worker reads those that came
   if found and (not ragdb_internal.may_see_blob(doc_cid) or exists (
     select from ragdb.corpus_blobs b

@@ -76,7 +76,7 @@ begin
   if v_space.space_id is not null then
     select e.* into strict v_embedder from ragdb.embedders e
       where e.embedder_id = v_space.embedder_id;
-    if (ragdb_internal.static_model(v_embedder.embedder_id)).embedder_id is null
+    if not ragdb_internal.is_static(v_embedder.embedder_id)
       and ragdb_internal.kept_embedding(corpus.corpus_id, v_embedder.embedder_id, query) is null
     then
       return ragdb_internal.wait_for_query(corpus, v_embedder, query);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragdb.cli.main import app
+from tests.conftest import Server
 from tests.sql.conversations import uuid
 
 Run = Callable[..., Any]
@@ -45,13 +46,31 @@ def write(path: Path, lines: list[Any]) -> Path:
     return path
 
 
-@pytest.fixture
-def chat(run: Run, tmp_path: Path) -> Run:
-    """The same with a conversation in the corpus `chat` and a key."""
-    flat = write(tmp_path / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+def fill(run: Run, folder: Path) -> None:
+    """A conversation in the corpus `chat` and a key."""
+    flat = write(folder / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
     assert run("ingest", flat, "--corpus", "chat", "-q").exit_code == 0
     assert run("keys", "create", "k1").exit_code == 0
+
+
+@pytest.fixture
+def chat(run: Run, tmp_path: Path) -> Run:
+    """The same with a conversation and a key."""
+    fill(run, tmp_path)
     return run
+
+
+@pytest.fixture(scope="module")
+def kept_chat(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """`chat` on one database, for what changes nothing there."""
+    with server18.database() as database:
+        environment = {"RAGDB_DATABASE_URL": server18.dsn(database.dbname), "COLUMNS": "200"}
+
+        def run(*arguments: Any, **how: Any) -> Any:
+            return CliRunner().invoke(app, [str(a) for a in arguments], env=environment, **how)
+
+        fill(run, tmp_path_factory.mktemp("chat"))
+        yield run
 
 
 def edges(clone: str) -> list[Any]:
@@ -268,8 +287,8 @@ def test_changed_evidence_fails_and_is_named(chat: Run, tmp_path: Path) -> None:
     assert json.loads(replayed.stdout)["changed_chunk_ids"] == [uuid(2)]
 
 
-def test_a_search_without_an_anchor_finds_one_and_says_which(chat: Run) -> None:
-    result = chat("slice", "search", "vouchers", "-c", "chat")
+def test_a_search_without_an_anchor_finds_one_and_says_which(kept_chat: Run) -> None:
+    result = kept_chat("slice", "search", "vouchers", "-c", "chat")
     assert result.exit_code == 0
     assert f"anchor {uuid(4)} (query)" in result.stderr
     assert "Gifts become vouchers." in result.stdout
@@ -331,16 +350,16 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
     ],
 )
 def test_what_is_asked_wrongly_exits_with_2_and_says_why(
-    chat: Run, arguments: list[str], message: str
+    kept_chat: Run, arguments: list[str], message: str
 ) -> None:
-    result = chat(*arguments)
+    result = kept_chat(*arguments)
     assert result.exit_code == 2, result.output
     assert message in result.stderr
 
 
-def test_keys_that_were_not_exported_are_not_imported(chat: Run) -> None:
+def test_keys_that_were_not_exported_are_not_imported(kept_chat: Run) -> None:
     for given in ("hello", "{}", "[]"):
-        result = chat("keys", "import", "-", input=given + "\n")
+        result = kept_chat("keys", "import", "-", input=given + "\n")
         assert result.exit_code == 2
         assert "line 1 is not an exported key" in result.stderr
 
@@ -355,15 +374,19 @@ def test_nothing_is_signed_without_a_key(run: Run, tmp_path: Path) -> None:
     assert done(run, "slice", "build", uuid(1), "-c", "chat", "--no-sign")["slice_id"]
 
 
-def test_a_slice_is_searched_by_mode_floor_and_fields_of_turns(chat: Run) -> None:
+def test_a_slice_is_searched_by_mode_floor_and_fields_of_turns(kept_chat: Run) -> None:
     def found(*more: str) -> list[str]:
-        hits = done(chat, "slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), *more)
+        hits = done(
+            kept_chat, "slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), *more
+        )
         return [hit["chunk_id"] for hit in hits]
 
     assert set(found("--mode", "reference")) == {uuid(1), uuid(2), uuid(3)}
     assert found("--filter", '{"role": "assistant"}') == [uuid(2)]
     assert found("--min-score", "1") == []
-    refused = chat("slice", "search", "x", "-c", "chat", "--anchor", uuid(1), "--mode", "semantic")
+    refused = kept_chat(
+        "slice", "search", "x", "-c", "chat", "--anchor", uuid(1), "--mode", "semantic"
+    )
     assert refused.exit_code == 2
     assert "RG415" in refused.stderr
 

@@ -1,4 +1,4 @@
-"""What a program that only calls needs: psycopg, and nothing of readers or servers."""
+"""What a program needs that only calls functions: psycopg, and nothing of readers or servers."""
 
 from __future__ import annotations
 

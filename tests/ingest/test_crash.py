@@ -182,8 +182,8 @@ def drop_corpus(dsn: str) -> None:
 
 @pytest.mark.parametrize(
     "kills",
-    [10, pytest.param(200, marks=pytest.mark.nightly)],
-    ids=["ten-kills", "two-hundred-kills"],
+    [6, pytest.param(200, marks=pytest.mark.nightly)],
+    ids=["six-kills", "two-hundred-kills"],
 )
 def test_no_kill_leaves_half_a_document_or_loses_an_acknowledged_one(
     folder: Path, kills: int

@@ -198,12 +198,12 @@ def test_prune_leaves_sources_of_other_folders(
     assert database.corpus_info("docs").documents == 4
 
 
-def test_the_same_bytes_at_two_paths_are_one_document(
+def test_the_same_bytes_at_two_paths_are_two_documents(
     database: ragdb.Database, folder: Path
 ) -> None:
     (folder / "deep" / "copy.txt").write_bytes((folder / "b.txt").read_bytes())
     database.ingest(folder, corpus="docs")
-    assert database.corpus_info("docs").documents == 3
+    assert database.corpus_info("docs").documents == 4
     (folder / "b.txt").unlink()
     database.ingest(folder, corpus="docs", prune=True)
     assert database.corpus_info("docs").documents == 3

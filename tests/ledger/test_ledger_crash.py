@@ -49,8 +49,9 @@ def seal(dsn: str, sizes: list[int]) -> None:
 
 @pytest.mark.parametrize(
     "kills",
-    [4, pytest.param(20, marks=pytest.mark.nightly)],
-    ids=["four-kills", "twenty-kills"],
+    # the second finds again the root that was seen after the first
+    [2, pytest.param(20, marks=pytest.mark.nightly)],
+    ids=["two-kills", "twenty-kills"],
 )
 def test_no_kill_loses_a_note_or_leaves_a_gap(folder: Path, kills: int) -> None:
     dsn, chance = embedded.dsn(folder), random.Random(kills)

@@ -150,7 +150,7 @@ def said(db: ragdb.Database, corpus: str = "house") -> dict[str, Any]:
         chunk.chunk_id
         for found in documents
         if found.chunking == {"chunker": "turns/1"}
-        for chunk in db.document_chunks(corpus, found.doc_cid)
+        for chunk in db.document_chunks(corpus, found.source)
     ]
     assert len(turns) == 13
     return {
@@ -159,7 +159,7 @@ def said(db: ragdb.Database, corpus: str = "house") -> dict[str, Any]:
             {name: getattr(row, name) for name in row.__slots__ if name not in odd}
             for row in documents
         ],
-        "chunks": [db.document_chunks(corpus, row.doc_cid) for row in documents],
+        "chunks": [db.document_chunks(corpus, row.source) for row in documents],
         "turns": [db.get_turn(corpus, turn) for turn in turns],
         "slices": [db.build_slice(corpus, turn, sign=False) for turn in [*turns, "named"]],
         "header": db.export_corpus(corpus),
@@ -273,8 +273,67 @@ def test_under_another_name_it_is_as_ingested_under_that_name(
     assert fresh <= {hit.chunk_id for hit in empty.search("fresh", "deposit", k=50, mode="lexical")}
 
 
+def test_bytes_of_two_names_come_back_under_both_and_are_in_the_file_once(
+    empty: ragdb.Database, tmp_path: Path
+) -> None:
+    empty.create_corpus("two")
+    empty.put_blob(b"alpha", "text/plain", "two")
+    empty.put_text("two", "a.md", "alpha", title="First")
+    empty.put_text("two", "b.md", "alpha", title="Second")
+    empty.export_file("two", tmp_path / "two.gz")
+    lines = [
+        json.loads(x) for x in gzip.decompress((tmp_path / "two.gz").read_bytes()).split(b"\n") if x
+    ]
+    assert sum("blob" in line for line in lines) == 1
+    empty.import_file(tmp_path / "two.gz", corpus="again")
+    rows = empty.list_documents("again")
+    assert [(row.source, row.title) for row in rows] == [("a.md", "First"), ("b.md", "Second")]
+    assert empty.export_corpus("again")["digest"] == empty.export_corpus("two")["digest"]
+    empty.drop_corpus("two")
+    assert [blob.bytes for blob in [empty.get_blob(rows[0].doc_cid)]] == [b"alpha"]
+
+
+def test_synonyms_come_back(empty: ragdb.Database, tmp_path: Path) -> None:
+    empty.create_corpus("words", text_config="english")
+    empty.put_text("words", "a.md", "The automobile stood outside.")
+    empty.put_text("words", "b.md", "A motor car is heavy.")
+    plain = empty.export_corpus("words")["digest"]
+    empty.add_synonyms("words", ["car", "automobile", "motor car"])
+    assert empty.export_corpus("words")["digest"] != plain
+    empty.export_file("words", tmp_path / "words.gz")
+    empty.import_file(tmp_path / "words.gz", corpus="again")
+    assert empty.list_synonyms("again") == empty.list_synonyms("words") != []
+    found = [
+        [(hit.source, hit.score) for hit in empty.search(corpus, "cars")]
+        for corpus in ("words", "again")
+    ]
+    assert found[0] == found[1]
+    assert {source for source, _ in found[0]} == {"a.md", "b.md"}
+    empty.remove_synonyms("again", "automobile")
+    assert empty.export_corpus("again")["digest"] not in (
+        plain,
+        empty.export_corpus("words")["digest"],
+    )
+    true = [{"word": row.word, "synonyms": row.synonyms} for row in empty.list_synonyms("words")]
+    import_by_hand(empty, "words", true)
+    for false in ([], [{"word": "car", "synonyms": ["tram"]}], [{"word": 7}], 7):
+        with pytest.raises(RagdbError) as caught:
+            import_by_hand(empty, "words", false)
+        assert caught.value.sqlstate == "RG455"
+
+
+def import_by_hand(db: ragdb.Database, corpus: str, synonyms: Any) -> None:
+    with db.connection.transaction(force_rollback=True):
+        header = db.export_corpus(corpus)
+        db.import_corpus(header, "changed")
+        db.import_synonyms("changed", synonyms)
+        rows = db.export_documents(corpus)
+        db.import_documents("changed", [json.loads(row.document) for row in rows])
+        db.finish_import("changed", header)
+
+
 def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) -> None:
-    """A twin: texts of documents in order of doc_cid, each with the hashes of its vectors."""
+    """A twin: texts of documents in order of their sources, each with the hashes of its vectors."""
 
     def packed(data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + data
@@ -286,24 +345,24 @@ def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) 
     for raw, line in zip(original18.raw_lines[1:-1], lines, strict=True):
         if "embeddings" in line:
             data = base64.b64decode(line["embeddings"])
-            for n, (cid, ordinal) in enumerate(zip(*line["of"], strict=True)):
-                vectors.setdefault(cid, {})[ordinal] = data[n * width : (n + 1) * width]
+            for n, (uri, ordinal) in enumerate(zip(*line["of"], strict=True)):
+                vectors.setdefault(uri, {})[ordinal] = data[n * width : (n + 1) * width]
         elif "documents" in line:
             decoder, text = json.JSONDecoder(), raw.decode()
             at = len('{"documents": [')
             for document in line["documents"]:
                 _, end = decoder.raw_decode(text, at)
-                texts[document["doc_cid"]] = text[at:end].encode()
+                texts[document["sources"][0]["uri"]] = text[at:end].encode()
                 at = end + 1
     parts = b"".join(
         hashlib.sha256(
-            texts[cid]
+            texts[uri]
             + b"".join(
                 struct.pack(">I", ordinal) + hashlib.sha256(data).digest()
-                for ordinal, data in sorted(vectors.get(cid, {}).items())
+                for ordinal, data in sorted(vectors.get(uri, {}).items())
             )
         ).digest()
-        for cid in sorted(texts)
+        for uri in sorted(texts, key=str.encode)
     )
 
     def canonical(value: dict[str, Any], *without: str) -> bytes:
@@ -670,7 +729,7 @@ def test_an_export_is_of_one_moment(original18: Original, tmp_path: Path) -> Non
             made = exporter.write(db, "house", tmp_path / "x.gz", progress=meanwhile)
         finally:
             for row in db.list_documents("house", "new-"):
-                db.delete_document("house", row.doc_cid)
+                db.delete_document("house", row.source)
     assert made == format.check(tmp_path / "x.gz")
     assert made.digest == original18.exported.digest
     assert b"Meanwhile" not in gzip.decompress((tmp_path / "x.gz").read_bytes())

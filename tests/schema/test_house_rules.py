@@ -92,7 +92,9 @@ RULES = {
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
     "no private function is a definer": r"""
       select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.pronamespace = 'ragdb_internal'::regnamespace""",
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.pronamespace = 'ragdb_internal'::regnamespace
+        -- before version 18 a deferred trigger runs as whoever commits
+        and not exists (select from pg_trigger t where t.tgfoid = p.oid and t.tgdeferrable)""",
     "a public function that calls private ones is a definer, for they are granted to nobody": r"""
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace <> 'ragdb_internal'::regnamespace and p.prokind = 'f' and not p.prosecdef

@@ -1,4 +1,4 @@
-"""ragdb.tables says what the database says."""
+"""ragdb.tables and ragdb.bi say what the database says."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from sqlalchemy import Table, create_engine, select
 from sqlalchemy.dialects.postgresql import base
 from sqlalchemy.pool import NullPool
 
-from ragdb import tables
+from ragdb import bi, tables
 from ragdb.server import code
 from tests.conftest import Server
+from tools import generate_tables
+from tools.catalogue import ROOT
 
 base.ischema_names["xid8"] = tables.XID8  # SQLAlchemy does not know it
 
@@ -87,3 +89,15 @@ def test_every_table_can_be_selected(server18: Server) -> None:
         for table in tables.metadata.tables.values():
             assert isinstance(table, Table)
             connection.execute(select(table).limit(1)).all()
+
+
+def test_the_views_are_the_databases(db: psycopg.Connection[Any]) -> None:
+    assert (ROOT / "ragdb/bi.py").read_text() == generate_tables.views(db), "make tables"
+
+
+def test_every_view_can_be_selected_by_bi_reader(server18: Server) -> None:
+    with connect(server18.shared) as connection:
+        connection.exec_driver_sql("set role bi_reader")
+        assert len(bi.metadata.tables) > 15
+        for view in bi.metadata.tables.values():
+            connection.execute(select(view).limit(1)).all()

@@ -40,7 +40,7 @@ def rounds(server: Any, count: int) -> None:
 
 
 def test_three_inits_at_once_all_succeed(any_version: Any) -> None:
-    rounds(any_version, 2)
+    rounds(any_version, 1)
 
 
 @pytest.mark.nightly

@@ -99,19 +99,25 @@ def chunk_ids(corpus: str, uri: str, document: Document) -> list[str]:
 Edge = tuple[str, str, str]
 
 
+def name_of(one: Document, uri: str) -> tuple[str, str]:
+    """What tells a document from others of the same bytes."""
+    external = one.get("external_id")
+    return ("source", uri) if external is None else ("id", external)
+
+
 def expected(
     corpus: str, sources: Mapping[str, Document]
 ) -> tuple[dict[str, tuple[str, int, str]], set[Edge]]:
     """Chunks by id (document, ordinal, text) and edges, where each uri has this document."""
     uris = defaultdict(list)
     for uri, one in sources.items():
-        uris[one["doc_cid"]].append(uri)
+        uris[one["doc_cid"], name_of(one, uri)].append(uri)
     chunks: dict[str, tuple[str, int, str]] = {}
     edges: set[Edge] = set()
     ids_of = {}
-    for cid, found in uris.items():
-        first = min(found, key=str.encode)
-        ids = ids_of[cid] = chunk_ids(corpus, first, sources[first])
+    for key, found in uris.items():
+        cid, first = key[0], min(found, key=str.encode)
+        ids = ids_of[key] = chunk_ids(corpus, first, sources[first])
         heads: dict[tuple[str, ...], str] = {}
         for n, chunk in enumerate(sources[first]["chunks"]):
             chunks[ids[n]] = (cid, n, chunk["text"])
@@ -129,11 +135,12 @@ def expected(
             above = [path[:k] for k in range(len(path) - 1, 0, -1) if path[:k] in heads]
             if above:
                 edges.add((heads[above[0]], ids[n], "branch"))
-    for cid, found in uris.items():
+    for key, found in uris.items():
         for link in sources[found[0]]["links"]:
             target = sources.get(link["target"])
             if target and target["chunks"]:
-                edge = (ids_of[cid][link["chunk"]], ids_of[target["doc_cid"]][0], "reference")
+                there = ids_of[target["doc_cid"], name_of(target, link["target"])]
+                edge = (ids_of[key][link["chunk"]], there[0], "reference")
                 if edge[0] != edge[1]:
                     edges.add(edge)
     return chunks, edges

@@ -48,6 +48,7 @@ create table ragdb.documents (
   external_id text collate "C",
   source_name text collate "C" not null,
   source text collate "C" not null,
+  name text collate "C" not null,
   size_bytes bigint not null,
   pages integer,
   chunks integer not null,
@@ -56,7 +57,7 @@ create table ragdb.documents (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint documents_number_is_unique_per_corpus primary key (corpus_id, doc_no),
-  constraint documents_cid_is_unique_per_corpus unique (corpus_id, doc_cid)
+  constraint documents_name_is_unique_per_content unique (corpus_id, doc_cid, name)
 );
 -- Statistics of a corpus that is new since the last analyze say that it has no rows. Then any
 -- index that begins with corpus_id looks as good as the right one: 10,000 lookups scanned the
@@ -65,13 +66,15 @@ create table ragdb.documents (
 alter table ragdb.documents alter corpus_id set statistics 0;
 create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_path_ops);
 create index documents_by_source on ragdb.documents (corpus_id, source);
+create index documents_by_external_id on ragdb.documents (corpus_id, external_id)
+  where external_id is not null;
 comment on table ragdb.documents is
-  'One file, page or record of a corpus, however many places it is found at. Read it through '
+  'One file, page or record of a corpus: bytes under a name. Read it through '
   'ragdb.list_documents, ragdb.get_document and bi.dim_source.';
 comment on column ragdb.documents.corpus_id is 'The corpus.';
 comment on column ragdb.documents.doc_no is 'Number of the document in its corpus.';
 comment on column ragdb.documents.doc_cid is
-  'Identity: sha256: and the SHA-256 of its bytes in hex.';
+  'sha256: and the SHA-256 of its bytes in hex. With name, its identity.';
 comment on column ragdb.documents.title is
   'Title of the document. It is searched with every chunk.';
 comment on column ragdb.documents.language is
@@ -85,7 +88,11 @@ comment on column ragdb.documents.external_id is
 comment on column ragdb.documents.source_name is
   'Source of the contract that the first source of the document came from; empty without one.';
 comment on column ragdb.documents.source is
-  'First of its sources in byte order. Without an external id, chunks are named after it.';
+  'First of its sources in byte order; the only one without an external id, and then chunks are '
+  'named after it.';
+comment on column ragdb.documents.name is
+  'What tells it from others of the same bytes: "id " and its external id; without one "source " '
+  'and its source; of a conversation, whose messages have ids, "turns".';
 comment on column ragdb.documents.size_bytes is 'Number of bytes of the original.';
 comment on column ragdb.documents.pages is 'Number of pages; null for a document without pages.';
 comment on column ragdb.documents.chunks is 'Number of chunks of the document.';
@@ -110,7 +117,8 @@ create table ragdb.document_sources (
 alter table ragdb.document_sources alter corpus_id set statistics 0;
 create index document_sources_by_document on ragdb.document_sources (corpus_id, doc_no);
 comment on table ragdb.document_sources is
-  'Where documents were found. A document is deleted with its last source. Read it through '
+  'Where documents were found: one row each, more where a record with an external id, or a '
+  'conversation, is found at several. A document is deleted with its last source. Read it through '
   'ragdb.get_source and ragdb.list_documents.';
 comment on column ragdb.document_sources.corpus_id is 'The corpus.';
 comment on column ragdb.document_sources.uri is
@@ -201,6 +209,7 @@ create table ragdb.events (
   corpus_id integer not null,
   corpus text not null,
   doc_cid text not null,
+  source text not null,
   title text,
   language text,
   chunks integer not null
@@ -216,7 +225,8 @@ comment on column ragdb.events.created_at is 'Time of the wall clock.';
 comment on column ragdb.events.author is 'Role that made the change.';
 comment on column ragdb.events.corpus_id is 'The corpus.';
 comment on column ragdb.events.corpus is 'Name of the corpus.';
-comment on column ragdb.events.doc_cid is 'The document.';
+comment on column ragdb.events.doc_cid is 'Sha256 of the document''s bytes.';
+comment on column ragdb.events.source is 'First source of the document at that time.';
 comment on column ragdb.events.title is 'Title of the document at that time.';
 comment on column ragdb.events.language is 'Language of the document at that time.';
 comment on column ragdb.events.chunks is 'Number of chunks of the document at that time.';

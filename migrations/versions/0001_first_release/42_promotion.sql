@@ -21,6 +21,7 @@ create table ragdb.semantic_atoms (
     check (text_hash = sha256(convert_to(text, 'UTF8')))
 );
 create index semantic_atoms_by_chunk on ragdb.semantic_atoms using gin (source_chunk_ids);
+create index semantic_atoms_by_content on ragdb.semantic_atoms using gin (content_hashes);
 comment on table ragdb.semantic_atoms is
   'Statements that were promoted from admissible retrievals. Append-only, except that the text of '
   'an atom or its row goes when that is in ragdb.erasures. Read it through ragdb.list_atoms, '

@@ -1,6 +1,49 @@
 -- Verdicts on evidence, and answers with their citations.
 -- Append-only, partitioned by month like the traces that they are about, and dropped with them.
 
+create table ragdb.gate_calibrations (
+  corpus_id integer not null
+    constraint gate_calibrations_corpus_exists references ragdb.corpora on delete cascade,
+  mode text collate "C" not null
+    constraint gate_calibrations_mode_is_known check (mode in ('lexical', 'semantic', 'hybrid')),
+  embedder_id integer
+    constraint gate_calibrations_embedder_exists references ragdb.embedders,
+  lexical_weight float8,
+  floor float8 constraint gate_calibrations_floor_is_in_range check (floor between 0.1 and 0.5),
+  own_score float8,
+  other_score float8,
+  own_questions integer not null,
+  other_questions integer not null,
+  chunks integer not null,
+  pivot float8 not null,
+  calibrated_at timestamptz not null,
+  constraint gate_calibrations_are_unique_per_mode primary key (corpus_id, mode),
+  constraint gate_calibrations_of_words_have_no_embedder
+    check ((mode = 'lexical') = (embedder_id is null))
+);
+comment on table ragdb.gate_calibrations is
+  'What a search of a corpus must score at least to be about what was asked, by mode, as '
+  'ragdb.calibrate_gate measured it. Read it through ragdb.corpus_info.';
+comment on column ragdb.gate_calibrations.corpus_id is 'The corpus.';
+comment on column ragdb.gate_calibrations.mode is 'Mode of search: lexical, semantic or hybrid.';
+comment on column ragdb.gate_calibrations.embedder_id is
+  'Embedder that it holds for; null for words alone.';
+comment on column ragdb.gate_calibrations.lexical_weight is
+  'Weight of words that it holds for, 0 to 1; null but in mode hybrid.';
+comment on column ragdb.gate_calibrations.floor is
+  'The least best score, 0.1 to 0.5; null where fewer than ten questions could be embedded.';
+comment on column ragdb.gate_calibrations.own_score is
+  'Median of the best scores for pieces of the corpus, 0 to 1; null without one.';
+comment on column ragdb.gate_calibrations.other_score is
+  'Median of the best scores for questions about something else, 0 to 1; null without one.';
+comment on column ragdb.gate_calibrations.own_questions is 'Number of pieces that were searched.';
+comment on column ragdb.gate_calibrations.other_questions is
+  'Number of questions about something else that were searched.';
+comment on column ragdb.gate_calibrations.chunks is 'Chunks that the corpus had.';
+comment on column ragdb.gate_calibrations.pivot is 'Pivot that the corpus had.';
+comment on column ragdb.gate_calibrations.calibrated_at is
+  'Start of the transaction that measured it.';
+
 create table ragdb.evidence_gates (
   corpus_id integer not null,
   id uuid not null,
@@ -17,8 +60,16 @@ create table ragdb.evidence_gates (
   coverage float8 not null,
   min_coverage float8 not null,
   missing_terms text[],
+  rank_mode text
+    constraint evidence_gates_rank_mode_is_known
+      check (rank_mode in ('lexical', 'semantic', 'hybrid', 'reference')),
+  min_score_by text not null
+    constraint evidence_gates_min_score_by_is_known
+      check (min_score_by in ('caller', 'corpus', 'none')),
   client text,
-  caller text not null
+  caller text not null,
+  constraint evidence_gates_verdict_follows check (is_enough = (chunks >= min_chunks
+    and coalesce(best_score, 0) >= min_score and coverage >= min_coverage))
 ) partition by range (created_at);
 comment on table ragdb.evidence_gates is
   'One row for each weighing of evidence that ragdb.record_gate recorded: what decided it, and the '
@@ -39,14 +90,19 @@ comment on column ragdb.evidence_gates.is_enough is
 comment on column ragdb.evidence_gates.chunks is 'Number of chunks of the evidence.';
 comment on column ragdb.evidence_gates.min_chunks is 'Threshold of chunks, 0 to 1000.';
 comment on column ragdb.evidence_gates.best_score is
-  'Best score of a chunk, 0 to 1; null where no chunk has a score.';
+  'Best score of a chunk, 0 to 1, of those that the question itself found where it was searched '
+  'for; null where no chunk has a score.';
 comment on column ragdb.evidence_gates.min_score is 'Threshold of best_score, 0 to 1.';
 comment on column ragdb.evidence_gates.terms is 'Number of different terms of the question.';
 comment on column ragdb.evidence_gates.coverage is
-  'Share of the terms that the evidence has, 0 to 1.';
+  'Share of the terms that the evidence has, 0 to 1, each weighed by its idf in the corpus.';
 comment on column ragdb.evidence_gates.min_coverage is 'Threshold of coverage, 0 to 1.';
 comment on column ragdb.evidence_gates.missing_terms is
   'Terms that the evidence lacks; null unless corpora.record_query_text is full.';
+comment on column ragdb.evidence_gates.rank_mode is
+  'Mode of the search that best_score is of; null where it is not known.';
+comment on column ragdb.evidence_gates.min_score_by is
+  'Who set min_score: the caller, the corpus (its floor for rank_mode at that time), or none.';
 comment on column ragdb.evidence_gates.client is 'Name that the asking program gave itself.';
 comment on column ragdb.evidence_gates.caller is 'Database role that asked.';
 

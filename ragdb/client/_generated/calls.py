@@ -75,6 +75,7 @@ BUILD_SLICES = Call(
     {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
     {"policy": None, "sign": True},
 )
+CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
 CAPABILITIES = Call("capabilities", {})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
@@ -245,7 +246,7 @@ DECIDE_PROPOSAL = Call(
 )
 DELETE_DOCUMENT = Call(
     "delete_document",
-    {"corpus": "text", "doc_cid": "text", "derived": "text", "reason": "text"},
+    {"corpus": "text", "document": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
 DELETE_SOURCE = Call(
@@ -253,11 +254,16 @@ DELETE_SOURCE = Call(
     {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
+DELETE_SOURCES = Call(
+    "delete_sources",
+    {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
+    {"derived": "redact", "reason": None},
+)
 DID_YOU_MEAN = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "doc_cid": "text"})
-DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "doc_cid": "text"})
+DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
+DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
@@ -378,15 +384,17 @@ FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
-GET_DOCUMENT = Call("get_document", {"corpus": "text", "doc_cid": "text"})
+GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+HAS_WORKER = Call("has_worker", {})
 HIGHLIGHT = Call(
     "highlight",
     {
@@ -405,7 +413,7 @@ IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"c
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
 IMPORT_EMBEDDINGS = Call(
     "import_embeddings",
-    {"corpus": "text", "doc_cids": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
+    {"corpus": "text", "sources": "text[]", "ordinals": "integer[]", "embeddings": "real[]"},
 )
 IMPORT_EVAL = Call("import_eval", {"rag": "text", "eval": "text", "cases": "jsonb"})
 IMPORT_SIGNING_KEY = Call(
@@ -420,6 +428,7 @@ IMPORT_SIGNING_KEY = Call(
     },
     {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
+IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
@@ -472,6 +481,17 @@ LIST_ACCESS_EVENTS = Call(
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
+LIST_CHUNKS = Call(
+    "list_chunks",
+    {
+        "corpus": "text",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "after": "text",
+        "count": "integer",
+    },
+    {"filter": None, "chunk_ids": None, "after": "", "count": 100},
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -597,6 +617,9 @@ PUT_DOCUMENT = Call(
 PUT_DOCUMENTS = Call(
     "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
 )
+PUT_EMBEDDINGS = Call(
+    "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
+)
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
@@ -634,6 +657,19 @@ PUT_TEXT = Call(
         "force": False,
     },
 )
+PUT_TEXTS = Call(
+    "put_texts",
+    {
+        "corpus": "text",
+        "texts": "text[]",
+        "metadatas": "jsonb",
+        "ids": "text[]",
+        "cut": "boolean",
+        "embedder": "text",
+        "embeddings": "double precision[]",
+    },
+    {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
+)
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
     "rag_enough_context_gate",
@@ -644,7 +680,7 @@ RAG_ENOUGH_CONTEXT_GATE = Call(
         "min_score": "double precision",
         "min_coverage": "double precision",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5},
 )
 RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
@@ -726,7 +762,7 @@ RECORD_GATE = Call(
         "trace_id": "uuid",
         "client": "text",
     },
-    {"min_chunks": 1, "min_score": 0.0, "min_coverage": 0.6, "trace_id": None, "client": None},
+    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5, "trace_id": None, "client": None},
 )
 RECORD_READING = Call(
     "record_reading",
@@ -1075,6 +1111,31 @@ SEARCH_2 = Call(
         "typos": True,
     },
 )
+SEARCH_DOCUMENTS = Call(
+    "search_documents",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "chunks_per_document": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "query_embedding": "double precision[]",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "k": 10,
+        "chunks_per_document": 3,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "query_embedding": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
 SEARCH_DUAL = Call(
     "search_dual",
     {
@@ -1243,8 +1304,9 @@ SIMILAR = Call(
         "k": "integer",
         "min_score": "double precision",
         "filter": "jsonb",
+        "mode": "text",
     },
-    {"k": 10, "min_score": 0.0, "filter": None},
+    {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})

@@ -143,10 +143,11 @@ def test_other_chunking_cuts_again_and_keeps_the_chunks_that_stay(docs: Connecti
     assert faults(docs) == []
 
 
-def test_the_same_bytes_at_two_places_are_one_document_named_after_the_first(
+def test_one_record_at_two_places_is_one_document_named_after_the_first(
     docs: Connection,
 ) -> None:
-    at = {uri: document(uri, ["one", "two"], data=b"bytes", title=uri) for uri in ("a.md", "b.md")}
+    said: dict[str, Any] = {"data": b"bytes", "external_id": "7"}
+    at = {uri: document(uri, ["one", "two"], title=uri, **said) for uri in ("a.md", "b.md")}
     results = []
     for order in (["a.md", "b.md"], ["b.md", "a.md"]):
         for uri in order:
@@ -171,9 +172,12 @@ def test_the_same_bytes_at_two_places_are_one_document_named_after_the_first(
     assert faults(docs) == []
 
 
-def test_another_place_for_the_same_bytes_adds_a_source_and_nothing_else(docs: Connection) -> None:
-    put(docs, document("a.md", ["one"], data=b"bytes"))
-    result = put(docs, document("b.md", ["one"], data=b"bytes", title="Not the first source"))
+def test_another_place_for_the_same_record_adds_a_source_and_nothing_else(
+    docs: Connection,
+) -> None:
+    said: dict[str, Any] = {"data": b"bytes", "external_id": "7"}
+    put(docs, document("a.md", ["one"], **said))
+    result = put(docs, document("b.md", ["one"], title="Not the first source", **said))
     assert result[0][5] is True
     assert docs.execute("select count(*), max(title) from ragdb.documents").fetchone() == (1, None)
     assert docs.execute("select count(*) from ragdb.events").fetchone() == (1,)

@@ -68,7 +68,7 @@ def test_a_gate_leaves_what_it_was_decided_by(asked: Connection) -> None:
     assert str(row["trace_id"]) == pack["trace_id"]
     assert row["query_hash"] == hashlib.sha256(QUESTION.encode()).hexdigest()
     assert row["pack_hash"] == hashlib.sha256(pack["canonical_text"].encode()).hexdigest()
-    assert (row["min_chunks"], row["min_score"], row["min_coverage"]) == (1, 0.01, 0.6)
+    assert (row["min_chunks"], row["min_score"], row["min_coverage"]) == (1, 0.01, 0.5)
     assert (row["chunks"], row["terms"]) == (len(pack["chunks"]), 3)
     assert row["best_score"] == max(c["score"] for c in pack["chunks"])
     assert row["coverage"] == pytest.approx(2 / 3)

@@ -68,7 +68,8 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         {("row_changed", "answer")},
     ),
     "3 a gate is edited": (
-        "update ragdb.evidence_gates set is_enough = not is_enough",
+        "update ragdb.evidence_gates set is_enough = not is_enough, min_score = 0,"
+        " min_chunks = case when is_enough then chunks + 1 else 0 end, min_coverage = 0",
         {("row_changed", "gate")},
     ),
     "4 an atom is edited": (

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 
 from tests.sql.conversations import conversation, put, uuid
+from tests.sql.documents_twin import document
+from tests.sql.documents_twin import put as put_documents
 from tests.sql.signed_slices import Connection, messages, one, retrieve
 
 TEXT = "Refunds are paid by card within two weeks. Refunds of gifts are vouchers."
@@ -335,6 +337,36 @@ def test_what_rests_on_other_documents_stays(signed: Connection) -> None:
     signed.execute("select ragdb.delete_source('chat', 'other.md')")
     assert state(signed) == "current"
     assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
+
+
+@pytest.mark.parametrize("old_is_first", [True, False])
+def test_what_was_derived_from_a_file_outlives_its_name_and_not_its_bytes(
+    signed: Connection, old_is_first: bool
+) -> None:
+    old, new = ("a.md", "b.md") if old_is_first else ("b.md", "a.md")
+    # a file that links to the conversation: an atom needs a turn
+    said: dict[str, Any] = {"links": [(0, conversation(messages())["uri"])], "data": b"bytes"}
+    text = "Refunds of kites are vouchers."
+    put_documents(signed, document(old, [text], **said), corpus="chat")
+    anchor = one(signed, "select chunk_id from ragdb.document_chunks('chat', %s)", old)["chunk_id"]
+    hits = retrieve(signed, "refunds", anchor=anchor)
+    assert anchor in {hit["chunk_id"] for hit in hits}
+    made = one(
+        signed,
+        "select * from ragdb.promote_to_atom(%s, %s, %s, 'lenient')",
+        hits[0]["trace_id"],
+        [hit["chunk_id"] for hit in hits],
+        text,
+    )
+    assert made["code"] == "PROMOTED", made
+    put_documents(signed, document(new, [text], **said), corpus="chat")
+    signed.execute("select ragdb.delete_source('chat', %s)", (old,))
+    assert state(signed) == "stale"
+    assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
+    signed.execute("select ragdb.delete_source('chat', %s)", (new,))
+    assert state(signed) == "redacted"
+    (row,) = signed.execute("select cause from ragdb.list_erasures('chat')").fetchall()
+    assert row == (f"source {new}",)
 
 
 def test_a_dropped_corpus_leaves_a_record_of_what_went(signed: Connection) -> None:

@@ -209,3 +209,49 @@ def test_the_sql_file_loads_what_the_command_loads(
     with as_role("writer", autocommit=True) as writer:
         fill(Database(writer))
         assert Database(writer).search("docs", "scores of legs")[0].mode == "hybrid"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "select from ragdb.search('docs', %s)",
+        "select from ragdb.search(array['docs'], %s)",
+        "select from ragdb.retrieve('docs', %s)",
+        "select from ragdb.retrieve_global('docs', %s)",
+        "select from ragdb.retrieve_slice('docs', %s, anchor => (select chunk_id from ragdb.search("
+        "'docs', 'chunker', mode => 'lexical', k => 1)))",
+    ],
+)
+def test_a_question_is_embedded_once(loaded: Database, asked: str) -> None:
+    fill(loaded)
+    made = (
+        "select coalesce(pg_stat_get_xact_function_calls(p.oid), 0) from pg_proc p"
+        " where p.oid = 'ragdb_internal.known_embedding'::regproc"
+    )
+    connection = loaded.connection
+    loaded.create_signing_key()
+    connection.execute("set local track_functions = 'all'")
+    [[before]] = connection.execute(made)
+    question = "how does the chunker cut a text into sentences?"
+    found = connection.execute(asked, (question,)).rowcount
+    [[after]] = connection.execute(made)
+    assert found >= 1
+    assert after - before == 1
+
+
+@pytest.mark.parametrize("question", ["how is a text cut?", "这是什么"])
+def test_nobody_waits_for_a_worker_under_a_static_embedder(
+    clone: str, bpe_folder: Path, question: str
+) -> None:
+    with Database(psycopg.connect(clone, autocommit=True)) as db:
+        static.load(db, "small", str(bpe_folder))
+        fill(db)
+        db.embed_query(question, "docs", 0)
+        assert db.prepare_query("docs", question)
+        assert db.request_query_embedding("docs", question)
+        assert db.claim_queries("worker") == []
+        answer = db.embed_text(
+            {"params": {"model": "small"}, "input": {"texts": [question, "text"]}}
+        )
+        assert answer["output"]["embeddings"][1] == pytest.approx(db.embed("text"), abs=1e-6)
+        assert len(answer["output"]["embeddings"]) == 2

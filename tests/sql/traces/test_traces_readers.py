@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection, Login
+from tests.conftest import Connection, Login, Server
+
+
+@pytest.fixture(scope="module")
+def filled(any_version: Server) -> Iterator[tuple[str, str]]:
+    """A database and the id of a trace of `reader`, in a corpus that every reader may read."""
+    with any_version.database() as database:
+        dsn = any_version.dsn(database.dbname)
+        with psycopg.connect(dsn, user="writer", autocommit=True) as writer:
+            writer.execute("select ragdb.create_corpus('docs')")
+            writer.execute("select ragdb.put_text('docs', 'a.md', 'tulips and daffodils')")
+            writer.execute("select ragdb.create_corpus('closed', is_restricted => true)")
+            writer.execute("select ragdb.put_text('closed', 'b.md', 'tulips of the vault')")
+            writer.execute("select * from ragdb.retrieve('closed', 'tulips')")
+        with psycopg.connect(dsn, user="reader", autocommit=True) as reader:
+            found = reader.execute("select trace_id from ragdb.retrieve('docs', 'tulips')")
+            ((trace,),) = found.fetchall()
+        yield database.dbname, str(trace)
 
 
 @pytest.fixture
-def asked(any_clone: str, login: Login) -> tuple[str, str]:
-    """A clone and the id of a trace of `reader`, in a corpus that every reader may read."""
-    writer = login(any_clone, "writer", autocommit=True)
-    writer.execute("select ragdb.create_corpus('docs')")
-    writer.execute("select ragdb.put_text('docs', 'a.md', 'tulips and daffodils')")
-    writer.execute("select ragdb.create_corpus('closed', is_restricted => true)")
-    writer.execute("select ragdb.put_text('closed', 'b.md', 'tulips of the vault')")
-    writer.execute("select * from ragdb.retrieve('closed', 'tulips')")
-    reader = login(any_clone, "reader", autocommit=True)
-    row = reader.execute("select trace_id from ragdb.retrieve('docs', 'tulips')").fetchone()
-    assert row is not None
-    return any_clone, str(row[0])
+def asked(any_version: Server, filled: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """DSN of a copy of it, and the trace."""
+    template, trace = filled
+    with any_version.database(template) as database:
+        yield any_version.dsn(database.dbname), trace
 
 
 READS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ragdb.client.calling import Reals
+from tests.conftest import RolledBack, Server
 from tests.embedding import (
     ENCODER,
     embed,
@@ -77,14 +79,23 @@ def test_chunks_that_tie_at_the_last_place_are_all_there(db: Connection) -> None
     assert len(db.execute(NEAREST, (Reals(ENCODER.encode(["same"])), 2, None)).fetchall()) == 7
 
 
-@pytest.fixture
-def large(db: Connection) -> tuple[Connection, Vectors]:
-    """21,000 chunks in clusters, indexed."""
+@pytest.fixture(scope="module")
+def indexed(server18: Server) -> Iterator[tuple[str, Vectors]]:
+    """DSN of a database with 21,000 chunks in clusters, indexed."""
     count, dims = 21_000, 24
     random = np.random.default_rng(2)
     centres = random.normal(size=(300, dims))
     drawn = centres[random.integers(0, 300, count)] + 0.5 * random.normal(size=(count, dims))
     vectors = drawn.astype("f4")
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as db:
+            fill(db, vectors)
+        yield dsn, vectors
+
+
+def fill(db: Connection, vectors: Vectors) -> None:
+    count, dims = vectors.shape
     make_corpus(db, {"first": "only"})
     db.execute("select ragdb.drop_space('docs', 'hash')")
     make_embedder(db, "wide", dims=dims)
@@ -104,7 +115,14 @@ def large(db: Connection) -> tuple[Connection, Vectors]:
         (Reals(vectors), dims),
     )
     assert one(db, "select ragdb.index_space('docs')")
-    return db, vectors
+
+
+@pytest.fixture
+def large(indexed: tuple[str, Vectors]) -> Iterator[tuple[Connection, Vectors]]:
+    """A connection there, rolled back after."""
+    dsn, vectors = indexed
+    with RolledBack.connect(dsn) as db:
+        yield db, vectors
 
 
 def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> None:

@@ -1,0 +1,170 @@
+"""What static embeddings cost: loading, writing with and without, and what a search takes more.
+
+Processor seconds of the server say more than the clock where the machine has other work. Words that
+had to be cut are kept, so the first chunks of a database cost more than those that follow: both are
+shown. The library's own way is to tokenize and average one text after the other in one process.
+
+    python -m bench.hybrid.static_speed [--chunks 20000] [--questions 300]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+
+from bench.common import Connection, parser, publish, server
+from bench.hybrid.static import library
+from bench.ingest.run import Chunk, batches, cpu, read_chunks, whole
+from ragdb.database import Database
+from ragdb.models.static import NAME as MODEL
+from ragdb.server import static
+
+
+def timed(db: Connection, work: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds of the clock and of the server's processor."""
+    pid = db.info.backend_pid
+    before, started = cpu(pid), time.perf_counter()
+    work()
+    return time.perf_counter() - started, cpu(pid, before)
+
+
+def put(db: Connection, corpus: str, given: list[list[dict[str, Any]]]) -> None:
+    for documents in given:
+        db.execute("select from ragdb.put_documents(%s, %s)", (corpus, json.dumps(documents)))
+
+
+def made(limit: int, skip: int) -> list[list[dict[str, Any]]]:
+    """Documents of so many chunks behind the first ones, in calls of 4 million characters."""
+    found, seen = [], 0
+    for batch in batches(skip + limit, 4_000_000):
+        files: dict[str, list[Chunk]] = {}
+        for chunk in batch:
+            seen += 1
+            if seen > skip:
+                files.setdefault(chunk.file, []).append(chunk)
+        found.append([whole(file, chunks) for file, chunks in files.items()])
+    return [documents for documents in found if documents]
+
+
+def questions(count: int) -> Iterator[str]:
+    """Runs of eight words from texts all over the collection."""
+    for n, chunk in enumerate(read_chunks(count * 50)):
+        words = re.findall(r"\w+", chunk.text)
+        if n % 50 == 0 and len(words) > 30:
+            yield " ".join(words[20:28])
+
+
+def asking(db: Connection, statement: str, asked: list[str]) -> list[float]:
+    """Milliseconds of a statement for every question, the second time that it is asked."""
+    found = []
+    for question in asked:
+        for _ in range(2):
+            started = time.perf_counter()
+            db.execute(statement, (question,)).fetchall()
+            took = 1000 * (time.perf_counter() - started)
+        found.append(took)
+    return found
+
+
+def writing(db: Connection, door: Database, chunks: int) -> list[str]:
+    lines, ratios = [], []
+
+    def row(what: str, took: tuple[float, float]) -> None:
+        lines.append(
+            f"| {what} | {chunks:,} | {took[0]:.1f} | {chunks / took[0]:,.0f} | {took[1]:.1f}"
+            f" | {chunks / max(took[1], 0.01):,.0f} |"
+        )
+        print(lines[-1], flush=True)
+
+    def putting(corpus: str, embedder: str | None) -> tuple[float, float]:
+        door.set_default_embedder(embedder)
+        db.execute("select ragdb.create_corpus(%s)", (corpus,))
+        return timed(db, lambda: put(db, corpus, part))
+
+    for which, skip in (("first", 0), ("later", chunks)):
+        part = made(chunks, skip)
+        plain = putting(f"{which}-plain", None)
+        row(f"put, {which} chunks, without", plain)
+        meant = putting(f"{which}-meant", MODEL)
+        row(f"put, {which} chunks, with", meant)
+        ratios.append(
+            f"{which} chunks {plain[0] / meant[0]:.2f} × by the clock and"
+            f" {plain[1] / meant[1]:.2f} × by the processor"
+        )
+    row("embedding alone", timed(db, lambda: door.embed_corpus("later-plain", MODEL)))
+    texts = [f"{c.title}\n{c.text}" for c in read_chunks(chunks)]
+    started = time.process_time()
+    library(texts)
+    row("the library's own, one at a time", (time.process_time() - started,) * 2)
+    return [
+        "| what | chunks | s | chunks/s | server CPU s | chunks/CPU s |",
+        "|---|---|---|---|---|---|",
+        *lines,
+        "",
+        f"With vectors ÷ without: {'; '.join(ratios)}.",
+    ]
+
+
+def main() -> None:
+    flags = parser(__doc__)
+    flags.add_argument("--chunks", type=int, default=20_000)
+    flags.add_argument("--search", type=int, default=200_000)
+    flags.add_argument("--questions", type=int, default=300)
+    given = flags.parse_args()
+    with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
+        door = Database(db)
+        loading = timed(db, lambda: static.load(door))
+        lines = [
+            f"Loading: {loading[0]:.1f} s, of which the server {loading[1]:.1f} s of processor.",
+            "",
+            *writing(db, door, given.chunks),
+        ]
+        if given.search:
+            lines += ["", *searching(db, door, given.search, given.questions)]
+        publish(
+            given.results,
+            "What static embeddings cost",
+            "scale_tech_docs, the packaged model, 4 million characters a call, one connection.",
+            lines,
+            own.version,
+        )
+
+
+def searching(db: Connection, door: Database, chunks: int, count: int) -> list[str]:
+    """What a search takes more, with an index of the vectors."""
+    db.execute("select ragdb.create_corpus('large')")
+    put(db, "large", made(chunks, 0))
+    built = timed(db, lambda: (door.optimize_corpus("large"), door.index_space("large")))
+    size = db.execute(
+        "select sum(pg_total_relation_size(c.oid)) from ragdb.embedding_spaces s"
+        " join ragdb.corpora k using (corpus_id)"
+        " join pg_class c on c.relname = 'chunk_embeddings_' || s.space_id"
+        " where k.name = 'large'"
+    ).fetchone()
+    asked = list(questions(count))
+    lines = ["| | ms, median | ms, p95 |", "|---|---|---|"]
+    for what, statement in (
+        ("ragdb.embed", "select ragdb.embed(%s)"),
+        ("lexical", "select from ragdb.search('large', %s, mode => 'lexical')"),
+        ("hybrid", "select from ragdb.search('large', %s)"),
+    ):
+        took = asking(db, statement, asked)
+        most = statistics.quantiles(took, n=20)[-1]
+        lines.append(f"| {what} | {statistics.median(took):.2f} | {most:.2f} |")
+        print(lines[-1], flush=True)
+    return [
+        f"{chunks:,} chunks, index of vectors and blocks in {built[0]:.0f} s,"
+        f" {(size[0] or 0) / chunks if size else 0:,.0f} bytes a chunk for its vector:",
+        "",
+        *lines,
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""An asynchronous connection as a thread sees it: the calls of psycopg that ragdb makes, awaited.
+
+Programs that read files or run models are written once, for `Client`. A thread runs them on the
+connection of an `AsyncClient`: in its session, its role and its transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+
+T = TypeVar("T")
+
+
+class Cursor:
+    """The part of `psycopg.Cursor` that is used."""
+
+    def __init__(self, bridge: Bridge, cursor: psycopg.AsyncCursor[Any]) -> None:
+        self._bridge, self._cursor = bridge, cursor
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bridge.wait(self._cursor.close(), is_end=True)
+
+    def execute(self, query: Any, params: Any = None) -> Cursor:
+        self._bridge.wait(self._cursor.execute(query, params))
+        return self
+
+    def fetchone(self) -> Any:
+        return self._bridge.wait(self._cursor.fetchone())
+
+    def fetchall(self) -> list[Any]:
+        return self._bridge.wait(self._cursor.fetchall())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchall())
+
+
+class Bridge:
+    """The part of `psycopg.Connection` that is used, on an asynchronous one of a running loop."""
+
+    def __init__(
+        self, connection: psycopg.AsyncConnection[Any], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._connection, self._loop = connection, loop
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Let the thread end: what it began is rolled back, and it begins nothing more."""
+        self._is_stopped = True
+
+    def wait(self, work: Coroutine[Any, Any, T], *, is_end: bool = False) -> T:
+        if self._is_stopped and not is_end:
+            work.close()
+            raise asyncio.CancelledError
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    @property
+    def info(self) -> psycopg.ConnectionInfo:
+        return self._connection.info
+
+    def cursor(self, **options: Any) -> Cursor:
+        return Cursor(self, self._connection.cursor(**options))
+
+    def execute(self, query: Any, params: Any = None) -> Cursor:
+        return self.cursor().execute(query, params)
+
+    @contextmanager
+    def transaction(self, *, force_rollback: bool = False) -> Iterator[None]:
+        block = self._connection.transaction(force_rollback=force_rollback)
+        self.wait(_coroutine(block.__aenter__))
+        try:
+            yield
+        except BaseException as error:
+            self.wait(_coroutine(block.__aexit__, type(error), error, None), is_end=True)
+            raise
+        self.wait(_coroutine(block.__aexit__, None, None, None), is_end=True)
+
+    def add_notice_handler(self, handler: Callable[[psycopg.errors.Diagnostic], None]) -> None:
+        self._connection.add_notice_handler(handler)
+
+    def remove_notice_handler(self, handler: Callable[[psycopg.errors.Diagnostic], None]) -> None:
+        self._connection.remove_notice_handler(handler)
+
+
+async def _coroutine(call: Callable[..., Any], *args: Any) -> Any:
+    return await call(*args)

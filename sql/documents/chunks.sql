@@ -1,0 +1,123 @@
+-- Reading chunks and the texts that they are of, as in read.sql.
+
+create or replace function ragdb_internal.chunk_rows(
+  corpus_id integer, doc_no integer, chunk_id text)
+returns setof ragdb.chunk
+language sql stable parallel safe
+begin atomic
+  select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
+    c.end_offset, c.token_count, c.text,
+    coalesce(c.citation, jsonb_build_object('uri', c.source)),
+    encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
+  from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+  where c.corpus_id = chunk_rows.corpus_id
+    and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)
+  order by c.ordinal;
+end;
+comment on function ragdb_internal.chunk_rows(integer, integer, text) is
+  'Returns the chunks of a document in order, or the one of an id; give one of the two.';
+
+create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
+language plpgsql stable security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_chunk.corpus, 'read');
+begin
+  return query
+    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id) c;
+  if not found then
+    raise exception 'corpus % has no chunk %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
+      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
+        hint = 'ragdb.document_chunks() lists the chunks of a document';
+  end if;
+end $$;
+comment on function ragdb.get_chunk(text, text) is
+  'Returns one chunk by its id. Raises RG400, RG404, RG406.';
+
+-- A reader is shown the beginning of an id, and may give that back.
+create or replace function ragdb.find_chunk(corpus text, prefix text) returns text
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_chunk.corpus, 'read');
+  v_id text;
+begin
+  select c.chunk_id into v_id from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = prefix;
+  if not found and prefix <> '' then
+    v_id := ragdb_internal.only_id(array(
+      select c.chunk_id from ragdb.chunks c
+        where c.corpus_id = v_corpus.corpus_id
+          and c.chunk_id >= prefix and c.chunk_id <= ragdb_internal.past_prefix(prefix)
+        order by c.chunk_id limit 2), 'chunk', prefix);
+  end if;
+  if v_id is null then
+    raise exception 'corpus % has no chunk %',
+        ragdb_internal.quote(corpus), coalesce(ragdb_internal.quote(prefix), 'null')
+      using errcode = 'RG406', detail = 'neither is it an id, nor does an id begin so',
+        hint = 'ragdb.document_chunks() lists the chunks of a document';
+  end if;
+  return v_id;
+end $$;
+comment on function ragdb.find_chunk(text, text) is
+  'Returns the id of the one chunk of a corpus that is named so, or whose id alone begins so. '
+  'Raises RG400, also where two do, RG404, RG406.';
+
+create or replace function ragdb.document_chunks(corpus text, document text)
+returns setof ragdb.chunk
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
+begin
+  return query
+    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id,
+      (ragdb_internal.find_document(v_corpus, document_chunks.document)).doc_no, null) c;
+end $$;
+comment on function ragdb.document_chunks(text, text) is
+  'Returns the chunks of a document, named as for ragdb.get_document, in order. Raises RG400, '
+  'RG404, RG405, RG425.';
+
+-- Chunks overlap, and leave the white space between them out.
+create or replace function ragdb_internal.joined_text(
+  corpus_id integer, doc_no integer, first_ordinal integer, last_ordinal integer)
+returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(
+    -- turns have no offsets
+    pg_catalog.repeat(E'\n', case when x.is_first then 0
+      else least(greatest(coalesce(x.start_offset - x.covered, 2), 0), 2) end)
+    || pg_catalog.substr(x.text, greatest(coalesce(x.covered - x.start_offset, 0), 0) + 1),
+    '' order by x.ordinal)
+  from (
+    select c.*, pg_catalog.row_number() over w = 1 as is_first,
+      coalesce(max(c.end_offset) over (w rows between unbounded preceding and 1 preceding),
+        c.start_offset) as covered
+    from ragdb.chunks c
+    where c.corpus_id = joined_text.corpus_id and c.doc_no = joined_text.doc_no
+      and c.ordinal between joined_text.first_ordinal and joined_text.last_ordinal
+    window w as (order by c.ordinal)) x);
+comment on function ragdb_internal.joined_text(integer, integer, integer, integer) is
+  'Returns the text of a run of chunks of a document.';
+
+create or replace function ragdb.document_text(corpus text, document text) returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_text.corpus, 'read');
+  v_document constant ragdb.documents :=
+    ragdb_internal.find_document(v_corpus, document_text.document);
+begin
+  return ragdb_internal.joined_text(
+    v_document.corpus_id, v_document.doc_no, 0, v_document.chunks);
+end $$;
+comment on function ragdb.document_text(text, text) is
+  'Returns the text of a document, named as for ragdb.get_document, as its chunks have it: each '
+  'character once, with a line end or two for white space that no chunk has; null without chunks. '
+  'Raises RG400, RG404, RG405, RG425.';

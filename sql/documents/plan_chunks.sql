@@ -1,0 +1,149 @@
+-- What a call shall change of chunks, before anything is changed: which there shall be, and which
+-- rows of today they keep.
+
+create type ragdb_internal.planned_chunk as (
+  chunk_no integer,
+  doc_no integer,
+  source text,
+  ordinal integer,
+  chunk_id text,
+  heading text[],
+  page integer,
+  start_offset integer,
+  end_offset integer,
+  token_count integer,
+  content_hash bytea,
+  nth bigint,
+  text text);
+comment on type ragdb_internal.planned_chunk is
+  'A chunk that there shall be; nth is how many chunks before it in its document have its content.';
+
+create or replace function ragdb_internal.named_chunks(
+  corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[])
+returns setof ragdb_internal.planned_chunk
+language sql stable parallel safe
+begin atomic
+  select null::integer, c.doc_no, c.source, c.ordinal,
+    ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, (corpus).name,
+      c.source_name, c.source, c.content_hash, c.nth),
+    c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.nth, c.text
+  from (
+    select d.doc_no, d.source, d.source_name, d.external_id, d.chunks, h.*,
+      row_number() over (partition by d.doc_no, h.content_hash order by h.ordinal) - 1 as nth
+    from unnest(named_chunks.touched) t
+      cross join lateral (
+        select o as stored, o.*, named_chunks.documents -> t.position as given
+        from ragdb.documents o
+        where o.corpus_id = (corpus).corpus_id and o.doc_no = t.doc_no offset 0) d
+      cross join lateral (
+        select g.* from ragdb_internal.given_chunks(d.given) g where t.state <> 'renamed'
+        union all
+        select s.* from ragdb_internal.stored_chunks(d.stored) s where t.state = 'renamed') h
+    where t.state in ('new', 'written', 'renamed')) c;
+end;
+comment on function ragdb_internal.named_chunks(ragdb.corpora, jsonb,
+  ragdb_internal.touched_document[]) is
+  'Returns the chunks that there shall be, without numbers and in no order: those given for a '
+  'document that is new or written, its own for one that is renamed.';
+
+create or replace function ragdb_internal.existing_chunks(
+  corpus_id integer, touched ragdb_internal.touched_document[])
+returns table (doc_no integer, chunk_no integer, chunk_id text, content_hash bytea, nth bigint)
+language sql stable parallel safe
+begin atomic
+  select coalesce(h.heir, t.doc_no), c.chunk_no, c.chunk_id, c.content_hash,
+    row_number() over (partition by t.doc_no, c.content_hash order by c.ordinal) - 1
+  from unnest(existing_chunks.touched) t
+    left join (
+      select g.doc_no, n.doc_no as heir
+      from (
+        select o.doc_no, o.doc_cid, row_number() over (partition by o.doc_cid order by o.doc_no) nth
+        from unnest(existing_chunks.touched) o where o.state = 'gone') g
+        join (
+          select o.doc_no, o.doc_cid,
+            row_number() over (partition by o.doc_cid order by o.doc_no) nth
+          from unnest(existing_chunks.touched) o where o.state = 'new') n
+          on (n.doc_cid, n.nth) = (g.doc_cid, g.nth)) h on h.doc_no = t.doc_no
+    cross join lateral (
+      select k.chunk_no, k.chunk_id, k.content_hash, k.ordinal from ragdb.chunks k
+      where k.corpus_id = existing_chunks.corpus_id and k.doc_no = t.doc_no offset 0) c
+  where t.state in ('written', 'renamed', 'gone');
+end;
+comment on function ragdb_internal.existing_chunks(integer, ragdb_internal.touched_document[]) is
+  'Returns the chunks of documents that change, under the document that they may stay in: of one '
+  'that is gone, a new one of the same bytes; nth is how many chunks before it in its document '
+  'have its content.';
+
+-- A row that stays keeps its number, its vector and its edges: first those with the same id, then
+-- those with the same content in the same document, which is renamed.
+create or replace function ragdb_internal.planned_chunks(
+  corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[])
+returns ragdb_internal.planned_chunk[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
+begin
+  return array(
+    with wanted as materialized (
+      select w.* from ragdb_internal.named_chunks(corpus, documents, touched) w
+    ), existing as materialized (
+      select e.* from ragdb_internal.existing_chunks(corpus.corpus_id, touched) e
+    ), same_id as materialized (
+      select w.chunk_id, e.chunk_no from wanted w join existing e on e.chunk_id = w.chunk_id
+    ), same_content as (
+      select w.chunk_id, e.chunk_no
+      from wanted w
+        join existing e on (e.doc_no, e.content_hash, e.nth) = (w.doc_no, w.content_hash, w.nth)
+      where w.chunk_id not in (select s.chunk_id from same_id s)
+        and e.chunk_no not in (select s.chunk_no from same_id s)
+    ), stays as (
+      select s.* from same_id s union all select s.* from same_content s
+    )
+    select row(
+      coalesce(s.chunk_no, corpus.next_chunk_no - 1
+        + row_number() over (partition by s.chunk_no is null order by w.doc_no, w.ordinal)),
+      w.doc_no, w.source, w.ordinal, w.chunk_id, w.heading, w.page, w.start_offset, w.end_offset,
+      w.token_count, w.content_hash, w.nth, w.text)::ragdb_internal.planned_chunk
+    from wanted w left join stays s on s.chunk_id = w.chunk_id
+    order by w.doc_no, w.ordinal);
+end $$;
+comment on function ragdb_internal.planned_chunks(ragdb.corpora, jsonb,
+  ragdb_internal.touched_document[]) is
+  'Returns the chunks that there shall be, in the order of their documents: with the number of the '
+  'row that stays, or with the next numbers.';
+
+create or replace function ragdb_internal.check_chunk_ids(
+  corpus_id integer, touched ragdb_internal.touched_document[],
+  planned ragdb_internal.planned_chunk[])
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_duplicate text;
+begin
+  select min(k.chunk_id) into v_duplicate
+  from (select p.chunk_id from unnest(planned) p group by p.chunk_id having count(*) > 1) k;
+  if v_duplicate is null then
+    -- limit: an index look-up for each, whatever the planner believes to find
+    select min(p.chunk_id) into v_duplicate
+    from unnest(planned) p
+      cross join lateral (
+        select c.doc_no from ragdb.chunks c
+        where c.corpus_id = check_chunk_ids.corpus_id and c.chunk_id = p.chunk_id limit 1) c
+    where c.doc_no not in (select t.doc_no from unnest(touched) t where t.state <> 'same');
+  end if;
+  if v_duplicate is not null then
+    raise exception 'two documents want the chunk id %', ragdb_internal.quote(v_duplicate)
+      using errcode = 'RG409',
+        detail = 'an external id names one document of a corpus; nothing was written',
+        hint = 'give every document an external_id of its own, or none; or delete the document '
+               'that has it';
+  end if;
+end $$;
+comment on function ragdb_internal.check_chunk_ids(integer, ragdb_internal.touched_document[],
+  ragdb_internal.planned_chunk[]) is
+  'Refuses chunks whose id another chunk has, in the input or in a document that is not touched. '
+  'Raises RG409.';

@@ -1,0 +1,80 @@
+"""The gate, what is like a chunk, and documents with their chunks, by the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from tests.conftest import Server
+from tests.sql.evidence.test_gate_floors import ANSWERED, NOT_ANSWERED, PROSE
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def filled(server18: Server) -> Iterator[str]:
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with ragdb.connect(dsn) as db:
+            db.create_corpus("docs")
+            for n, text in enumerate(PROSE):
+                db.put_text("docs", f"{n}.md", text)
+        yield dsn
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, filled: str) -> Run:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", filled)
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None:
+    floor = json.loads(run("corpus", "show", "docs", "--json").stdout)["gate_floors"]["lexical"]
+    assert run("ask", "docs", ANSWERED[1]).exit_code == 0
+    for question in NOT_ANSWERED:
+        done = run("ask", "docs", question)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr.startswith("insufficient evidence: the corpus does not say")
+    refused = json.loads(run("ask", "docs", NOT_ANSWERED[0], "--json").stdout)
+    assert refused["insufficient_evidence"] is True
+    assert refused["gate"]["min_score"] == floor
+    asked = json.loads(run("ask", "docs", NOT_ANSWERED[0], "--min-score", "0.03", "--json").stdout)
+    assert (asked["gate"]["min_score"], asked["gate"]["min_score_by"]) == (0.03, "caller")
+
+
+def test_a_corpus_is_calibrated_by_hand(run: Run) -> None:
+    (row,) = json.loads(run("corpus", "calibrate", "docs", "--json").stdout)
+    assert (row["mode"], row["chunks"]) == ("lexical", len(PROSE))
+    shown = json.loads(run("corpus", "show", "docs", "--json").stdout)
+    assert shown["gate_floors"] == {"lexical": row["floor"]}
+
+
+def test_what_is_like_a_chunk_is_printed(run: Run, filled: str) -> None:
+    with ragdb.connect(filled) as db:
+        own = db.search("docs", "ledger checkpoint", 1)[0]
+        wanted = [hit.chunk_id for hit in db.similar("docs", own.chunk_id, 3)]
+    rows = json.loads(run("similar", "docs", own.chunk_id, "-k", "3", "--json").stdout)
+    assert [row["chunk_id"] for row in rows] == wanted
+    assert own.chunk_id not in wanted
+    assert run("similar", "docs", own.chunk_id).stdout.count("█") > 10
+    assert run("similar", "docs", "nothing").exit_code == 2
+
+
+def test_documents_are_printed_with_their_chunks(run: Run, filled: str) -> None:
+    how = ("search", "ledger", "-c", "docs", "-k", "2", "--group", "2")
+    rows = json.loads(run(*how, "--json").stdout)
+    with ragdb.connect(filled) as db:
+        wanted = db.search_documents("docs", "ledger", 2, 2)
+    assert [(row["source"], row["chunks"]) for row in rows] == [
+        (found.source, found.chunks) for found in wanted
+    ]
+    shown = run(*how).stdout
+    assert all(row["source"] in shown for row in rows)
+    assert run(*how, "--trace").exit_code == 2

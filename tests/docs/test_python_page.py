@@ -1,0 +1,106 @@
+"""The code of docs/python.md does what the page says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+import ragdb
+from ragdb.adapters.langchain import RagdbVectorStore
+from tests.conftest import Server
+
+PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text()
+
+
+def block(kind: str, having: str) -> str:
+    """The one block of a language that has some words."""
+    (found,) = [b for b in re.findall(rf"```{kind}\n(.*?)```", PAGE, re.S) if having in b]
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def database(server18: Server) -> Iterator[str]:
+    with server18.database() as database:
+        yield server18.dsn(database.dbname)
+
+
+@pytest.fixture
+def dsn(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The database that `ragdb.connect()` means, in a folder that has docs/."""
+    monkeypatch.setenv("RAGDB_DATABASE_URL", database)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Refunds are paid on Fridays.")
+    monkeypatch.chdir(tmp_path)
+    exec(block("python", "db.add("), {})
+    return database
+
+
+def test_the_first_example_prints_its_hit_and_its_answer(
+    dsn: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    exec(block("python", "db.add("), {})
+    assert capsys.readouterr().out == (
+        "1 refunds Refunds take five days.\nThe library is closed on Monday.\n"
+    )
+
+
+def test_the_statement_puts_the_same_text(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        (row,) = connection.execute(block("sql", "put_texts")).fetchall()
+    assert row == ("refunds", 1, True)
+
+
+def test_the_asynchronous_example_answers(dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    exec(block("python", "aconnect"), {})
+    assert "Refunds are paid on Fridays." in capsys.readouterr().out
+
+
+def test_the_tables_have_the_rows(dsn: str) -> None:
+    with ragdb.connect(dsn) as db:
+        page: dict[str, Any] = {"db": db}
+        exec(block("py", "to_pandas"), page)
+        assert len(page["hits"]) > 0
+
+
+def test_the_store_finds_what_it_was_given(dsn: str) -> None:
+    page: dict[str, Any] = {"ragdb": ragdb}
+    exec(block("py", "import RagdbVectorStore"), page)
+    store = page["store"]
+    assert isinstance(store, RagdbVectorStore)
+    (found,) = store.similarity_search("refunds", k=4, filter={"year": {"gte": 2025}})
+    assert found.page_content == "Refunds take five days."
+    store.db.close()
+
+
+def test_the_views_are_joined_by_bi_reader(dsn: str) -> None:
+    with ragdb.connect(dsn) as db:
+        db.create_corpus("closed", is_restricted=True)
+        db.add(["Refunds of the closed."], ids=["secret"], corpus="closed")
+        db.retrieve("docs", "refunds take", 1)
+        db.retrieve("closed", "refunds", 1)
+        traces = db.list_traces("docs", count=1000)
+        source = {chunk.chunk_id: chunk.source for chunk in db.list_chunks("docs")}
+        hits = [hit for trace in traces for hit in db.trace_hits(trace.id)]
+        expected = Counter(source[hit.chunk_id] for hit in hits)
+    page: dict[str, Any] = {}
+    exec(block("python", "sqlalchemy"), page)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool
+    )
+    with engine.connect() as connection:
+        connection.exec_driver_sql("set role bi_reader")
+        found = [tuple(row) for row in page["most_found"](connection)]
+        # what bi_reader may not read is in no view
+    assert sorted(found) == sorted(("docs", source, n) for source, n in expected.items())
+    assert expected["refunds"] > 0
+    assert [row[2] for row in found] == sorted(expected.values(), reverse=True)

@@ -1,0 +1,214 @@
+"""Texts put by id in SQL, with vectors that a client made; chunks listed and sources deleted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.errors import (
+    AlreadyExists,
+    ChunkNotFound,
+    EmbedderMismatch,
+    InvalidArgument,
+    InvalidEmbedding,
+    InvalidName,
+    NotAuthorized,
+)
+from tests.conftest import Connection
+
+
+def put(db: Connection, *args: Any, corpus: str = "c", **named: Any) -> list[tuple[Any, ...]]:
+    given = {name: value for name, value in named.items() if value is not None}
+    more = "".join(f", {name} => %({name})s" for name in given)
+    return db.execute(
+        f"select * from ragdb.put_texts(%(corpus)s, %(texts)s{more})",
+        {"corpus": corpus, "texts": args[0], **given},
+    ).fetchall()
+
+
+def stored(db: Connection, corpus: str = "c") -> list[tuple[Any, ...]]:
+    return db.execute(
+        "select chunk_id, text, metadata from ragdb.list_chunks(%s)", [corpus]
+    ).fetchall()
+
+
+def refused(db: Connection, error: type[Exception], *args: Any, **named: Any) -> str:
+    with pytest.raises(error) as caught, db.transaction():
+        put(db, *args, **named)
+    return str(caught.value).partition("\n")[0]
+
+
+def test_whoever_puts_the_first_text_makes_the_corpus(any_db: Connection) -> None:
+    any_db.execute("set local role writer")
+    any_db.execute("select from ragdb.put_text('fresh', 'a.txt', 'some words')")
+    put(any_db, ["some words"], corpus="fresh-too")
+    names = any_db.execute("select name from ragdb.list_corpora() order by 1").fetchall()
+    assert {("fresh",), ("fresh-too",)} <= set(names)
+
+
+def test_who_may_not_create_corpora_is_told_so_and_a_wrong_name_is_refused(db: Connection) -> None:
+    db.execute("set local role reader")
+    for call in ("put_text('fresh', 'a.txt', 'x')", "put_texts('fresh', '{x}')"):
+        with pytest.raises(NotAuthorized, match="may not create corpora"), db.transaction():
+            db.execute(f"select from ragdb.{call}")
+    db.execute("select from ragdb.put_text('personal', 'a.txt', 'x')")
+    with pytest.raises(InvalidName), db.transaction():
+        db.execute("select from ragdb.put_text('No Name', 'a.txt', 'x')")
+
+
+def test_a_corpus_that_is_closed_to_the_caller_stays_closed(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('closed', is_restricted => true)")
+    db.execute("set local role writer")
+    for call in ("put_text('closed', 'a.txt', 'x')", "put_texts('closed', '{x}')"):
+        with pytest.raises(psycopg.Error, match="does not exist"), db.transaction():
+            db.execute(f"select from ragdb.{call}")
+
+
+def test_an_id_is_that_of_the_chunk_and_a_text_put_again_takes_its_place(
+    any_db: Connection,
+) -> None:
+    assert put(any_db, ["one", "two"], ids=["a", "b"], cut=False) == [
+        ("a", 1, False), ("b", 1, False),
+    ]  # fmt: skip
+    put(any_db, ["three", "two"], metadatas='[{"n": 3}, null]', ids=["a", "b"], cut=False)
+    assert stored(any_db) == [("a", "three", {"n": 3}), ("b", "two", {})]
+
+
+def test_equal_texts_under_two_ids_are_two_documents(db: Connection) -> None:
+    put(db, ["equal", "equal"], ids=["a", "b"])
+    assert [row[0] for row in stored(db)] == ["a", "b"]
+    db.execute("select ragdb.delete_sources('c', '{a,zzz}')")
+    assert [row[0] for row in stored(db)] == ["b"]
+    hits = db.execute("select chunk_id from ragdb.search('c', 'equal')").fetchall()
+    assert hits == [("b",)]
+
+
+def test_an_id_that_is_made_is_the_hash_of_text_and_metadata(db: Connection) -> None:
+    (row,) = put(db, ["same", "same"], metadatas=json.dumps([{"n": 1}, {"n": 1}]))
+    # as PostgreSQL writes jsonb: shorter keys first, a space after colon and comma
+    record = '{"text": "same", "metadata": {"n": 1}}'
+    assert row[0] == hashlib.sha256(record.encode()).hexdigest()[:32]
+    assert db.execute("select documents from ragdb.corpus_info('c')").fetchone() == (1,)
+
+
+def test_what_does_not_fit_is_refused_and_nothing_is_stored(db: Connection) -> None:
+    for named, said in (
+        ({"ids": ["a"]}, "texts are 2 and ids 1"),
+        ({"ids": ["a", None]}, "ids has a null"),
+        ({"metadatas": "[{}]"}, "texts are 2 and metadatas 1"),
+        ({"metadatas": "{}"}, "metadatas is not an array"),
+        ({"embedder": "e"}, "one of embedder and embeddings"),
+        ({"embedder": "e", "embeddings": [1.0, 2.0]}, "cut is true"),
+    ):
+        assert said in refused(db, InvalidArgument, ["x", "y"], **named)
+    assert "texts is null" in refused(db, InvalidArgument, ["x", None])
+    refused(db, AlreadyExists, ["x", "y"], ids=["a", "a"])
+    assert db.execute("select from ragdb.list_corpora() where name = 'c'").fetchall() == []
+
+
+def test_vectors_are_stored_with_their_texts(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_embedder('e', 2)")
+    rows = put(
+        any_db, ["one", " ", "two"], ids=["a", "b", "c"], cut=False, embedder="e",
+        embeddings=[1.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+    )  # fmt: skip
+    # a text of white space has no chunk, so its vector is not looked at
+    assert [row[1] for row in rows] == [1, 0, 1]
+    found = any_db.execute(
+        "select id, similarity from ragdb.match_documents('{0,2}', corpus => 'c')"
+    ).fetchall()
+    assert found == [("c", 1), ("a", 0)]
+    status = any_db.execute("select backlog, chunks from ragdb.embedding_status('c')").fetchall()
+    assert status == [(0, 2)]
+    put(any_db, ["one"], ids=["a"], cut=False, embedder="e", embeddings=[0.0, 3.0])
+    found = any_db.execute(
+        "select id from ragdb.match_documents('{0,2}', corpus => 'c')"
+    ).fetchall()
+    assert found == [("a",), ("c",)]
+
+
+def test_vectors_of_another_width_or_model_are_refused_with_their_texts(db: Connection) -> None:
+    for name, dims in (("e", 2), ("f", 2)):
+        db.execute("select ragdb.create_embedder(%s, %s)", (name, dims))
+    whole: dict[str, Any] = {"ids": ["a"], "cut": False}
+    refused(db, InvalidEmbedding, ["x"], embedder="e", embeddings=[1.0, 2.0, 3.0], **whole)
+    refused(db, InvalidEmbedding, ["x"], embedder="e", embeddings=[0.0, 0.0], **whole)
+    put(db, ["x"], embedder="e", embeddings=[1.0, 2.0], **whole)
+    refused(db, EmbedderMismatch, ["y"], embedder="f", embeddings=[1.0, 2.0], **whole)
+    assert [row[1] for row in stored(db)] == ["x"]
+
+
+def test_a_client_may_send_what_a_worker_would_have_made(db: Connection) -> None:
+    db.execute("select ragdb.create_embedder('e', 2)")
+    put(db, ["one", "two", "one"], ids=["a", "b", "c"])
+    db.execute("select ragdb.embed_corpus('c', 'e')")
+    claimed = db.execute("select space_id from ragdb.claim_embeddings('w')").fetchall()
+    assert len(claimed) == 2  # two equal inputs are one job
+    given = db.execute("select ragdb.put_embeddings('c', '{a,b}', '{1,0,0,1}')").fetchone()
+    assert given == (2,)
+    assert db.execute("select chunk_nos from ragdb.embedding_jobs").fetchall() == [([3],)]
+    assert db.execute("select backlog from ragdb.embedding_status('c')").fetchall() == [(1,)]
+    with pytest.raises(ChunkNotFound), db.transaction():
+        db.execute("select ragdb.put_embeddings('c', '{a,zzz}', '{1,0,0,1}')")
+    with pytest.raises(InvalidEmbedding), db.transaction():
+        db.execute("select ragdb.put_embeddings('c', '{a}', '{1,0,0,1}')")
+    # the vector of a text that changes is dropped
+    put(db, ["changed"], ids=["a"])
+    found = db.execute("select id from ragdb.match_documents('{1,1}', corpus => 'c')").fetchall()
+    assert found == [("b",)]
+
+
+def test_chunks_are_listed_by_filter_by_ids_and_in_pages(any_db: Connection) -> None:
+    names = [f"t{n}" for n in range(7)]
+    put(any_db, names, ids=names, metadatas=json.dumps([{"n": n, "title": "T"} for n in range(7)]))
+
+    def listed(arguments: str) -> list[str]:
+        rows = any_db.execute(f"select chunk_id from ragdb.list_chunks('c', {arguments})")
+        return [row[0] for row in rows]
+
+    assert listed("count => 3") == ["t0", "t1", "t2"]
+    assert listed("""'{"n": {"gte": 2}}', after => 't2', count => 2""") == ["t3", "t4"]
+    assert listed("chunk_ids => '{t5,zzz,t1}'") == ["t1", "t5"]
+    assert listed("""'{"n": {"lt": 3}}', '{t5,t1}'""") == ["t1"]
+    assert listed("chunk_ids => '{}'") == []
+    # a key of the metadata that has the name of a field of ragdb
+    assert listed("""'{"title": "T"}'""") == []
+    assert listed("""'{"metadata.title": "T", "metadata.n": 6}'""") == ["t6"]
+    for wrong in ("count => 0", "after => null", "chunk_ids => '{a,null}'"):
+        with pytest.raises(InvalidArgument), any_db.transaction():
+            listed(wrong)
+
+
+def test_in_a_new_corpus_few_rows_are_read_whatever_the_statistics_say(db: Connection) -> None:
+    put(db, [f"text {n}" for n in range(3000)], corpus="big")
+    db.execute("analyze")
+    db.execute("select ragdb.create_embedder('e', 2)")
+
+    # what put_documents reads of the sources is its own affair
+    def read(of_sources: bool) -> int:
+        row = db.execute(
+            "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint"
+            " from pg_stat_xact_user_tables where schemaname = 'ragdb'"
+            " and relname in ('chunks', 'documents', 'embedding_jobs', %s)",
+            ["document_sources" if of_sources else ""],
+        ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    names = [f"n{n}" for n in range(20)]
+    for statement, most in (
+        ("select ragdb.put_texts('new', %(names)s, ids => %(names)s, cut => false,"
+         " embedder => 'e', embeddings => %(vectors)s)", 2000),
+        ("select ragdb.put_embeddings('new', %(names)s, %(vectors)s)", 400),
+        ("select ragdb.list_chunks('new', chunk_ids => %(names)s)", 400),
+        ("select ragdb.list_chunks('new', count => 10)", 200),
+        ("select ragdb.delete_sources('new', %(names)s)", 1000),
+    ):  # fmt: skip
+        of_sources = "put_texts" not in statement
+        before = read(of_sources)
+        db.execute(statement, {"names": names, "vectors": [1.0, 2.0] * 20})
+        assert read(of_sources) - before <= most, statement

@@ -1,0 +1,72 @@
+"""A search by document is the search by chunk, grouped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb import errors
+from tests.sql.evidence.test_gate_floors import PROSE
+
+Connection = psycopg.Connection[Any]
+QUERIES = ("ledger checkpoint", "backup of a corpus", "roles and rights of the database", "zebra")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, list[str]]:
+    """Documents of one to seven paragraphs."""
+    found: dict[str, list[str]] = {}
+    for n, part in enumerate(PROSE):
+        found.setdefault(f"{n * n % 31}.md", []).append(part)
+    return found
+
+
+@pytest.fixture
+def docs(db: Connection, pages: dict[str, list[str]]) -> Connection:
+    db.execute("select ragdb.create_corpus('docs')")
+    for source, parts in pages.items():
+        db.execute(
+            "select from ragdb.put_text('docs', %s, %s, max_tokens => 60)",
+            (source, "\n\n".join(parts)),
+        )
+    return db
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("k", "most"), [(3, 2), (10, 3), (100, 10)])
+def test_documents_come_by_their_best_chunk(
+    docs: Connection, query: str, k: int, most: int
+) -> None:
+    wanted: dict[str, list[tuple[str, float]]] = {}
+    for source, chunk, score in docs.execute(
+        "select source, chunk_id, score from ragdb.search('docs', %s, 1000)", (query,)
+    ):
+        wanted.setdefault(source, []).append((chunk, score))
+    found = docs.execute(
+        "select rank, source, score, chunks from ragdb.search_documents('docs', %s, %s, %s)",
+        (query, k, most),
+    ).fetchall()
+    assert [
+        (source, [(c["chunk_id"], c["score"]) for c in chunks]) for _, source, _, chunks in found
+    ] == [(source, chunks[:most]) for source, chunks in list(wanted.items())[:k]]
+    assert [row[0] for row in found] == list(range(1, len(found) + 1))
+    assert all(row[2] == row[3][0]["score"] for row in found)
+
+
+def test_a_filter_and_a_floor_hold_for_documents_and_their_chunks(docs: Connection) -> None:
+    (cid,) = docs.execute("select doc_cid from ragdb.documents order by chunks desc").fetchone()  # type: ignore[misc]
+    rows = docs.execute(
+        "select doc_cid, chunks from ragdb.search_documents('docs', 'the ledger of a corpus', 5, 9,"
+        " min_score => 0.01, filter => jsonb_build_object('doc_cid', %s::text))",
+        (cid,),
+    ).fetchall()
+    assert [row[0] for row in rows] == [cid]
+    assert all(c["score"] >= 0.01 for c in rows[0][1])
+
+
+@pytest.mark.parametrize(("k", "most"), [(10, 0), (10, 101), (200, 6), (10, None), (0, 1)])
+def test_how_many_chunks_is_checked(docs: Connection, k: int, most: int | None) -> None:
+    with pytest.raises(errors.InvalidArgument):
+        docs.execute("select ragdb.search_documents('docs', 'x', %s, %s)", (k, most))
