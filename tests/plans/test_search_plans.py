@@ -50,7 +50,7 @@ def test_given_chunks_and_newer_ones_are_found_by_key(filled: Connection) -> Non
 
 def test_blocks_are_found_by_key(filled: Connection) -> None:
     for function in (
-        "block_sums(1, array[row(1, 1.5, 2.5, true)]::ragdb_internal.question_term[])",
+        "block_sums(1, array[row(1, 1.5, 2.5, true, '{}')]::ragdb_internal.question_term[])",
         "groups_holding(1, array[1], array[1])",
     ):
         found = plan(filled, f"select ragdb_internal.{function}")
