@@ -91,7 +91,9 @@ declare
   v_is_free constant boolean := scope.demands = '{}'
     and (scope.chunk_nos is not null or scope.restriction is null);
   v_among integer[] := scope.chunk_nos;
-  v_looked_for integer := case when v_is_free then k else 4 * k + 100 end;
+  -- to look for a phrase in a text costs more than to rank some hundred chunks
+  v_looked_for integer := case when v_is_free then k
+    when scope.chunk_nos is not null then 2 * k else 4 * k + 100 end;
   v_found ragdb_internal.candidate[];
   v_chunk_nos integer[];
   v_passing ragdb_internal.candidate[];
