@@ -7,7 +7,6 @@ Each of these is a function of the room that does the work; `Database` puts them
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -19,6 +18,7 @@ from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
 from ragdb.client.client import AsyncClient, Client
 from ragdb.client.shown import VERBS, described
+from ragdb.models.embedded import BY_DOCUMENT, aembedded, embedded
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
@@ -33,40 +33,8 @@ if TYPE_CHECKING:
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
 
-BY_DOCUMENT = (
-    "corpus", "query", "k", "chunks_per_document", "mode", "min_score", "filter",
-    "query_embedding", "syntax", "typos",
-)  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
-
-
-def _embedded(method: Any, names: Sequence[str] = ()) -> Any:
-    """A search that has the embedding of its query made first; its `names` stand for places."""
-
-    @functools.wraps(method)
-    def call(self: Database, *args: Any, **how: Any) -> Any:
-        from ragdb.models.asking import with_embedding
-
-        if names:
-            args, how = (), {**dict(zip(names, args, strict=False)), **how}
-        return method(self, *args, **with_embedding(self.connection, args, how))
-
-    return call
-
-
-def _aembedded(method: Any, names: Sequence[str] = ()) -> Any:
-    """The same for a coroutine."""
-
-    @functools.wraps(method)
-    async def call(self: AsyncDatabase, *args: Any, **how: Any) -> Any:
-        from ragdb.models.asking import awith_embedding
-
-        if names:
-            args, how = (), {**dict(zip(names, args, strict=False)), **how}
-        return await method(self, *args, **await awith_embedding(self.connection, args, how))
-
-    return call
 
 
 class Database(Client):
@@ -130,9 +98,9 @@ class Database(Client):
         return ingest(self, paths, corpus=corpus, **options)
 
     if not TYPE_CHECKING:  # for a checker they are those of Client
-        search = _embedded(Client.search)
-        retrieve = _embedded(Client.retrieve)
-        search_documents = _embedded(Client.search_documents, BY_DOCUMENT)
+        search = embedded(Client.search)
+        retrieve = embedded(Client.retrieve)
+        search_documents = embedded(Client.search_documents, BY_DOCUMENT)
 
     def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
         """Measure what a search of a corpus must score at least for its gate, for each mode.
@@ -250,9 +218,9 @@ class AsyncDatabase(AsyncClient):
             raise
 
     if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
-        search = _aembedded(AsyncClient.search)
-        retrieve = _aembedded(AsyncClient.retrieve)
-        search_documents = _aembedded(AsyncClient.search_documents, BY_DOCUMENT)
+        search = aembedded(AsyncClient.search)
+        retrieve = aembedded(AsyncClient.retrieve)
+        search_documents = aembedded(AsyncClient.search_documents, BY_DOCUMENT)
 
     @overload
     async def rerank(
