@@ -86,7 +86,6 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
-    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
@@ -378,21 +377,10 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
-    @overload
-    async def count_matches(
-        self,
-        corpora: Sequence[str] | None = None,
-        query: str | None = None,
-        filter: Any = None,
-        syntax: str = "plain",
-    ) -> CountMatchesRow: ...
-    @overload
     async def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow: ...
-    async def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
-        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
-        return await self._row(call, CountMatchesRow, *values)
+    ) -> CountMatchesRow:
+        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
 
     async def create_corpus(
         self,
@@ -477,15 +465,8 @@ class AsyncFunctions(AsyncCaller):
             calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason
         )
 
-    @overload
-    async def did_you_mean(
-        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
-    ) -> str | None: ...
-    @overload
-    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None: ...
-    async def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
-        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
-        value: str | None = await self._value(call, *values)
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
+        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
         return value
 
     async def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
@@ -617,17 +598,6 @@ class AsyncFunctions(AsyncCaller):
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
 
-    @overload
-    async def facets(
-        self,
-        corpora: Sequence[str] | None = None,
-        query: str | None = None,
-        fields: Sequence[str] | None = None,
-        filter: Any = None,
-        most_values: int = 100,
-        syntax: str = "plain",
-    ) -> Rows[FacetsRow]: ...
-    @overload
     async def facets(
         self,
         corpus: str,
@@ -636,10 +606,10 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]: ...
-    async def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
-        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
-        return await self._rows(call, FacetsRow, *values)
+    ) -> Rows[FacetsRow]:
+        return await self._rows(
+            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
+        )
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -994,9 +964,6 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
-
-    async def metrics(self) -> Rows[MetricSample]:
-        return await self._rows(calls.METRICS, MetricSample)
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
@@ -1982,7 +1949,6 @@ class AsyncFunctions(AsyncCaller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
-        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         return await self._row(
             calls.VERIFY_TOKEN,
@@ -1996,7 +1962,6 @@ class AsyncFunctions(AsyncCaller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
-            edge_count,
         )
 
     async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
