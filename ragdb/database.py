@@ -7,7 +7,6 @@ Each of these is a function of the room that does the work; `Database` puts them
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -17,8 +16,8 @@ from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
-from ragdb.client.client import AsyncClient, Client
 from ragdb.client.shown import VERBS, described
+from ragdb.models.searching import AsyncEmbeddingClient, EmbeddingClient
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from ragdb.client._generated.rows import (
         CalibrateGateRow,
-        DocumentHit,
         Hit,
         TracedHit,
         TurnHit,
@@ -39,15 +37,11 @@ if TYPE_CHECKING:
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
 
-BY_DOCUMENT = (
-    "corpus", "query", "k", "chunks_per_document", "mode", "min_score", "filter",
-    "query_embedding", "syntax", "typos",
-)  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
 
 
-class Database(Client):
+class Database(EmbeddingClient):
     """The functions of ragdb on a psycopg connection, and what takes files or models.
 
     A connection of the caller keeps its own transactions: nothing here commits or rolls back.
@@ -106,27 +100,6 @@ class Database(Client):
         from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
-
-    if not TYPE_CHECKING:  # for a checker they are those of Client
-
-        @functools.wraps(Client.search)
-        def search(self, *args: Any, **how: Any) -> list[Hit]:
-            from ragdb.models.asking import with_embedding
-
-            return super().search(*args, **with_embedding(self.connection, args, how))
-
-        @functools.wraps(Client.retrieve)
-        def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
-            from ragdb.models.asking import with_embedding
-
-            return super().retrieve(*args, **with_embedding(self.connection, args, how))
-
-        @functools.wraps(Client.search_documents)
-        def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
-            from ragdb.models.asking import with_embedding
-
-            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
-            return super().search_documents(**with_embedding(self.connection, (), how))
 
     def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
         """Measure what a search of a corpus must score at least for its gate, for each mode.
@@ -188,7 +161,7 @@ class Database(Client):
         return read(self, path, corpus=corpus)
 
 
-class AsyncDatabase(AsyncClient):
+class AsyncDatabase(AsyncEmbeddingClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
 
     def __repr__(self) -> str:
@@ -242,29 +215,6 @@ class AsyncDatabase(AsyncClient):
         except asyncio.CancelledError:
             bridge.stop()
             raise
-
-    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
-
-        @functools.wraps(AsyncClient.search)
-        async def search(self, *args: Any, **how: Any) -> list[Hit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = await awith_embedding(self.connection, args, how)
-            return await super().search(*args, **how)
-
-        @functools.wraps(AsyncClient.retrieve)
-        async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = await awith_embedding(self.connection, args, how)
-            return await super().retrieve(*args, **how)
-
-        @functools.wraps(AsyncClient.search_documents)
-        async def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
-            return await super().search_documents(**await awith_embedding(self.connection, (), how))
 
     @overload
     async def rerank(

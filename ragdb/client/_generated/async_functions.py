@@ -86,6 +86,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
+    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
@@ -377,10 +378,21 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    @overload
+    async def count_matches(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        filter: Any = None,
+        syntax: str = "plain",
+    ) -> CountMatchesRow: ...
+    @overload
     async def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow:
-        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+    ) -> CountMatchesRow: ...
+    async def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return await self._row(call, CountMatchesRow, *values)
 
     async def create_corpus(
         self,
@@ -465,8 +477,15 @@ class AsyncFunctions(AsyncCaller):
             calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason
         )
 
-    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
-        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+    @overload
+    async def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None: ...
+    @overload
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None: ...
+    async def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = await self._value(call, *values)
         return value
 
     async def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
@@ -598,6 +617,17 @@ class AsyncFunctions(AsyncCaller):
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
 
+    @overload
+    async def facets(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        fields: Sequence[str] | None = None,
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> Rows[FacetsRow]: ...
+    @overload
     async def facets(
         self,
         corpus: str,
@@ -606,10 +636,10 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]:
-        return await self._rows(
-            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
-        )
+    ) -> Rows[FacetsRow]: ...
+    async def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return await self._rows(call, FacetsRow, *values)
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -964,6 +994,9 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
+
+    async def metrics(self) -> Rows[MetricSample]:
+        return await self._rows(calls.METRICS, MetricSample)
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
@@ -1949,6 +1982,7 @@ class AsyncFunctions(AsyncCaller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
+        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         return await self._row(
             calls.VERIFY_TOKEN,
@@ -1962,6 +1996,7 @@ class AsyncFunctions(AsyncCaller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
+            edge_count,
         )
 
     async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:

@@ -85,6 +85,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
+    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
@@ -510,6 +511,20 @@ class Functions(Caller):
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    @overload
+    def count_matches(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        filter: Any = None,
+        syntax: str = "plain",
+    ) -> CountMatchesRow:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) that match a query (null: everything) under a filter, as ragdb.facets does.
+        Raises RG400, RG401, RG404, RG410.
+        """
+
+    @overload
     def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
     ) -> CountMatchesRow:
@@ -517,7 +532,14 @@ class Functions(Caller):
         match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
         RG401, RG404, RG410.
         """
-        return self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
+    def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) that match a query (null: everything) under a filter, as ragdb.facets does.
+        Raises RG400, RG401, RG404, RG410.
+        """
+        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return self._row(call, CountMatchesRow, *values)
 
     def create_corpus(
         self,
@@ -641,11 +663,26 @@ class Functions(Caller):
         """
         return self._row(calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason)
 
+    @overload
+    def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+
+    @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
         """Returns a query with the words that a corpus lacks replaced by those one edit away
         that were probably meant; null where there are none. Raises RG400, RG404.
         """
-        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+
+    def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = self._value(call, *values)
         return value
 
     def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
@@ -890,6 +927,22 @@ class Functions(Caller):
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
 
+    @overload
+    def facets(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        fields: Sequence[str] | None = None,
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> Rows[FacetsRow]:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
+        RG410.
+        """
+
+    @overload
     def facets(
         self,
         corpus: str,
@@ -905,9 +958,14 @@ class Functions(Caller):
         most_values (1 to 10000) that most documents have. What matches has a word of the
         query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
         """
-        return self._rows(
-            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
-        )
+
+    def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
+        RG410.
+        """
+        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return self._rows(call, FacetsRow, *values)
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1505,6 +1563,15 @@ class Functions(Caller):
             filter,
             corpus,
         )
+
+    def metrics(self) -> Rows[MetricSample]:
+        """Returns samples for Prometheus, at a cost that grows with neither documents nor
+        retrievals: sizes of corpora (the 200 oldest by name, the others together), the
+        retrievals of this month (UTC) as ragdb.refresh_rollups has counted them, and the
+        queues, counting some 10000 jobs. The caller sees the corpora that they see in schema
+        bi, and nothing of a query or a document.
+        """
+        return self._rows(calls.METRICS, MetricSample)
 
     def name_ledger(self, origin: str | None = None) -> str | None:
         """Names this database in the checkpoints of its ledger, such as example.com/evidence,
@@ -2894,10 +2961,12 @@ class Functions(Caller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
+        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         """Tells whether a token was signed here for exactly these fields, has not ended, and
         whether the slice recomputed from the rows (the given members, the stored slice, or a
-        new build) is the one signed; reason says why not. Raises RG400, RG404.
+        new build) is the one signed and has edge_count edges (null: any number); reason says
+        why not. Raises RG400, RG404.
         """
         return self._row(
             calls.VERIFY_TOKEN,
@@ -2911,6 +2980,7 @@ class Functions(Caller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
+            edge_count,
         )
 
     def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:

@@ -320,7 +320,7 @@ class DecideProposalRow(Row):
     """A row of `decide_proposal`."""
 
     code: str
-    detail: str
+    detail: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -718,7 +718,7 @@ class Hit(Row):
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -821,7 +821,7 @@ class ListAtomsRow(Row):
 
     atom_id: UUID
     state: str
-    text: str
+    text: str | None
     source_chunk_ids: list[str]
     source_slice_id: str
     trace_id: UUID
@@ -950,14 +950,14 @@ class ListProposalsRow(Row):
     proposal_id: UUID
     status: str
     evidence_state: str
-    text: str
+    text: str | None
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime
-    decided_by: str
-    decision_reason: str
+    decided_at: datetime | None
+    decided_by: str | None
+    decision_reason: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1074,6 +1074,18 @@ class MatchDocumentsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class MetricSample(Row):
+    """A row of type `ragdb.metric_sample`."""
+
+    name: str
+    kind: str
+    help: str
+    suffix: str
+    labels: Any
+    value: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class OptimizeCorpusRow(Row):
     """A row of `optimize_corpus`."""
 
@@ -1095,18 +1107,18 @@ class OriginRow(Row):
 class PromoteToAtomRow(Row):
     """A row of `promote_to_atom`."""
 
-    atom_id: UUID
+    atom_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProposeRow(Row):
     """A row of `propose`."""
 
-    proposal_id: UUID
+    proposal_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1390,7 +1402,7 @@ class TracedHit(Row):
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1427,7 +1439,7 @@ class TurnHit(Row):
     homogeneity: float
     temporal: float
     complexity: float
-    context: str
+    context: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
