@@ -16,16 +16,20 @@ from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
-from ragdb.client.client import AsyncClient, Client
 from ragdb.client.shown import VERBS, described
-from ragdb.models.embedded import BY_DOCUMENT, aembedded, embedded
+from ragdb.models.searching import AsyncEmbeddingClient, EmbeddingClient
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import CalibrateGateRow, Hit, TracedHit, TurnHit
+    from ragdb.client._generated.rows import (
+        CalibrateGateRow,
+        Hit,
+        TracedHit,
+        TurnHit,
+    )
     from ragdb.evidence.answers import Answer
     from ragdb.evidence.asking import Asking
     from ragdb.ingest.options import Options
@@ -37,7 +41,7 @@ Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
 
 
-class Database(Client):
+class Database(EmbeddingClient):
     """The functions of ragdb on a psycopg connection, and what takes files or models.
 
     A connection of the caller keeps its own transactions: nothing here commits or rolls back.
@@ -96,11 +100,6 @@ class Database(Client):
         from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
-
-    if not TYPE_CHECKING:  # for a checker they are those of Client
-        search = embedded(Client.search)
-        retrieve = embedded(Client.retrieve)
-        search_documents = embedded(Client.search_documents, BY_DOCUMENT)
 
     def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
         """Measure what a search of a corpus must score at least for its gate, for each mode.
@@ -162,7 +161,7 @@ class Database(Client):
         return read(self, path, corpus=corpus)
 
 
-class AsyncDatabase(AsyncClient):
+class AsyncDatabase(AsyncEmbeddingClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
 
     def __repr__(self) -> str:
@@ -216,11 +215,6 @@ class AsyncDatabase(AsyncClient):
         except asyncio.CancelledError:
             bridge.stop()
             raise
-
-    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
-        search = aembedded(AsyncClient.search)
-        retrieve = aembedded(AsyncClient.retrieve)
-        search_documents = aembedded(AsyncClient.search_documents, BY_DOCUMENT)
 
     @overload
     async def rerank(
